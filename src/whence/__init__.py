@@ -1,0 +1,1 @@
+"""whence: where did this value come from, and where did it go?"""

@@ -1,0 +1,85 @@
+"""Everything whence raises on purpose: one root, and each subclass is also the builtin a caller would catch."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WhenceError(Exception):
+    """The root of all errors that whence raises on purpose."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of its message
+        return str(self.args[0]) if self.args else ""
+
+
+class OutOfRange(WhenceError, IndexError):
+    """An index lies outside the array, or is negative."""
+
+
+class BadCells(WhenceError, ValueError):
+    """Cells, slices, masks or tuples of the wrong rank or not of integers."""
+
+
+class BadType(WhenceError, TypeError):
+    """A value of a kind that the call cannot take."""
+
+
+class ShapeMismatch(WhenceError, ValueError):
+    """Two shapes that should agree do not."""
+
+
+class UnknownName(WhenceError, KeyError):
+    """No dataset, operation or command of that name."""
+
+    @classmethod
+    def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
+        """The error for an unknown name, with the nearest known ones.
+
+        >>> str(UnknownName.of("dataset", "pixls", ["pixels", "labels"]))
+        "there is no dataset 'pixls'; did you mean 'pixels'?"
+        """
+        near = difflib.get_close_matches(name, list(known), n=3)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "; `whence ls` lists what there is"
+        return cls(f"there is no {kind} {name!r}{hint}")
+
+
+class Redefined(WhenceError, ValueError):
+    """A name is already taken by something else."""
+
+
+class NoLineage(WhenceError, LookupError):
+    """No lineage connects the datasets that were asked about."""
+
+
+class TooLarge(WhenceError, MemoryError):
+    """The answer would not fit: asked to expand what is only small while it is compressed."""
+
+
+class Damaged(WhenceError, OSError):
+    """Stored data is truncated, altered or missing."""
+
+
+class FutureVersion(WhenceError, OSError):
+    """Stored data was written by a newer whence."""
+
+
+class StoreError(WhenceError, OSError):
+    """The store cannot be read or written: read-only, full, locked or not a log."""
+
+
+class Closed(WhenceError, RuntimeError):
+    """The log was closed before it was used."""
+
+
+class MissingExtra(WhenceError, ImportError):
+    """An optional dependency is not installed."""
+
+    @classmethod
+    def of(cls, what: str, extra: str) -> MissingExtra:
+        """The error for a missing optional package.
+
+        >>> str(MissingExtra.of("duckdb", "bench"))
+        "this needs duckdb, which is not installed: pip install 'whence[bench]'"
+        """
+        return cls(f"this needs {what}, which is not installed: pip install 'whence[{extra}]'")
