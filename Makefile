@@ -1,27 +1,70 @@
-# `make demo` and `make test` are all that a new machine needs; both build .venv first.
+# `make demo` and `make test` are all that a new machine needs. Every target first brings .venv up to date,
+# which costs nothing when neither pyproject.toml nor the native sources changed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-NATIVE := $(wildcard native/*.cpp native/*.hpp native/kernels/*.cpp native/kernels/*.hpp)
+STAMPS := $(VENV)/.stamps
+NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/*/*.cpp native/*/*.hpp)
 
-.PHONY: setup demo test check bench docs clean
+# Two warnings that tell a user of this Makefile nothing: a newer pip exists; pip runs as root (in a container, into a venv).
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+PIP := $(BIN)/python -m pip --quiet
 
-setup: $(STAMP)
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types imports doctest bench docs clean
 
-$(VENV)/.tools: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4"
-	$(BIN)/python -m pip install --quiet --group dev --group docs
-	touch $@
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(STAMP): $(VENV)/.tools pyproject.toml CMakeLists.txt $(NATIVE)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[bench,postgres]"
-	touch $@
+setup: $(STAMPS)/package ## build the native core and install everything into .venv
 
-test: setup
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests
+demo: setup ## the main job end to end: one hot spot of an image, traced back to its pixels
+	@$(BIN)/whence demo
 
-clean:
-	rm -rf build $(VENV)
+test: setup ## every test
+	@$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests
+
+check: lint types imports docs doctest ## format, lint, types, import direction, docs without warnings, doctests
+
+bench: setup ## every claim against its baselines, at small sizes
+	@$(BIN)/whence bench --size small
+
+docs: setup ## the documentation, into docs/_build/html
+	@$(BIN)/python docs/_ext/commands.py
+	@$(BIN)/python -m sphinx -q -W --keep-going -j auto -b html -d docs/_build/doctrees docs docs/_build/html
+
+clean: ## remove whatever the other targets made
+	rm -rf build $(VENV) docs/_build demo-out bench-out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# The parts of `make check`, each of which runs on its own too.
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: setup
+	@$(BIN)/mypy
+
+imports: setup
+	@$(BIN)/lint-imports --no-logo > $(VENV)/.imports.txt || { cat $(VENV)/.imports.txt; exit 1; }
+
+doctest: setup
+	@$(BIN)/python -m pytest -q --doctest-modules src examples
+
+# .venv in three steps, so that a change reinstalls no more than it has to.
+$(STAMPS)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "whence needs Python 3.11 or newer, and $(PYTHON) is not: make PYTHON=/path/to/python3 ..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade "pip>=25.1" # the first that knows dependency groups
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/tools: $(STAMPS)/python pyproject.toml
+	@echo "installing the tools into $(VENV)"
+	@$(PIP) install --group dev --group docs
+	@touch $@
+
+$(STAMPS)/package: $(STAMPS)/tools pyproject.toml $(NATIVE)
+	@echo "building whence"
+	@$(PIP) install --no-build-isolation --editable ".[bench,postgres]"
+	@touch $@
