@@ -1,0 +1,83 @@
+"""From numbered cells to raw tuples: what every generator of this package is written with."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Shape = tuple[int, ...]
+Ints = NDArray[np.int64]
+
+
+class Raw(NamedTuple):
+    """The lineage of one operation, uncompressed: the arguments of `whence.compress`.
+
+    `tuples` has one row for each pair, output axes first, sorted and without duplicates.
+    """
+
+    tuples: Ints
+    out_shape: Shape
+    in_shape: Shape
+
+
+def numbered(shape: Shape) -> Ints:
+    """An array whose every cell holds its own row-major number: feed it to NumPy to see which cell goes where.
+
+    >>> numbered((2, 3))[:, ::-1].tolist()
+    [[2, 1, 0], [5, 4, 3]]
+    """
+    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+
+
+def moved(sources: Ints, in_shape: Shape) -> Raw:
+    """The lineage of an array that holds, in each output cell, the number of the one input cell behind it, or -1.
+
+    >>> moved(np.array([2, -1, 0]), (3,)).tuples.tolist()
+    [[0, 2], [2, 0]]
+    """
+    found = sources.ravel()
+    targets = np.flatnonzero(found >= 0)
+    return linked(targets, found[targets], sources.shape, in_shape)
+
+
+def linked(targets: ArrayLike, sources: ArrayLike, out_shape: Shape, in_shape: Shape) -> Raw:
+    """The lineage given by the numbers of output cells and, beside each, of the input cell behind it.
+
+    >>> linked([0, 0, 0], [3, 1, 3], (1,), (2, 2)).tuples.tolist()
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    targets, sources = np.asarray(targets, np.int64).ravel(), np.asarray(sources, np.int64).ravel()
+    rises = (targets[1:] > targets[:-1]) | ((targets[1:] == targets[:-1]) & (sources[1:] > sources[:-1]))
+    if not rises.all():
+        order = np.lexsort((sources, targets))
+        targets, sources = targets[order], sources[order]
+        new = np.ones(len(order), bool)
+        new[1:] = (targets[1:] != targets[:-1]) | (sources[1:] != sources[:-1])
+        targets, sources = targets[new], sources[new]
+    rank = len(out_shape)
+    tuples = np.empty((len(targets), rank + len(in_shape)), np.int64)
+    _unravel(targets, out_shape, tuples[:, :rank])
+    _unravel(sources, in_shape, tuples[:, rank:])
+    return Raw(tuples, tuple(map(int, out_shape)), tuple(map(int, in_shape)))
+
+
+def _unravel(numbers: Ints, shape: Shape, into: Ints) -> None:
+    # np.unravel_index refuses 0-d shapes, which are in scope here
+    for axis in reversed(range(len(shape))):
+        numbers, into[:, axis] = np.divmod(numbers, max(shape[axis], 1))
+
+
+def along(shape: Shape, axis: int, out_side: int, targets: ArrayLike, sources: ArrayLike) -> Raw:
+    """The lineage of an operation on every lane along one axis: pairs of positions on the axis, the same in each lane.
+
+    >>> along((2, 3), 1, 2, [0, 0, 1, 1], [0, 1, 1, 2]).tuples[:4].tolist()
+    [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 1], [0, 1, 0, 2]]
+    """
+    axis %= len(shape)
+    out_shape = (*shape[:axis], out_side, *shape[axis + 1 :])
+    outputs = np.moveaxis(numbered(out_shape), axis, -1)[..., np.asarray(targets, np.intp)]
+    inputs = np.moveaxis(numbered(shape), axis, -1)[..., np.asarray(sources, np.intp)]
+    return linked(outputs, inputs, out_shape, shape)
