@@ -1,0 +1,251 @@
+// Picks the cheapest way to the canonical form for the boxes at hand.
+#include "kernels/boxes.hpp"
+
+#include <bit>
+#include <limits>
+
+#include "kernels/boxes_builder.hpp"
+#include "kernels/boxes_sort.hpp"
+#include "kernels/boxes_sweep.hpp"
+
+namespace whence {
+namespace {
+
+constexpr std::size_t kFew = 64;  // below this, measuring the input costs more than it saves
+
+bool is_empty(const int64_t* box, int d) {
+  bool empty = false;
+  for (int a = 0; a < d; ++a) empty |= box[2 * a] > box[2 * a + 1];
+  return empty;
+}
+
+// The bounding box of the input and what the ways to go would cost.
+struct Extent {
+  int64_t lo[kMaxAxes];
+  int64_t hi[kMaxAxes];
+  int bits[kMaxAxes];    // of an index counted from lo
+  int all_bits = 0;      // of a cell with its indices packed side by side
+  double cells = 1;      // of the bounding box
+  double lines = 0;      // runs along the last axis, over all boxes
+  double words = 0;      // of a bitmap that these runs touch
+  std::size_t count = 0; // boxes that are not empty
+};
+
+template <int D>
+Extent measure(const int64_t* boxes, std::size_t n, int d) {
+  if (D) d = D;
+  Extent e;
+  for (int a = 0; a < d; ++a) e.lo[a] = std::numeric_limits<int64_t>::max(), e.hi[a] = std::numeric_limits<int64_t>::min();
+  for (std::size_t i = 0; i < n; ++i) {
+    const int64_t* box = boxes + i * 2 * d;
+    if (is_empty(box, d)) continue;
+    ++e.count;
+    double lines = 1;
+    for (int a = 0; a < d; ++a) {
+      e.lo[a] = std::min(e.lo[a], box[2 * a]);
+      e.hi[a] = std::max(e.hi[a], box[2 * a + 1]);
+      const double length = static_cast<double>(box[2 * a + 1]) - static_cast<double>(box[2 * a]) + 1;
+      if (a + 1 < d) {
+        lines *= length;
+      } else {
+        e.words += lines * (1 + length / 64);
+      }
+    }
+    e.lines += lines;
+  }
+  for (int a = 0; a < d; ++a) {
+    const uint64_t last = static_cast<uint64_t>(e.hi[a]) - static_cast<uint64_t>(e.lo[a]);
+    e.bits[a] = std::bit_width(last);
+    e.all_bits += e.bits[a];
+    e.cells *= static_cast<double>(last) + 1;
+  }
+  return e;
+}
+
+// Calls f(offsets) for each line (run along the last axis) of a box; offsets count from the bounding box's corner.
+template <int D, class F>
+void each_line(const int64_t* box, const Extent& e, int d, F f) {
+  uint64_t at[D ? D : kMaxAxes];
+  for (int a = 0; a < d; ++a) at[a] = static_cast<uint64_t>(box[2 * a]) - static_cast<uint64_t>(e.lo[a]);
+  for (;;) {
+    f(at);
+    int a = d - 2;
+    for (; a >= 0; --a) {
+      if (static_cast<int64_t>(at[a] + static_cast<uint64_t>(e.lo[a])) < box[2 * a + 1]) {
+        ++at[a];
+        break;
+      }
+      at[a] = static_cast<uint64_t>(box[2 * a]) - static_cast<uint64_t>(e.lo[a]);
+    }
+    if (a < 0) return;
+  }
+}
+
+void set_bits(uint64_t* bitmap, uint64_t from, uint64_t to) {  // inclusive
+  const uint64_t first = from / 64, last = to / 64;
+  const uint64_t head = ~uint64_t{0} << (from % 64), tail = ~uint64_t{0} >> (63 - to % 64);
+  if (first == last) {
+    bitmap[first] |= head & tail;
+    return;
+  }
+  bitmap[first] |= head;
+  for (uint64_t w = first + 1; w < last; ++w) bitmap[w] = ~uint64_t{0};
+  bitmap[last] |= tail;
+}
+
+// Dense input: mark the cells in a bitmap of the bounding box, then read the runs back in order.
+template <int D>
+void by_bitmap(const int64_t* boxes, std::size_t n, int d, const Extent& e, Builder<D>& out) {
+  if (D) d = D;
+  uint64_t size[D ? D : kMaxAxes];
+  uint64_t cells = 1;
+  for (int a = 0; a < d; ++a) size[a] = static_cast<uint64_t>(e.hi[a] - e.lo[a]) + 1, cells *= size[a];
+  const uint64_t row = size[d - 1];
+  std::vector<uint64_t> bitmap(cells / 64 + 1, 0);  // at least one bit past the end: the last run closes
+  for (std::size_t i = 0; i < n; ++i) {
+    const int64_t* box = boxes + i * 2 * d;
+    if (is_empty(box, d)) continue;
+    const uint64_t reach = static_cast<uint64_t>(box[2 * d - 1] - box[2 * d - 2]);
+    each_line<D>(box, e, d, [&](const uint64_t* at) {
+      uint64_t flat = at[0];
+      for (int a = 1; a < d; ++a) flat = flat * size[a] + at[a];
+      set_bits(bitmap.data(), flat, flat + reach);
+    });
+  }
+  int64_t box[2 * (D ? D : kMaxAxes)];
+  uint64_t row_start = 0, row_end = 0;  // the row that box's leading axes stand for
+  const auto emit = [&](uint64_t from, uint64_t to) {  // half-open, within one row or across several
+    while (from < to) {
+      if (from >= row_end || row_end == 0) {
+        uint64_t rest = from / row;
+        row_start = rest * row;
+        row_end = row_start + row;
+        for (int a = d - 2; a >= 0; --a) {
+          box[2 * a] = box[2 * a + 1] = e.lo[a] + static_cast<int64_t>(rest % size[a]);
+          rest /= size[a];
+        }
+      }
+      const uint64_t stop = std::min(to, row_end);
+      box[2 * d - 2] = e.lo[d - 1] + static_cast<int64_t>(from - row_start);
+      box[2 * d - 1] = e.lo[d - 1] + static_cast<int64_t>(stop - 1 - row_start);
+      out.push(box);
+      from = stop;
+    }
+  };
+  bool open = false;
+  uint64_t from = 0;
+  for (std::size_t w = 0; w < bitmap.size(); ++w) {
+    uint64_t bits = bitmap[w];
+    if (bits == (open ? ~uint64_t{0} : 0)) continue;
+    int at = 0;
+    while (at < 64) {  // alternate between looking for a one and for a zero
+      const uint64_t seen = (open ? ~bits : bits) >> at;
+      if (seen == 0) break;
+      at += std::countr_zero(seen);
+      if (open) emit(from, w * 64 + at);
+      else from = w * 64 + at;
+      open = !open;
+    }
+  }
+}
+
+// Short runs in any order: sort them by their packed first cell.
+template <int D, bool Cells>
+void by_keys(const int64_t* boxes, std::size_t n, int d, const Extent& e, Builder<D>& out) {
+  if (D) d = D;
+  int shift[D ? D : kMaxAxes];
+  for (int a = d - 1, at = 0; a >= 0; at += e.bits[a], --a) shift[a] = at;
+  using Item = std::conditional_t<Cells, uint64_t, Keyed>;
+  std::vector<Item> items;
+  items.reserve(static_cast<std::size_t>(e.lines));
+  for (std::size_t i = 0; i < n; ++i) {
+    const int64_t* box = boxes + i * 2 * d;
+    if (is_empty(box, d)) continue;
+    each_line<D>(box, e, d, [&](const uint64_t* at) {
+      uint64_t key = 0;
+      for (int a = 0; a < d; ++a) key |= at[a] << shift[a];
+      if constexpr (Cells) items.push_back(key);
+      else items.push_back({key, static_cast<uint64_t>(box[2 * d - 1] - box[2 * d - 2])});
+    });
+  }
+  radix_sort(items, e.all_bits);
+  int64_t box[2 * (D ? D : kMaxAxes)];
+  for (const Item& item : items) {
+    for (int a = 0; a < d; ++a)
+      box[2 * a] = box[2 * a + 1] =
+          e.lo[a] + static_cast<int64_t>((key_of(item) >> shift[a]) & ((uint64_t{1} << e.bits[a]) - 1));
+    if constexpr (!Cells) box[2 * d - 1] += static_cast<int64_t>(item.value);
+    out.push(box);
+  }
+}
+
+// Anything else: sort along axis 0 and sweep.
+template <int D>
+void by_sweep(const int64_t* boxes, std::size_t n, int d, const Extent* e, Builder<D>& out) {
+  if (D) d = D;
+  Arena arena;
+  const int64_t** items = arena.get<const int64_t*>(n);
+  std::size_t count = 0;
+  if (e) {  // many boxes: radix sort, and a copy in that order so that the sweep reads memory in order
+    std::vector<Keyed> order;
+    order.reserve(e->count);
+    for (std::size_t i = 0; i < n; ++i)
+      if (!is_empty(boxes + i * 2 * d, d))
+        order.push_back({static_cast<uint64_t>(boxes[i * 2 * d]) - static_cast<uint64_t>(e->lo[0]), i});
+    radix_sort(order, e->bits[0]);
+    for (const Keyed& k : order) items[count++] = boxes + k.value * 2 * d;
+  } else {
+    for (std::size_t i = 0; i < n; ++i)
+      if (!is_empty(boxes + i * 2 * d, d)) items[count++] = boxes + i * 2 * d;
+    for (std::size_t i = 1; i < count; ++i) {  // few boxes: insertion sort
+      const int64_t* item = items[i];
+      std::size_t j = i;
+      for (; j > 0 && items[j - 1][0] > item[0]; --j) items[j] = items[j - 1];
+      items[j] = item;
+    }
+  }
+  if (count == 0) return;
+  int64_t box[2 * (D ? D : kMaxAxes)];
+  Sweeper<D>(d, out, arena, box).run(items, count, 0);
+}
+
+template <int D>
+std::vector<int64_t> normalize_axes(const int64_t* boxes, std::size_t n, int d) {
+  const std::size_t width = 2 * static_cast<std::size_t>(d);
+  for (std::size_t i = 0; i < n; ++i)
+    for (int a = 0; a < d; ++a)
+      if (boxes[i * width + 2 * a + 1] == std::numeric_limits<int64_t>::max())
+        throw std::invalid_argument("whence: a bound of a box is too large");
+  {
+    Builder<D> out(d, std::min<std::size_t>(n, kFew));
+    std::size_t i = 0;
+    while (i < n && (is_empty(boxes + i * width, d) || out.try_push(boxes + i * width))) ++i;
+    if (i == n) return out.take();
+  }
+  Builder<D> out(d, std::min<std::size_t>(n, kFew));
+  if (n <= kFew) {
+    by_sweep<D>(boxes, n, d, nullptr, out);
+    return out.take();
+  }
+  const Extent e = measure<D>(boxes, n, d);
+  const double count = static_cast<double>(e.count);
+  if (e.cells / 64 <= 8 * count && e.cells / 64 + 8 * e.words <= 64 * count) {
+    by_bitmap<D>(boxes, n, d, e, out);
+  } else if (e.all_bits <= 63 && e.lines <= 4 * count) {
+    if (e.words == e.lines * (1 + 1.0 / 64)) by_keys<D, true>(boxes, n, d, e, out);
+    else by_keys<D, false>(boxes, n, d, e, out);
+  } else {
+    by_sweep<D>(boxes, n, d, &e, out);
+  }
+  return out.take();
+}
+
+}  // namespace
+
+std::vector<int64_t> normalize(const int64_t* boxes, std::size_t n, int d) {
+  if (d > kMaxAxes) throw std::invalid_argument("whence: too many axes");
+  if (d <= 0 || n == 0) return {};
+  return with_axes(d, [&]<int D>() { return normalize_axes<D>(boxes, n, d); });
+}
+
+}  // namespace whence
