@@ -103,9 +103,10 @@ class RawRelation:
         """
         if self.in_shape != other.out_shape:
             raise ValueError(f"cannot compose: {self.in_shape} is not {other.out_shape}")
-        joined = frozenset(
-            target + source for target, middle in self.pairs() for source in other.backward(frozenset({middle}))
-        )
+        behind: dict[Cell, list[Cell]] = {}
+        for middle, source in other.pairs():
+            behind.setdefault(middle, []).append(source)
+        joined = frozenset(target + source for target, middle in self.pairs() for source in behind.get(middle, []))
         return RawRelation(self.out_shape, other.in_shape, joined)
 
     @property

@@ -1,0 +1,159 @@
+"""Random relations as raw tuples: operations, unions of affine patterns, products, near misses, noise; and chains."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from whence.testing.operations import Raw
+from whence.testing.oracle import Ints, Shape, sorted_unique
+
+from ._operations import operations_on
+from ._shapes import shapes
+
+Direction = Literal["backward", "forward"]
+
+
+def swapped(raw: Raw) -> Raw:
+    """The same pairs with the sides swapped.
+
+    >>> from whence.testing import operations as ops
+    >>> swapped(ops.sum_over((2,))).tuples.tolist()
+    [[0], [1]]
+    """
+    cut = len(raw.out_shape)
+    tuples = np.concatenate([raw.tuples[:, cut:], raw.tuples[:, :cut]], axis=1)
+    return Raw(sorted_unique(tuples), raw.in_shape, raw.out_shape)
+
+
+def product(first: Raw, second: Raw) -> Raw:
+    """The Cartesian product of two relations: the axes of both on either side.
+
+    >>> from whence.testing import operations as ops
+    >>> product(ops.flip((2,)), ops.sum_over((3,))).out_shape
+    (2,)
+    """
+    a, b = np.meshgrid(np.arange(len(first.tuples)), np.arange(len(second.tuples)), indexing="ij")
+    left, right = first.tuples[a.ravel()], second.tuples[b.ravel()]
+    cut, other = len(first.out_shape), len(second.out_shape)
+    tuples = np.concatenate([left[:, :cut], right[:, :other], left[:, cut:], right[:, other:]], axis=1)
+    return Raw(sorted_unique(tuples), first.out_shape + second.out_shape, first.in_shape + second.in_shape)
+
+
+@st.composite
+def affine_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
+    """The affine image of a small box, cut to the sides: strides, ties, windows, mixed radices."""
+    extents = draw(st.lists(st.integers(1, 6), max_size=3))
+    steps = st.sampled_from([0, 0, 0, 1, 1, -1, 2, 3, -2])
+    points = np.indices(extents).reshape(len(extents), math.prod(extents))
+    rows = np.empty((points.shape[1], len(sides)), np.int64)
+    for axis, side in enumerate(sides):
+        slope = np.array([draw(steps) for _ in extents], np.int64)
+        rows[:, axis] = draw(st.integers(0, max(side - 1, 0))) + slope @ points
+    return rows[((rows >= 0) & (rows < np.array(sides, np.int64))).all(axis=1)]
+
+
+@st.composite
+def box_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
+    """All tuples of one box."""
+    ranges = []
+    for side in sides:
+        first = draw(st.integers(0, max(side - 1, 0)))
+        ranges.append(np.arange(first, min(first + draw(st.integers(1, 3)), side)))
+    return np.stack([grid.ravel() for grid in np.meshgrid(*ranges, indexing="ij")], axis=1) if sides else _one_row()
+
+
+def _one_row() -> Ints:
+    return np.empty((1, 0), np.int64)
+
+
+@st.composite
+def loose_tuples(draw: st.DrawFn, sides: Shape, max_size: int = 12) -> Ints:
+    """Tuples without any structure."""
+    if 0 in sides:
+        return np.empty((0, len(sides)), np.int64)
+    row = st.tuples(*(st.integers(0, side - 1) for side in sides))
+    rows = draw(st.lists(row, max_size=max_size))
+    return np.array(rows, np.int64).reshape(len(rows), len(sides))
+
+
+@st.composite
+def unions(draw: st.DrawFn, out_shape: Shape, in_shape: Shape) -> Raw:
+    """A union of random patterns between two given shapes."""
+    sides = out_shape + in_shape
+    pieces = [loose_tuples(sides, 6), affine_tuples(sides), affine_tuples(sides), box_tuples(sides)]
+    drawn = [draw(pieces[draw(st.integers(0, 3))]) for _ in range(draw(st.integers(0, 3)))]
+    rows = np.concatenate([np.empty((0, len(sides)), np.int64), *drawn])
+    return Raw(sorted_unique(rows), out_shape, in_shape)
+
+
+@st.composite
+def near_misses(draw: st.DrawFn, raw: Raw) -> Raw:
+    """A regular relation with a few tuples gone or added: what a hasty generalization would get wrong."""
+    gone = draw(st.sets(st.integers(0, max(len(raw.tuples) - 1, 0)), max_size=2))
+    kept = np.delete(raw.tuples, [number for number in gone if number < len(raw.tuples)], axis=0)
+    extra = draw(loose_tuples(raw.out_shape + raw.in_shape, 2))
+    return raw._replace(tuples=sorted_unique(np.concatenate([kept, extra])))
+
+
+@st.composite
+def relations_from(draw: st.DrawFn, in_shape: Shape) -> Raw:
+    """A relation whose input has this shape: structured most of the time."""
+    kind = draw(st.sampled_from(["operation", "operation", "near miss", "union"]))
+    if kind == "union":
+        return draw(unions(draw(shapes(max_axes=3)), in_shape))
+    raw = draw(operations_on(in_shape))
+    return draw(near_misses(raw)) if kind == "near miss" else raw
+
+
+@st.composite
+def relations(draw: st.DrawFn) -> Raw:
+    """Any relation, 0 to 4 axes a side."""
+    kind = draw(st.sampled_from(["one", "one", "swapped", "product", "union"]))
+    if kind == "union":
+        return draw(unions(draw(shapes()), draw(shapes())))
+    if kind == "product":
+        small = shapes(max_axes=2, max_cells=6)
+        first, second = draw(operations_on(draw(small), 12, 2)), draw(operations_on(draw(small), 12, 2))
+        return product(first, second)
+    raw = draw(relations_from(draw(shapes())))
+    return swapped(raw) if kind == "swapped" else raw
+
+
+@st.composite
+def scrambled(draw: st.DrawFn, tuples: Ints) -> NDArray[np.integer]:
+    """The same tuples in another order, some of them several times, as another integer type or memory layout."""
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    extra = rng.integers(0, len(tuples), draw(st.integers(0, 5))) if len(tuples) else np.empty(0, np.int64)
+    rows = np.concatenate([tuples, tuples[extra]])
+    rng.shuffle(rows)
+    dtype = draw(st.sampled_from([np.int64, np.int32, np.int16, np.uint8, np.uint64]))
+    return np.asarray(rows.astype(dtype), order=draw(st.sampled_from(["C", "F"])))
+
+
+@st.composite
+def chains(draw: st.DrawFn, max_steps: int = 6) -> list[Raw]:
+    """Relations B <- A, C <- B, D <- C, ...: each one's input has the shape of the one before's output."""
+    steps = [draw(relations_from(draw(shapes(max_cells=24))))]
+    for _ in range(draw(st.integers(1, max_steps)) - 1):
+        steps.append(draw(relations_from(steps[-1].out_shape)))
+    return steps
+
+
+@st.composite
+def paths(draw: st.DrawFn, max_steps: int = 6) -> tuple[Shape, list[tuple[Raw, Direction]]]:
+    """A shape to start from and steps away from it, each one along a relation or against it."""
+    here = start = draw(shapes(max_cells=24))
+    steps: list[tuple[Raw, Direction]] = []
+    for _ in range(draw(st.integers(1, max_steps))):
+        raw = draw(relations_from(here))
+        if draw(st.booleans()):
+            steps.append((raw, "forward"))
+        else:
+            steps.append((swapped(raw), "backward"))
+        here = raw.out_shape
+    return start, steps
