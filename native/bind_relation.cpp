@@ -1,3 +1,202 @@
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
-void bind_relation(nanobind::module_&) {}
+#include "kernels/fold.hpp"
+#include "kernels/keys.hpp"
+#include "kernels/table.hpp"
+
+namespace nb = nanobind;
+using namespace whence;
+
+namespace {
+
+using Ints = nb::ndarray<const int64_t, nb::c_contig, nb::device::cpu>;
+using Keys = nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Shape = std::vector<int64_t>;
+
+// Hands a vector to NumPy without copying it.
+template <class T>
+nb::object to_numpy(std::vector<T>&& values, std::vector<size_t> shape) {
+  auto* held = new std::vector<T>(std::move(values));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(held->data(), shape.size(), shape.data(), owner));
+}
+
+nb::object column_out(const Column& c, size_t rows) {
+  if (!c.dense()) return nb::make_tuple(c.first(), c.step());
+  std::vector<int64_t> copy = c.values();
+  (void)rows;
+  const size_t n = copy.size();
+  return to_numpy(std::move(copy), {n});
+}
+
+Column column_in(nb::handle h) {
+  if (nb::isinstance<nb::tuple>(h)) {
+    const auto t = nb::cast<std::tuple<int64_t, int64_t>>(h);
+    return {std::get<0>(t), std::get<1>(t)};
+  }
+  const auto a = nb::cast<Ints>(h);
+  return Column(std::vector<int64_t>(a.data(), a.data() + a.size()));
+}
+
+// (rows, [(parent, p, q)...], [lo...], [width...]); a column is (first, step) or an int64 array.
+nb::tuple part_out(const Part& part) {
+  nb::list axes, lo, width;
+  for (const Axis& a : part.pattern) axes.append(nb::make_tuple(a.parent, a.p, a.q));
+  for (const Column& c : part.lo) lo.append(column_out(c, part.rows));
+  for (const Column& c : part.width) width.append(column_out(c, part.rows));
+  return nb::make_tuple(part.rows, axes, lo, width);
+}
+
+Part part_in(size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& axes, nb::list lo, nb::list width) {
+  Part part;
+  part.rows = rows;
+  for (const auto& [parent, p, q] : axes) part.pattern.push_back({parent, p, q});
+  for (nb::handle h : lo) part.lo.push_back(column_in(h));
+  for (nb::handle h : width) part.width.push_back(column_in(h));
+  for (const auto* columns : {&part.lo, &part.width}) {
+    for (const Column& c : *columns) {
+      if (c.dense() && c.values().size() != rows) throw std::invalid_argument("a column of another length");
+    }
+  }
+  return part;
+}
+
+const char* word(Fed fed) {
+  switch (fed) {
+    case Fed::ok: return "ok";
+    case Fed::unsorted: return "unsorted";
+    case Fed::out_of_range: return "out_of_range";
+  }
+  return "";
+}
+
+}  // namespace
+
+void bind_relation(nb::module_& m) {
+  nb::class_<Table>(m, "Table", "A relation in memory: parts of rows, one part a pattern.")
+      .def(nb::init<Shape, Shape, Shape, Shape>(), nb::arg("out_shape"), nb::arg("in_shape"), nb::arg("out_view"),
+           nb::arg("in_view"))
+      .def(
+          "add",
+          [](Table& t, size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& axes, nb::list lo,
+             nb::list width) { t.add(part_in(rows, axes, lo, width)); },
+          nb::arg("rows"), nb::arg("axes"), nb::arg("lo"), nb::arg("width"))
+      .def_prop_ro("rows", &Table::rows)
+      .def_prop_ro("out_view", &Table::out_view)
+      .def_prop_ro("in_view", &Table::in_view)
+      .def("parts",
+           [](const Table& t) {
+             nb::list out;
+             for (const Part& part : t.parts()) out.append(part_out(part));
+             return out;
+           })
+      .def(
+          "ask",
+          [](const Table& t, Ints boxes, bool backward, size_t limit) {
+            const Shape& given = backward ? t.out_shape() : t.in_shape();
+            const Shape& wanted = backward ? t.in_shape() : t.out_shape();
+            if (boxes.ndim() != 3 || boxes.shape(1) != given.size() || boxes.shape(2) != 2) {
+              throw std::invalid_argument("boxes of the wrong shape");
+            }
+            std::vector<int64_t> found;
+            {
+              nb::gil_scoped_release free;
+              found = t.ask(boxes.data(), boxes.shape(0), backward, limit);
+            }
+            const size_t d = wanted.size();
+            const size_t n = d == 0 ? found.size() : found.size() / (2 * d);
+            return to_numpy(std::move(found), {n, d, 2});
+          },
+          nb::arg("boxes"), nb::arg("backward"), nb::arg("limit"))
+      .def("count",
+           [](const Table& t) {
+             unsigned __int128 n;
+             {
+               nb::gil_scoped_release free;
+               n = t.count();
+             }
+             return nb::make_tuple(static_cast<uint64_t>(n >> 64), static_cast<uint64_t>(n));
+           })
+      .def("expand", [](const Table& t) {
+        std::vector<int64_t> found;
+        {
+          nb::gil_scoped_release free;
+          found = t.expand();
+        }
+        const size_t k = t.out_view().size() + t.in_view().size();
+        const size_t n = k == 0 ? t.rows() : found.size() / k;
+        return to_numpy(std::move(found), {n, k});
+      });
+
+  nb::class_<Folder>(m, "Folder", "Sorted tuples in, rows out.")
+      .def(nb::init<Shape, std::vector<int>, bool>(), nb::arg("dims"), nb::arg("axis"), nb::arg("extended") = true)
+      .def(
+          "feed",
+          [](Folder& f, Ints tuples) {
+            if (tuples.ndim() != 2) throw std::invalid_argument("tuples must have two axes");
+            nb::gil_scoped_release free;
+            return word(f.feed(tuples.data(), tuples.shape(0)));
+          },
+          nb::arg("tuples"))
+      .def(
+          "feed_keys",
+          [](Folder& f, Keys keys, const Shape& dims) {
+            nb::gil_scoped_release free;
+            return word(feed_keys(f, keys.data(), keys.size(), dims));
+          },
+          nb::arg("keys"), nb::arg("dims"))
+      .def_prop_ro("at", &Folder::at)
+      .def_prop_ro("rows", &Folder::rows)
+      .def(
+          "take",
+          [](Folder& f, bool all) {
+            nb::list out;
+            for (const Part& part : f.take(all)) out.append(part_out(part));
+            return out;
+          },
+          nb::arg("all"))
+      .def(
+          "into",
+          [](Folder& f, Table& table) {
+            nb::gil_scoped_release free;
+            for (Part& part : f.take(true)) table.add(std::move(part));
+          },
+          nb::arg("table"));
+
+  m.def(
+      "encode",
+      [](Ints tuples, const Shape& dims, Keys keys) {
+        nb::gil_scoped_release free;
+        return encode(tuples.data(), tuples.shape(0), dims, keys.data());
+      },
+      nb::arg("tuples"), nb::arg("dims"), nb::arg("keys"));
+  m.def(
+      "sort_unique",
+      [](Keys keys) {
+        nb::gil_scoped_release free;
+        return sort_unique(keys.data(), keys.size());
+      },
+      nb::arg("keys"));
+  m.def(
+      "rekey",
+      [](Keys keys, const Shape& view, const std::vector<int>& order) {
+        nb::gil_scoped_release free;
+        rekey(keys.data(), keys.size(), view, order);
+      },
+      nb::arg("keys"), nb::arg("view"), nb::arg("order"));
+  m.def(
+      "decode",
+      [](Keys keys, const Shape& dims) {
+        std::vector<int64_t> tuples(keys.size() * dims.size());
+        {
+          nb::gil_scoped_release free;
+          decode(keys.data(), keys.size(), dims, tuples.data());
+        }
+        return to_numpy(std::move(tuples), {keys.size(), dims.size()});
+      },
+      nb::arg("keys"), nb::arg("dims"));
+}

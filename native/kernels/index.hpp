@@ -1,0 +1,62 @@
+// A packed tree of bounding boxes over the rows of a part, for one side of the relation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/table.hpp"
+
+namespace whence {
+
+class BoxIndex {
+ public:
+  // Axes [first, last) of the part are the side that will be asked about.
+  BoxIndex(const Part& part, int first, int last);
+
+  // Calls visit(row) for each row whose bounding box meets box (2 numbers an axis).
+  template <class Visit>
+  void find(const int64_t* box, Visit visit) const {
+    if (levels_.empty()) return;
+    descend(levels_.size() - 1, 0, levels_.back().size, box, visit);
+  }
+
+ private:
+  static constexpr size_t kFan = 16;
+  struct Level {
+    size_t size = 0;
+    std::vector<int64_t> lo, hi;  // axis-major: bounds of node i on axis a at [a * size + i]
+  };
+
+  template <class Visit>
+  void descend(size_t level, size_t begin, size_t end, const int64_t* box, Visit& visit) const {
+    const Level& here = levels_[level];
+    for (size_t i0 = begin; i0 < end; i0 += kFan) {
+      const size_t n = end - i0 < kFan ? end - i0 : kFan;
+      unsigned char hit[kFan];
+      for (size_t i = 0; i < n; ++i) hit[i] = 1;
+      for (int a = 0; a < axes_; ++a) {
+        const int64_t* lo = here.lo.data() + a * here.size + i0;
+        const int64_t* hi = here.hi.data() + a * here.size + i0;
+        const int64_t qlo = box[2 * a], qhi = box[2 * a + 1];
+        for (size_t i = 0; i < n; ++i) hit[i] &= static_cast<unsigned char>((lo[i] <= qhi) & (hi[i] >= qlo));
+      }
+      for (size_t i = 0; i < n; ++i) {
+        if (!hit[i]) continue;
+        if (level == 0) {
+          visit(order_.empty() ? i0 + i : order_[i0 + i]);
+        } else {
+          const size_t b = (i0 + i) * kFan;
+          const size_t e = b + kFan < levels_[level - 1].size ? b + kFan : levels_[level - 1].size;
+          descend(level - 1, b, e, box, visit);
+        }
+      }
+    }
+  }
+
+  int axes_;
+  std::vector<uint32_t> order_;  // empty: rows are in order already
+  std::vector<Level> levels_;    // 0: one box a row
+};
+
+}  // namespace whence

@@ -1,0 +1,83 @@
+// A relation in memory: for each pattern a part, for each part its rows in columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/pattern.hpp"
+
+namespace whence {
+
+// A column of integers that costs nothing while it is constant or affine in the row number.
+class Column {
+ public:
+  Column() = default;
+  Column(int64_t first, int64_t step) : first_(first), step_(step) {}
+  explicit Column(std::vector<int64_t> values);
+  int64_t operator[](size_t i) const {
+    return values_.empty() ? first_ + step_ * static_cast<int64_t>(i) : values_[i];
+  }
+  bool dense() const { return !values_.empty(); }
+  int64_t first() const { return first_; }
+  int64_t step() const { return step_; }
+  const std::vector<int64_t>& values() const { return values_; }
+
+ private:
+  int64_t first_ = 0;
+  int64_t step_ = 0;
+  std::vector<int64_t> values_;
+};
+
+class BoxIndex;
+
+struct Part {
+  Pattern pattern;
+  size_t rows = 0;
+  std::vector<Column> lo;     // one for each axis
+  std::vector<Column> width;  // hi - lo
+  int64_t hi(int v, size_t i) const { return lo[v][i] + width[v][i]; }
+};
+
+// The smallest box around row i: exact for axes without a parent.
+void hull(const Part& part, const std::vector<int>& topo, size_t i, int64_t* lo, int64_t* hi);
+
+class Table {
+ public:
+  Table(std::vector<int64_t> out_shape, std::vector<int64_t> in_shape, std::vector<int64_t> out_view,
+        std::vector<int64_t> in_view);
+  ~Table();
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  void add(Part part);
+  const std::vector<Part>& parts() const { return parts_; }
+  size_t rows() const;
+
+  // The canonical boxes of the other side that the given boxes of one side are related to.
+  // Throws std::length_error if the answer needs more than `limit` boxes.
+  std::vector<int64_t> ask(const int64_t* boxes, size_t n, bool backward, size_t limit) const;
+
+  // How many tuples, as two 64-bit halves of a 128-bit count.
+  unsigned __int128 count() const;
+
+  // All tuples in view coordinates, in no particular order, one row of (out axes, in axes) each.
+  std::vector<int64_t> expand() const;
+
+  const std::vector<int64_t>& out_shape() const { return out_shape_; }
+  const std::vector<int64_t>& in_shape() const { return in_shape_; }
+  const std::vector<int64_t>& out_view() const { return out_view_; }
+  const std::vector<int64_t>& in_view() const { return in_view_; }
+
+ private:
+  const BoxIndex& index(size_t part, bool out_side) const;
+
+  std::vector<int64_t> out_shape_, in_shape_, out_view_, in_view_;
+  std::vector<Part> parts_;
+  struct Lazy;
+  std::unique_ptr<Lazy> lazy_;
+};
+
+}  // namespace whence
