@@ -9,7 +9,7 @@ NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/*/*.cpp nat
 # Two warnings that tell a user of this Makefile nothing: a newer pip exists; pip runs as root (in a container, into a venv).
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
-PIP := $(BIN)/python -m pip --quiet
+PIP := $(BIN)/python -m pip -qq # errors only: an index that lacks a package is no news while another has it
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check lint types imports doctest bench docs clean

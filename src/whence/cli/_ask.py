@@ -1,0 +1,99 @@
+"""What `whence backward` and `whence forward` share: ask the log, and print selections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from whence.cli._options import Command, blobs_option, json_option, log_option, open_log
+from whence.cli._output import emit_json, emit_table, terminal
+
+if TYPE_CHECKING:
+    from whence.selection import Selection
+
+Direction = Literal["backward", "forward"]
+SHOWN = 12  # boxes of one dataset on a terminal; a pipe and --json get all
+
+_PARAMETERS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("dataset"),
+    click.argument("cells"),
+    click.option("--to", metavar="NAME", help="The dataset to end at; otherwise every end of the line."),
+    click.option(
+        "--out",
+        metavar="FILE.png",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Draw the answer as a picture (one to three axes).",
+    ),
+    log_option,
+    blobs_option,
+    json_option,
+)
+
+
+def parameters(function: Command) -> Command:
+    """The arguments and options of both commands."""
+    for parameter in reversed(_PARAMETERS):
+        function = parameter(function)
+    return function
+
+
+def ask(
+    direction: Direction,
+    dataset: str,
+    cells: str,
+    to: str | None,
+    out: Path | None,
+    log: str | None,
+    blobs: str | None,
+    as_json: bool,
+) -> None:
+    """Ask, then print and draw the answer."""
+    with open_log(log, blobs) as opened:
+        question = opened.backward if direction == "backward" else opened.forward
+        answer = question(dataset, cells, to=to)
+    found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
+    if out is not None:
+        _draw(found, out)
+    if as_json:
+        emit_json({"direction": direction, "dataset": dataset, "cells": cells, "answers": answers(found)})
+    elif terminal():
+        _show(found)
+    else:
+        emit_table(("dataset", "cells"), [(name, text) for name, sel in found.items() for text in spelled(sel)])
+
+
+def answers(found: Mapping[str, Selection]) -> list[dict[str, object]]:
+    """The selections as JSON: each box is a [first, last] pair for each axis, both ends included."""
+    return [
+        {"dataset": name, "shape": list(sel.shape), "count": len(sel), "boxes": sel.boxes.tolist()}
+        for name, sel in found.items()
+    ]
+
+
+def spelled(selection: Selection) -> list[str]:
+    """Each box as a command takes it: `3,4`, `0:10,5`; a dataset without axes has the one cell `()`."""
+    spans = ([(first, last + 1) for first, last in box] for box in selection.boxes.tolist())
+    return [
+        ",".join(str(first) if stop == first + 1 else f"{first}:{stop}" for first, stop in box) or "()" for box in spans
+    ]
+
+
+def _show(found: Mapping[str, Selection]) -> None:
+    rows = []
+    for name, selection in found.items():
+        texts = spelled(selection)
+        lines = texts[:SHOWN] + ([f"... and {len(texts) - SHOWN} more boxes (--json lists all)"] * (len(texts) > SHOWN))
+        rows.append((name, f"{len(selection):,}", "\n".join(lines) or "none"))
+    emit_table(("dataset", "count", "cells"), rows, numbers=("count",))
+
+
+def _draw(found: Mapping[str, Selection], out: Path) -> None:
+    if len(found) != 1:
+        ends = ", ".join(found) or "nothing"
+        raise click.UsageError(f"a picture shows one dataset, and this leads to {ends}: choose with --to")
+    [selection] = found.values()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    selection.draw(out)

@@ -1,0 +1,62 @@
+"""The `whence` command: finds the module of a subcommand, and turns whence's errors into messages."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import Any, NoReturn
+
+import click
+
+from whence.errors import WhenceError
+
+# The order of `whence --help`: first contact, then questions, then care of the log, then measurements.
+COMMANDS = ("demo", "doctor", "ls", "show", "backward", "forward", "check", "delete", "gc", "bench")
+
+
+class LazyGroup(click.Group):
+    """A group whose subcommands are modules of `whence.cli`, imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found = importlib.import_module(f"whence.cli.{cmd_name}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            _unknown(args[0], ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WhenceError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _unknown(name: str, ctx: click.Context) -> NoReturn:
+    near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else "`whence --help` lists them."
+    raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="whence", message="whence %(version)s")
+def whence() -> None:
+    """Where did this value come from, and where did it go?
+
+    Questions are asked of a log, the directory that `whence.open("project.whence")` makes. A command looks for it in
+    --log, then in the environment variable WHENCE_LOG, then for a directory named *.whence here or above.
+
+    \b
+      whence demo                        see it work
+      whence ls                          what the log holds
+      whence backward spots 0,: --to X   which cells of X made row 0 of spots
+    """

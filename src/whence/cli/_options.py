@@ -1,0 +1,73 @@
+"""The options that commands share, and how the log is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from whence.errors import StoreError
+
+if TYPE_CHECKING:
+    from whence.store import Log
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+log_option: Callable[[Command], Command] = click.option(
+    "--log",
+    metavar="PATH",
+    envvar="WHENCE_LOG",
+    show_envvar=True,
+    help="The log: a directory, or a database URL. Otherwise the nearest *.whence directory, here or above.",
+)
+blobs_option: Callable[[Command], Command] = click.option(
+    "--blobs",
+    metavar="PATH",
+    envvar="WHENCE_BLOBS",
+    show_envvar=True,
+    help="Where the blobs are, when the log is a database URL.",
+)
+json_option: Callable[[Command], Command] = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON."
+)
+json_file_option: Callable[[Command], Command] = click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the result to FILE as JSON.",
+)
+
+
+def locate(log: str | None, start: Path | None = None) -> str | None:
+    """The log that is meant: the one given, else the nearest *.whence directory upwards, else none."""
+    if log:
+        return log
+    here = (start or Path.cwd()).absolute()
+    for place in (here, *here.parents):
+        if place.suffix == ".whence" and place.is_dir():
+            return str(place)
+        found = sorted(each for each in place.glob("*.whence") if each.is_dir())
+        if len(found) > 1:
+            names = ", ".join(each.name for each in found)
+            raise StoreError(f"{place} holds several logs ({names}): name one with --log")
+        if found:
+            return str(found[0])
+    return None
+
+
+def open_log(log: str | None, blobs: str | None = None) -> Log:
+    """Open the log that is meant; a command that asks a question never makes one."""
+    found = locate(log)
+    if found is None:
+        raise StoreError(
+            "there is no log here: give --log PATH, set WHENCE_LOG, or go to a directory that has a *.whence directory"
+            " in it or above it (`whence demo` makes one to look at)"
+        )
+    if "://" not in found and not Path(found).exists():
+        raise StoreError(f"there is no log at {found}: check --log and WHENCE_LOG (whence.open in Python makes one)")
+    from whence.store import open as open_store
+
+    return open_store(found, blobs=blobs) if blobs else open_store(found)

@@ -1,0 +1,157 @@
+"""`whence bench`: run the scripts that back each claim with its baselines, side by side."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+
+from whence.cli._options import json_file_option
+from whence.cli._output import emit_table, terminal
+from whence.errors import BadType, StoreError, UnknownName
+
+Claim = dict[str, Any]
+FIELDS = frozenset({"name", "ours", "baselines", "ratio", "target", "holds"})
+
+
+@click.command("bench")
+@click.argument("name", required=False)
+@click.option("--list", "list_", is_flag=True, help="List the benchmarks instead of running them.")
+@click.option(
+    "--size", type=click.Choice(["tiny", "small", "full"]), default="small", help="How much data to measure on."
+)
+@json_file_option
+@click.option(
+    "--plot", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Draw the results into DIR."
+)
+def command(name: str | None, list_: bool, size: str, json_file: Path | None, plot: Path | None) -> None:
+    """Measure what whence claims, against its baselines, in one run on the same data.
+
+    NAME is one benchmark; without it all of them run. They are scripts of a source checkout, in bench/. Ends with
+    status 1 when a claim does not hold.
+    """
+    scripts = find_scripts(_bench_directory())
+    if list_:
+        for each in scripts:
+            click.echo(each)
+        return
+    chosen = scripts if name is None else {name: _choose(scripts, name)}
+    claims: list[Claim] = []
+    for each, path in chosen.items():
+        found = _run(each, path, size, plot)
+        claims += found
+        _print(each, found)
+    if json_file is not None:
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        json_file.write_text(json.dumps({"claims": claims}, indent=2) + "\n", encoding="utf-8")
+    broken = [claim["name"] for claim in claims if not claim["holds"]]
+    if broken:
+        click.echo(f"{len(broken)} of {len(claims)} claims do not hold: {', '.join(broken)}", err=True)
+        raise SystemExit(1)
+    click.echo(f"all {len(claims)} claims hold")
+
+
+def _bench_directory() -> Path:
+    """bench/ of the checkout that this is run in, else of the checkout that the package runs from."""
+    here = Path.cwd()
+    for place in (here, *here.parents, *Path(__file__).resolve().parents):
+        bench = place / "bench"
+        if bench.is_dir() and (place / "src" / "whence").is_dir():
+            return bench
+    raise StoreError(
+        "benchmarks are part of the source, not of the installed package: run this in a checkout of whence"
+    )
+
+
+def find_scripts(bench: Path) -> dict[str, Path]:
+    """The benchmarks by name: bench/query_latency.py is query-latency."""
+    paths = sorted(each for each in bench.glob("*.py") if not each.name.startswith("_"))
+    return {path.stem.replace("_", "-"): path for path in paths if "\ndef run(" in path.read_text(encoding="utf-8")}
+
+
+def _choose(scripts: dict[str, Path], name: str) -> Path:
+    if name in scripts:
+        return scripts[name]
+    near = difflib.get_close_matches(name, scripts, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(scripts) or 'none'}"
+    raise UnknownName(f"there is no benchmark {name!r}: {hint}")
+
+
+def _load(name: str, path: Path) -> ModuleType:
+    sys.path.insert(0, str(path.parent))  # scripts share helpers that lie beside them
+    spec = importlib.util.spec_from_file_location(f"whence_bench_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _run(name: str, path: Path, size: str, plot: Path | None) -> list[Claim]:
+    module = _load(name, path)
+    claims: list[Claim] = module.run(size, _progress(name))
+    for claim in claims:
+        if missing := FIELDS - claim.keys():
+            raise BadType(f"{path.name}: the claim {claim.get('name')!r} lacks {', '.join(sorted(missing))}")
+    if plot is not None and hasattr(module, "plot"):
+        plot.mkdir(parents=True, exist_ok=True)
+        for drawn in module.plot(claims, plot) or ():
+            click.echo(f"drawn: {drawn}", err=True)
+    return claims
+
+
+def _progress(name: str) -> Callable[[str], None]:
+    """What a script calls to say where it is; on standard error, and only where someone watches."""
+
+    def say(text: str) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"{name}: {text}", err=True)
+
+    return say
+
+
+def _print(name: str, claims: list[Claim]) -> None:
+    if terminal():
+        click.echo(f"\n{name}")
+    rows = [
+        (
+            claim["name"],
+            f"{_text(claim['ours'])} {claim.get('unit', '')}".strip(),
+            _best(claim["baselines"]),
+            _text(claim["ratio"]),
+            claim.get("goal") or _text(claim["target"]),
+            "yes" if claim["holds"] else "NO",
+        )
+        for claim in claims
+    ]
+    emit_table(("claim", "ours", "best other", "ratio", "goal", "holds"), rows, numbers=("ours", "ratio"))
+
+
+def _best(baselines: dict[str, float | None]) -> str:
+    """The baseline that comes closest: less is better everywhere.
+
+    >>> _best({"Raw": 9.0, "Parquet": 8.25, "Turbo": None})
+    'Parquet 8.25'
+    """
+    known = {name: value for name, value in baselines.items() if value is not None}
+    best = min(known, key=lambda name: known[name], default=None)
+    return "-" if best is None else f"{best} {_text(known[best])}"
+
+
+def _text(value: object) -> str:
+    """A number with four significant digits, anything else as it is.
+
+    >>> _text(0.00012346), _text(1234567.0), _text("< 1 ms"), _text(None)
+    ('0.0001235', '1.235e+06', '< 1 ms', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

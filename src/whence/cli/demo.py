@@ -1,0 +1,240 @@
+"""`whence demo`: the main job end to end, on an image of its own making."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli._options import json_option
+from whence.cli._output import emit_json, emit_table, size_text
+
+if TYPE_CHECKING:
+    from whence.cli._hotspot import Floats, Ints, Step
+    from whence.selection import Selection
+    from whence.store import Log
+
+Cells = set[tuple[int, ...]]
+LOG_NAME = "hotspot.whence"
+ASKED_SPOT = 0
+FORWARD_ENDS = ("spots", "overview")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One step's lineage: its raw tuples, and what the log keeps of them."""
+
+    operation: str
+    output: str
+    shape: tuple[int, ...]
+    tuples: int
+    csv_bytes: int
+    int64_bytes: int
+    boxes: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question to the log, its answer, and whether brute force over the tuples agrees."""
+
+    question: str
+    dataset: str
+    cells: Selection
+    seconds: float
+    brute_seconds: float
+    agrees: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return {
+            "question": self.question,
+            "dataset": self.dataset,
+            "count": len(self.cells),
+            "boxes": self.cells.boxes.tolist(),
+            "seconds": self.seconds,
+            "brute_seconds": self.brute_seconds,
+            "agrees": self.agrees,
+        }
+
+
+@click.command("demo")
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("demo-out"),
+    help="Where the log and the picture go. Default: demo-out",
+)
+@json_option
+def command(out: Path, as_json: bool) -> None:
+    """Find hot spots in an image, then ask where one of them came from.
+
+    A made-up thermal image is rotated, flipped, smoothed and thresholded; hot pixels are grouped into spots. The
+    lineage of each step goes into a log. Then one spot is traced back to its pixels and one pixel forward to the
+    results, the answers are compared with brute force over all tuples, and the spot is drawn as a picture.
+    """
+    import whence as wh
+    from whence.cli import _hotspot
+
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(out / LOG_NAME, ignore_errors=True)  # of an earlier demo: this directory is the demo's own
+    image = _hotspot.thermal()
+    steps = list(_hotspot.run(image))
+    with wh.open(out / LOG_NAME) as log:
+        record(log, image, steps)
+        sizes = [measure(log, step) for step in steps]
+        answers = ask(log, steps)
+    picture = draw(image, steps, answers[0], out / "hotspot.png")
+    if as_json:
+        emit_json(
+            {
+                "log": str(out / LOG_NAME),
+                "picture": str(picture),
+                "steps": [asdict(each) for each in sizes],
+                "answers": [each.as_dict() for each in answers],
+            }
+        )
+    else:
+        report(steps, sizes, answers, out / LOG_NAME, picture)
+    if not all(each.agrees for each in answers):
+        click.echo("the log and the brute force disagree: this is a bug of whence, please report it", err=True)
+        raise SystemExit(1)
+
+
+def record(log: Log, image: Floats, steps: list[Step]) -> None:
+    """Tell the log about every array and every step."""
+    log.array("thermal", shape=image.shape)
+    for step in steps:
+        log.array(step.output, shape=step.array.shape)
+        log.register_operation(
+            step.operation, [step.input], [step.output], capture=[step.tuples], op_args=step.arguments
+        )
+
+
+def measure(log: Log, step: Step) -> Stored:
+    """How small the log keeps the lineage of a step."""
+    [derivation] = log.show(step.output).derived_from
+    return Stored(
+        operation=step.operation,
+        output=step.output,
+        shape=step.array.shape,
+        tuples=len(step.tuples),
+        csv_bytes=csv_bytes(step.tuples),
+        int64_bytes=step.tuples.size * 8,
+        boxes=derivation.boxes,
+        stored_bytes=derivation.size,
+    )
+
+
+def csv_bytes(tuples: Ints) -> int:
+    """The size of the tuples as a CSV file: their digits, and one separator or line end for each number.
+
+    >>> import numpy as np
+    >>> csv_bytes(np.array([(0, 12), (345, 6)])), len("0,12\\n345,6\\n")
+    (11, 11)
+    """
+    import numpy as np
+
+    powers = 10 ** np.arange(1, 19)
+    digits = sum(int((np.searchsorted(powers, column, side="right") + 1).sum()) for column in tuples.T)
+    return digits + tuples.size
+
+
+def ask(log: Log, steps: list[Step]) -> list[Answer]:
+    """One spot back to the pixels, and one of these pixels forward to every result."""
+    spots = next(step.array for step in steps if step.output == "spots")
+    spot: Cells = {(ASKED_SPOT, column) for column in range(spots.shape[1])}
+    pixels = _timed(log, steps, "backward", "spots", f"{ASKED_SPOT},:", spot, "thermal")
+    cells = pixels.cells.cells()
+    pixel = tuple(int(index) for index in cells[len(cells) // 2])
+    text = ",".join(map(str, pixel))
+    return [pixels, *(_timed(log, steps, "forward", "thermal", text, {pixel}, end) for end in FORWARD_ENDS)]
+
+
+def _timed(log: Log, steps: list[Step], direction: str, dataset: str, text: str, asked: Cells, end: str) -> Answer:
+    start = time.perf_counter()
+    found = (log.backward if direction == "backward" else log.forward)(dataset, text, to=end)
+    seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    expected = brute_force(steps, direction, dataset, asked, end)
+    brute_seconds = time.perf_counter() - start
+    agrees = {tuple(cell) for cell in found.cells().tolist()} == expected
+    return Answer(f"{direction} {dataset}[{text}]", end, found, seconds, brute_seconds, agrees)
+
+
+def brute_force(steps: list[Step], direction: str, dataset: str, asked: Cells, end: str) -> Cells:
+    """The same question answered by looking at every tuple of every step on the way."""
+    from whence.cli._hotspot import follow
+
+    first, last = (end, dataset) if direction == "backward" else (dataset, end)
+    makers = {step.output: step for step in steps}
+    way = []
+    while last != first:  # upstream from the later dataset: each has one input
+        way.append(makers[last])
+        last = makers[last].input
+    for step in way if direction == "backward" else reversed(way):
+        asked = follow(step.tuples, asked, step.array.ndim, forward=direction == "forward")
+    return asked
+
+
+def draw(image: Floats, steps: list[Step], pixels: Answer, path: Path) -> Path:
+    """The pixels of the spot on the sensor's image, and the spot where the pipeline saw it."""
+    from whence.cli._overlay import Panel, compose
+
+    arrays = {step.output: step for step in steps}
+    spots, smooth = arrays["spots"].array, arrays["smooth"].array.astype(float)
+    spot: Cells = {(ASKED_SPOT, column) for column in range(spots.shape[1])}
+    seen = brute_force(steps, "backward", "spots", spot, "smooth")
+    marked = smooth != smooth
+    marked[tuple(zip(*sorted(seen), strict=True))] = True
+    row, column, size = spots[ASKED_SPOT]
+    count = len(pixels.cells)
+    heading = f"Where did hot spot {ASKED_SPOT} come from? From these {count} pixels, through five operations."
+    before = Panel(
+        "thermal: what the sensor saw", image, pixels.cells.mask(),
+        f"backward spots[{ASKED_SPOT}, :] to thermal: {count} pixels, outlined",
+    )  # fmt: skip
+    after = Panel(
+        "smooth: rotated, flipped and smoothed", smooth, marked,
+        f"spots[{ASKED_SPOT}, :] = row {row:.1f}, column {column:.1f}, {size:.0f} hot pixels, outlined",
+    )  # fmt: skip
+    compose(heading, (before, after)).save(path, optimize=True)
+    return path
+
+
+def report(steps: list[Step], sizes: list[Stored], answers: list[Answer], log: Path, picture: Path) -> None:
+    """All of it, for a person."""
+    spots = next(step.array for step in steps if step.output == "spots")
+    click.echo("A thermal image of 480 x 640 pixels: rotated, flipped, smoothed, thresholded, grouped into spots.\n")
+    rows = [
+        (each.operation, each.output, " x ".join(map(str, each.shape)), f"{each.tuples:,}", size_text(each.csv_bytes),
+         size_text(each.int64_bytes), f"{each.boxes:,}", size_text(each.stored_bytes),
+         f"{each.csv_bytes / each.stored_bytes:,.0f}x")
+        for each in sizes
+    ]  # fmt: skip
+    columns = ("operation", "output", "shape", "tuples", "as CSV", "as int64", "boxes", "stored", "smaller")
+    emit_table(columns, rows, numbers=columns[3:])
+    click.echo(f"\nHot spots found: {len(spots)}")
+    for number, (row, column, size) in enumerate(spots):
+        click.echo(f"  spots[{number}]  centre {row:.1f}, {column:.1f}, {size:.0f} pixels")
+    tuples = sum(each.tuples for each in sizes)
+    for each in answers:
+        verdict = "the same" if each.agrees else "SOMETHING ELSE"
+        click.echo(f"\n{each.question} to {each.dataset}: {len(each.cells)} cells, in {each.seconds * 1000:.1f} ms")
+        click.echo(f"  {_brief(each.cells)}")
+        click.echo(f"  brute force over the {tuples:,} tuples says {verdict}, in {each.brute_seconds * 1000:.0f} ms")
+    click.echo(f"\nThe picture:  {picture}")
+    click.echo(f"The log:      {log}")
+    click.echo(f"Ask yourself: whence backward spots 1,: --to thermal --log {log}")
+
+
+def _brief(cells: Selection, most: int = 4) -> str:
+    from whence.cli._ask import spelled
+
+    boxes = spelled(cells)
+    return "  ".join(boxes[:most]) + (f"  ... and {len(boxes) - most} more boxes" if len(boxes) > most else "")

@@ -1,0 +1,69 @@
+"""`whence doctor`: what is there, what is missing, what to do."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whence.cli._options import json_option, locate, log_option
+from whence.cli._output import emit_json, emit_table, terminal
+
+if TYPE_CHECKING:
+    from whence.cli._environment import Finding
+
+
+@click.command("doctor")
+@log_option
+@json_option
+def command(log: str | None, as_json: bool) -> None:
+    """Say what whence finds on this machine, what is missing and what to do.
+
+    Ends with status 1 only when something that whence cannot do without is missing.
+    """
+    from whence.cli._environment import examine
+
+    findings = examine(_place(log))
+    ok = all(finding.ok for finding in findings if finding.required)
+    if as_json:
+        version = metadata.version("whence")
+        emit_json({"ok": ok, "version": version, "checks": [dataclasses.asdict(each) for each in findings]})
+    elif terminal():
+        _draw(findings)
+    else:
+        rows = [(_mark(each)[0], each.name, each.found, each.advice) for each in findings]
+        emit_table(("state", "part", "found", "what to do"), rows)
+    if not ok:
+        click.echo("Something that whence cannot do without is missing.", err=True)
+        raise SystemExit(1)
+
+
+def _place(log: str | None) -> Path:
+    """Where the disk matters: at the log if there is one, else here."""
+    found = locate(log)
+    return Path.cwd() if found is None or "://" in found else Path(found).absolute()
+
+
+def _mark(finding: Finding) -> tuple[str, str]:
+    """A word and the style to print it in."""
+    if finding.ok:
+        return "ok", "green"
+    return ("MISSING", "bold red") if finding.required else ("absent", "yellow")
+
+
+def _draw(findings: list[Finding]) -> None:
+    """Advice stands under what it is about: beside it there is no room in 80 columns."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for each in findings:
+        found = Text(each.found)
+        if each.advice:
+            found.append(f"\n{each.advice}", "italic")
+        table.add_row(Text(*_mark(each)), each.name, found)
+    Console().print(table)
