@@ -1,0 +1,159 @@
+"""What the benchmark scripts share: the form of a claim, sizes, timing, temporary files, the command line."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Claim = dict[str, Any]
+Progress = Callable[[str], None]
+Run = Callable[..., list[Claim]]
+Plot = Callable[[list[Claim], Path], list[Path]]
+
+SIZES = ("tiny", "small", "full")
+
+
+def check_size(size: str) -> str:
+    """The size, or an error that names the three."""
+    if size not in SIZES:
+        raise ValueError(f"there is no size {size!r}; choose one of {', '.join(SIZES)}")
+    return size
+
+
+def claim(
+    name: str,
+    ours: float,
+    baselines: Mapping[str, float | None],
+    *,
+    unit: str,
+    against: Collection[str] | None = None,
+    at_least: float = 1.0,
+    at_most: float | None = None,
+    true: bool = True,
+    **more: Any,
+) -> Claim:
+    """One claim, in which less is always better and it holds exactly when ratio >= target.
+
+    `ratio` is the best baseline (of those in `against`, or of all) over ours. The target is a ratio, `at_least`, or
+    a bound on our own number, `at_most`, which is turned into the ratio that it amounts to on this run.
+    A baseline of None did not take part. A claim with `true=False` (an answer was wrong) does not hold.
+
+    >>> claim("size", 2.0, {"Parquet": 8.0, "Raw": 9.0}, unit="MB", at_least=3)["holds"]
+    True
+    """
+    known = {key: value for key, value in baselines.items() if value is not None}
+    best = min((value for key, value in known.items() if against is None or key in against), default=None)
+    if best is None:
+        raise ValueError(f"the claim {name!r} has no baseline to compare with")
+    ratio = best / ours if ours > 0 else float("inf")
+    if at_most is None:
+        target, reached, goal = at_least, ratio >= at_least, f"{at_least:g}x the best baseline"
+    else:
+        target, reached, goal = best / at_most, ours <= at_most, f"at most {at_most:.4g} {unit}"
+    return {
+        "name": name, "ours": ours, "baselines": dict(baselines), "ratio": ratio, "target": target,
+        "holds": bool(reached and true), "unit": unit, "goal": goal, "correct": true, **more,
+    }  # fmt: skip
+
+
+@contextmanager
+def workspace() -> Iterator[Path]:
+    """A temporary directory that is gone afterwards, whatever happens."""
+    path = Path(tempfile.mkdtemp(prefix="whence-bench-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def seconds(work: Callable[[], Any], repeat: int = 3, budget: float = 2.0) -> float:
+    """The median wall-clock time of a call, over at most `repeat` calls and about `budget` seconds."""
+    times: list[float] = []
+    while len(times) < repeat and (not times or sum(times) < budget):
+        gc.collect()
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def quiet(_: str) -> None:
+    """No progress shown."""
+
+
+def show(claims: list[Claim]) -> None:
+    """The claims as a table, on the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for header, side in (("claim", "left"), ("ours", "right"), ("best other", "right"), ("ratio", "right")):
+        table.add_column(header, justify=side, overflow="fold")  # type: ignore[arg-type]
+    table.add_column("goal")
+    table.add_column("holds")
+    for row in claims:
+        known = {key: value for key, value in row["baselines"].items() if value is not None}
+        best = min(known, key=lambda key: known[key])
+        unit = row["unit"]
+        table.add_row(
+            row["name"], f"{row['ours']:.4g} {unit}", f"{best} {known[best]:.4g} {unit}", f"{row['ratio']:.3g}x",
+            row["goal"], "yes" if row["holds"] else "[bold red]NO[/]",
+        )  # fmt: skip
+    Console().print(table)
+
+
+def main(run: Run, plot: Plot) -> None:
+    """`python bench/NAME.py [--size SIZE] [--json FILE] [--plot DIRECTORY]`."""
+    parser = argparse.ArgumentParser(description=(run.__doc__ or "").strip())
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the claims here")
+    parser.add_argument("--plot", type=Path, metavar="DIRECTORY", help="draw them as PNG files into this directory")
+    options = parser.parse_args()
+    claims = run(options.size, progress=lambda text: print(text, flush=True))
+    show(claims)
+    if options.json:
+        options.json.write_text(json.dumps({"claims": claims}, indent=2) + "\n")
+    if options.plot:
+        for path in plot(claims, options.plot):
+            print(f"drawn: {path}")
+
+
+def bars(claims: list[Claim], path: Path, title: str, label: str) -> Path:
+    """Horizontal bars on a logarithmic scale: a group for each claim, a bar for each system."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    systems = [*dict.fromkeys(key for row in claims for key in row["baselines"]), "whence"]
+    figure, axes = plt.subplots(figsize=(9, 1.2 + 0.16 * (len(systems) + 1.5) * len(claims)), layout="constrained")
+    height = 1 / (len(systems) + 1.5)
+    for place, system in enumerate(systems):
+        values = [row["ours"] if system == "whence" else row["baselines"].get(system) for row in claims]
+        axes.barh(
+            [number + place * height for number in range(len(claims))],
+            [value if value is not None else 0 for value in values],
+            height=height,
+            label=system,
+            color="black" if system == "whence" else f"C{place}",
+        )
+    axes.set_yticks([number + 0.5 - height for number in range(len(claims))], [row["name"] for row in claims])
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel(label)
+    axes.set_title(title)
+    axes.grid(axis="x", alpha=0.3)
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+    return path
