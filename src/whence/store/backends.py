@@ -1,0 +1,173 @@
+"""The two databases a catalog can live in, and how each is connected to, begun and locked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from whence.errors import MissingExtra
+
+
+class Backend(Protocol):
+    """What the log must know of a database."""
+
+    where: str
+    read_only: bool
+    begin_read: tuple[str, ...]
+    begin_write: tuple[str, ...]
+    begin_migration: tuple[str, ...]
+
+    def connect(self) -> sa.Connection:
+        """A new connection, in autocommit: transactions are begun and ended in so many words."""
+
+    def stale(self) -> bool:
+        """Whether an open connection shows a state that is gone; cheap, as every question asks it."""
+
+    def answers(self, connection: sa.Connection) -> bool:
+        """Whether a connection that has been idle can still be used."""
+
+
+class PostgreSQL:
+    """A catalog on a server, for a team."""
+
+    read_only = False
+    begin_read: tuple[str, ...] = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+    # Writers take turns, as they do in SQLite: no deadlock, and ids grow in the order of commits.
+    begin_write: tuple[str, ...] = ("BEGIN", "SELECT one FROM log FOR UPDATE")
+    begin_migration: tuple[str, ...] = (
+        "BEGIN",
+        "SELECT pg_advisory_xact_lock(hashtext('whence'), hashtext(current_schema()))",
+    )
+
+    def __init__(self, url: sa.URL, timeout: float) -> None:
+        self.where = url.render_as_string(hide_password=True)
+        self._timeout = timeout
+        try:
+            self._engine = sa.create_engine(
+                url.set(drivername="postgresql+psycopg"), poolclass=NullPool, isolation_level="AUTOCOMMIT"
+            )
+        except ImportError as error:
+            raise MissingExtra.of("psycopg", "postgres") from error
+
+    def connect(self) -> sa.Connection:
+        """A new connection, which waits for a lock no longer than the timeout."""
+        connection = self._engine.connect()
+        connection.exec_driver_sql(f"SET lock_timeout = {round(self._timeout * 1000)}")
+        return connection
+
+    def stale(self) -> bool:
+        """Never: the server sees to that."""
+        return False
+
+    def answers(self, connection: sa.Connection) -> bool:
+        """Whether the server still answers: it may have been restarted since."""
+        try:
+            connection.exec_driver_sql("SELECT 1")
+        except sa.exc.DBAPIError:
+            return False
+        return True
+
+
+class SQLite:
+    """A catalog in a file, for one machine."""
+
+    begin_read: tuple[str, ...] = ("BEGIN",)
+    begin_write: tuple[str, ...] = ("BEGIN IMMEDIATE",)
+    begin_migration: tuple[str, ...] = ("BEGIN IMMEDIATE",)
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self.where = str(path)
+        self.read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+        self._path = path
+        self._timeout = timeout
+        self._seen: tuple[Any, ...] | None = None
+        self._engine = sa.create_engine(
+            "sqlite://", creator=self._open, poolclass=NullPool, isolation_level="AUTOCOMMIT"
+        )
+
+    def connect(self) -> sa.Connection:
+        """A new connection, set up so that what is committed survives a crash of the machine."""
+        return self._engine.connect()
+
+    def stale(self) -> bool:
+        """Never, unless the file was opened as one that nobody changes, and somebody did."""
+        return self._seen is not None and self._seen != self._signature()
+
+    def answers(self, connection: sa.Connection) -> bool:
+        """Always: there is nobody else to answer."""
+        return True
+
+    def _open(self) -> sqlite3.Connection:
+        return self._open_read_only() if self.read_only else self._open_writable()
+
+    def _open_writable(self) -> sqlite3.Connection:
+        connection = self._raw(self._path, "rwc")
+        with contextlib.ExitStack() as undo:
+            undo.callback(connection.close)
+            self._into_wal(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            undo.pop_all()
+        return connection
+
+    def _open_read_only(self) -> sqlite3.Connection:
+        """Open without writing a byte next to the catalog.
+
+        SQLite itself can do that only beside a living writer (whose shared-memory file is there), or when told
+        that nobody writes. A write-ahead log left over by a crash is read from a copy.
+        """
+        log, memory = (self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))
+        self._seen = None
+        if log.exists() and memory.exists():
+            return self._raw(self._path, "ro")
+        self._seen = self._signature()
+        if not log.exists() or not log.stat().st_size:
+            return self._raw(self._path, "ro&immutable=1")
+        with tempfile.TemporaryDirectory(prefix="whence-") as directory:
+            for file in (self._path, log):
+                shutil.copy(file, directory)
+            with contextlib.closing(self._raw(Path(directory) / self._path.name, "rw")) as copy:
+                memory_only = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+                copy.backup(memory_only)
+        return memory_only
+
+    def _raw(self, path: Path, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=self._timeout,
+            isolation_level=None,
+            check_same_thread=False,  # the log's lock sees to it that threads take turns
+        )
+
+    def _into_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch a new catalog to write-ahead logging; SQLite does not wait for others here, so this does."""
+        deadline = time.monotonic() + self._timeout
+        while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            try:
+                connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _signature(self) -> tuple[Any, ...]:
+        stats: list[tuple[int, int, int] | None] = []
+        for end in ("", "-wal"):
+            try:
+                stat = self._path.with_name(self._path.name + end).stat()
+            except FileNotFoundError:
+                stats.append(None)
+            else:
+                stats.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
+        return tuple(stats)

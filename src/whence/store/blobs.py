@@ -1,0 +1,218 @@
+"""Content-addressed blobs: a blob's name is the hash of its bytes, so what is written is never changed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from whence.errors import Damaged, StoreError
+from whence.relation import Relation
+from whence.store.failures import explained
+
+NAME = re.compile(r"[0-9a-f]{64}")
+TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
+OWNER = "LOG"  # the file that says whose blobs these are
+RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
+GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
+
+
+def hash_of(data: bytes | memoryview) -> str:
+    """The name under which these bytes are stored: BLAKE2b with 256 bits, in hexadecimal.
+
+    >>> hash_of(b"")[:16]
+    '0e5751c026e543b2'
+    """
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file among the blobs: a blob if `hash` is set, else a temporary file or a stranger."""
+
+    name: str
+    size: int
+    modified: float
+    hash: str | None
+    temporary: bool
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether this is a temporary file that its writer must have left behind."""
+        return self.temporary and self.modified < time.time() - GRACE
+
+
+class Blobs(Protocol):
+    """What the log needs of the place where relations lie."""
+
+    where: str
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Store a blob so that it survives a crash; whether it was not there before."""
+
+    def has(self, name: str, size: int) -> bool:
+        """Whether the blob is there, with that many bytes."""
+
+    def open(self, name: str, title: str) -> Relation:
+        """The relation stored there, called `title` in errors; each part of it is verified when it is read."""
+
+    def verify(self, name: str) -> None:
+        """Read the whole blob; Damaged if it is missing, or not the bytes that gave it its name."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file found by `listing`, or the blob of that hash."""
+
+    def listing(self) -> Iterator[Found]:
+        """Every file that is there."""
+
+    def claim(self, log: str) -> None:
+        """Make sure that these blobs belong to that log: two logs would collect each other's as garbage."""
+
+
+def missing(name: str, where: str, title: str = "") -> Damaged:
+    """The error for a blob that is not there."""
+    what = f"{title}: its blob" if title else "the blob"
+    return Damaged(f"{what} {name[:12]}... is missing from {where}" + (f"; {RESTORE}" if title else ""))
+
+
+def altered(name: str, where: str) -> Damaged:
+    """The error for a blob whose bytes are not those that gave it its name."""
+    return Damaged(f"the blob {name[:12]}... in {where} is truncated or altered: its checksum is another")
+
+
+def belongs_elsewhere(where: str, owner: str) -> StoreError:
+    """The error for blobs of another log."""
+    return StoreError(f"the blobs in {where} belong to another log ({owner[:12]}...): give each log a place of its own")
+
+
+class LocalBlobs:
+    """Blobs in a directory, memory-mapped when they are opened."""
+
+    def __init__(self, root: Path) -> None:
+        self.where = str(root)
+        self._root = root
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Store a blob: written under another name, synced, renamed, and its directory synced."""
+        path = self._path(name)
+        with explained("write to", self.where):
+            if path.exists() and path.read_bytes() == data:  # a damaged one is replaced
+                return False
+            try:
+                self._write(path, data)
+            except FileNotFoundError:  # its temporary file, or the directory, was collected in between
+                self._write(path, data)
+            return True
+
+    def has(self, name: str, size: int) -> bool:
+        """Whether the blob is there, with that many bytes."""
+        with explained("read", self.where):
+            try:
+                return self._path(name).stat().st_size == size
+            except FileNotFoundError:
+                return False
+
+    def open(self, name: str, title: str) -> Relation:
+        """The relation, memory-mapped."""
+        path = self._path(name)
+        with explained("read", self.where):
+            try:
+                file = path.open("rb")
+            except FileNotFoundError:
+                raise missing(name, self.where, title) from None
+            with file:
+                if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
+                    return Relation.from_bytes(b"", title)
+                return Relation.from_bytes(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), title)
+
+    def verify(self, name: str) -> None:
+        """Read the whole blob and compare its hash with its name."""
+        with explained("read", self.where):
+            try:
+                with self._path(name).open("rb") as file:
+                    digest = hashlib.file_digest(file, _hasher).hexdigest()
+            except FileNotFoundError:
+                raise missing(name, self.where) from None
+        if digest != name:
+            raise altered(name, self.where)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is still there."""
+        with explained("remove from", self.where):
+            (self._path(name) if NAME.fullmatch(name) else self._root / name).unlink(missing_ok=True)
+
+    def listing(self) -> Iterator[Found]:
+        """Every file; one that vanishes meanwhile is left out."""
+        with explained("read", self.where):
+            for directory, _, files in os.walk(self._root):
+                for file in sorted(files):
+                    path = Path(directory, file)
+                    with contextlib.suppress(FileNotFoundError):
+                        stat = path.stat()
+                        yield found(str(path.relative_to(self._root)), stat.st_size, stat.st_mtime)
+
+    def claim(self, log: str) -> None:
+        """Write the log's identity next to the blobs, or compare it with the one that is there."""
+        path = self._root / OWNER
+        with explained("open", self.where):
+            if not path.exists() and os.access(self._root if self._root.exists() else self._root.parent, os.W_OK):
+                self._root.mkdir(parents=True, exist_ok=True)
+                self._write_temporary(path, f"{log}\n".encode(), publish=_link)
+            with contextlib.suppress(FileNotFoundError):  # on a disk that cannot be written, nobody claims
+                owner = path.read_text().strip()
+                if owner != log:
+                    raise belongs_elsewhere(self.where, owner)
+
+    def _path(self, name: str) -> Path:
+        return self._root / name[:2] / name
+
+    def _write(self, path: Path, data: bytes) -> None:
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _sync_directory(self._root)
+        self._write_temporary(path, data, publish=os.replace)
+
+    def _write_temporary(self, path: Path, data: bytes, publish: Callable[[Path, Path], None]) -> None:
+        temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}")
+        try:
+            with open(temporary, "xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            publish(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_directory(path.parent)
+
+
+def found(name: str, size: int, modified: float) -> Found:
+    """A file of the listing, told by its name."""
+    directory, _, file = name.rpartition("/")
+    is_blob = bool(NAME.fullmatch(file)) and directory == file[:2]
+    return Found(name, size, modified, file if is_blob else None, file.startswith(TEMPORARY))
+
+
+def _hasher() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=32)
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Give the file its name unless another process was first."""
+    with contextlib.suppress(FileExistsError):
+        os.link(temporary, path)
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

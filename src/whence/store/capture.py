@@ -1,0 +1,187 @@
+"""Captures: the forms in which users give the lineage between two datasets, each made a relation."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from whence.errors import BadCells, BadType, ShapeMismatch, WhenceError
+from whence.relation import Relation, compress
+from whence.selection import Selection
+
+Shape = tuple[int, ...]
+Cells = npt.NDArray[np.int64]
+
+CHUNK = 1 << 18  # tuples that a callable's answers are gathered into before they are compressed
+PATIENCE = 2.0  # seconds before a progress bar appears
+
+
+def relation_of(capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape) -> Relation:
+    """The relation that a capture stands for; its errors name the two datasets.
+
+    >>> relation_of("identity", "B", (2,), "A", (2,)).to_array().tolist()
+    [[0, 0], [1, 1]]
+    >>> relation_of(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).backward([(1,)])
+    Selection([1, 0:2], shape=(2, 2))
+    """
+    with _naming(output, input):
+        if isinstance(capture, Relation):
+            return _fitting(capture, out_shape, in_shape)
+        if isinstance(capture, str) and capture in ("whole", "identity"):
+            return _named(capture, out_shape, in_shape)
+        if _module(capture) == "pyspark":
+            return compress(_collected(capture), out_shape, in_shape)
+        if callable(capture) and not isinstance(capture, type):
+            called = cast("Callable[[tuple[int, ...]], Iterable[Any]]", capture)
+            return compress(_chunks(called, output, out_shape, input, in_shape), out_shape, in_shape)
+        if isinstance(capture, (list, tuple)):
+            return compress(_listed(capture, len(out_shape) + len(in_shape)), out_shape, in_shape)
+        if isinstance(capture, (str, os.PathLike)) and not os.path.exists(capture):
+            raise BadType(f"there is no file {os.fspath(capture)!r}: give the path of a Parquet file of index tuples")
+        return compress(cast("Any", capture), out_shape, in_shape)
+
+
+@contextmanager
+def _naming(output: str, input: str) -> Iterator[None]:
+    try:
+        yield
+    except WhenceError as error:
+        raise type(error)(f"the lineage of {output!r} from {input!r}: {error}") from error
+
+
+def _fitting(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
+    if (relation.out_shape, relation.in_shape) != (out_shape, in_shape):
+        raise ShapeMismatch(
+            f"the relation is of shapes {relation.out_shape} <- {relation.in_shape}, "
+            f"the datasets are of shapes {out_shape} <- {in_shape}"
+        )
+    return relation
+
+
+def _named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation:
+    if capture == "whole":
+        return Relation.whole(out_shape, in_shape)
+    if out_shape != in_shape:
+        raise ShapeMismatch(f"'identity' needs equal shapes, and these are {out_shape} <- {in_shape}")
+    return Relation.identity(out_shape)
+
+
+def _module(capture: object) -> str:
+    return type(capture).__module__.partition(".")[0]
+
+
+def _collected(frame: Any) -> Any:
+    """A Spark frame's rows, as Arrow where its version can."""
+    for method in ("toArrow", "toPandas", "to_pandas"):
+        if hasattr(frame, method):
+            return getattr(frame, method)()
+    raise BadType(f"a {type(frame).__name__} is no frame of index tuples: give a Spark DataFrame")
+
+
+def _listed(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:
+    """A list of index tuples is an array; a list of anything else, chunks."""
+    if not capture:
+        return np.empty((0, columns), dtype=np.int64)
+    if isinstance(capture[0], (list, tuple, int, np.integer)):
+        return _integers(capture, columns, "a list of tuples: output indices, then input indices")
+    return iter(capture)
+
+
+def _integers(rows: object, columns: int, expected: str) -> Cells:
+    try:
+        array = np.asarray(rows)
+    except ValueError:  # rows of unequal lengths
+        raise BadCells(f"expected {expected}, {columns} integers in each; they are of different lengths") from None
+    if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != columns:
+        raise BadCells(
+            f"expected {expected}, {columns} integers in each; got an array of {array.dtype} with shape {array.shape}"
+        )
+    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise BadCells(f"expected {expected}; {array.max()} is beyond 2^63 - 1")
+    return array.astype(np.int64, copy=False)
+
+
+def _chunks(
+    capture: Callable[[tuple[int, ...]], Iterable[Any]], output: str, out_shape: Shape, input: str, in_shape: Shape
+) -> Iterator[Cells]:
+    """Call the capture for every output cell, and gather what it says into arrays of index tuples."""
+    parts: list[Cells] = []
+    rows = 0
+    for index in _watched(np.ndindex(*out_shape), int(np.prod(out_shape, dtype=object)), f"{output} <- {input}"):
+        try:
+            inputs = _indices(capture(index), len(in_shape), in_shape)
+        except WhenceError as error:
+            raise type(error)(f"for the output cell {index}, {error}") from error
+        except Exception as error:
+            error.add_note(f"while capturing the lineage of the cell {index} of {output!r} from {input!r}")
+            raise
+        if not len(inputs):
+            continue
+        outputs = np.broadcast_to(np.asarray(index, dtype=np.int64), (len(inputs), len(out_shape)))
+        parts.append(np.concatenate([outputs, inputs], axis=1))
+        rows += len(inputs)
+        if rows >= CHUNK:
+            yield np.concatenate(parts)
+            parts, rows = [], 0
+    yield np.concatenate(parts) if parts else np.empty((0, len(out_shape) + len(in_shape)), dtype=np.int64)
+
+
+def _indices(found: object, axes: int, in_shape: Shape) -> Cells:
+    """The input cells that a callable returned for one output cell."""
+    expected = "the capture to return a list of indices"
+    if isinstance(found, Selection):
+        if found.shape != in_shape:
+            raise ShapeMismatch(f"the capture returned a selection of shape {found.shape}, not {in_shape}")
+        return found.cells()
+    if not isinstance(found, np.ndarray):
+        if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+            raise BadCells(f"expected {expected} such as [{(0,) * axes}], not {found!r}")
+        listed = list(found)
+        if not listed:
+            return np.empty((0, axes), dtype=np.int64)
+        if axes == 1:  # a plain integer is the index of a cell on one axis
+            listed = [
+                (item,) if isinstance(item, (int, np.integer)) and not isinstance(item, bool) else item
+                for item in listed
+            ]
+        elif any(not isinstance(item, (list, tuple, np.ndarray)) for item in listed):
+            raise BadCells(f"expected {expected} such as [{(0,) * axes}], not {found!r}")
+        if axes == 0 and not any(len(item) for item in listed):  # NumPy would take [(), ()] for floats
+            return np.empty((len(listed), 0), dtype=np.int64)
+        found = listed
+    elif axes == 1 and found.ndim == 1:
+        found = found[:, None]
+    return _integers(found, axes, expected)
+
+
+def _watched(items: Iterable[tuple[int, ...]], total: int, text: str) -> Iterator[tuple[int, ...]]:
+    """The items, with a progress bar on the terminal once they have taken a while."""
+    iterator = iter(items)
+    begun = time.monotonic()
+    if not sys.stderr.isatty():
+        yield from iterator
+        return
+    done = 0
+    for item in iterator:
+        yield item
+        done += 1
+        if time.monotonic() - begun > PATIENCE:
+            break
+    else:
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(text, total=total, completed=done)
+        while batch := list(islice(iterator, 256)):
+            yield from batch
+            progress.advance(task, len(batch))

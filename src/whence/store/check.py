@@ -1,0 +1,173 @@
+"""The integrity check: does everything that the log refers to exist, unharmed, and fit together?"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from whence.errors import FutureVersion, WhenceError
+from whence.store import catalog
+from whence.store import schema as t
+from whence.store.blobs import OWNER, RESTORE, Blobs
+from whence.store.database import Database
+from whence.store.records import counted, in_units
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the check has to say: where, what, and what to do about it."""
+
+    where: str
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}; {self.remedy}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the check found. Iterating gives the problems; notes are no problems."""
+
+    where: str
+    datasets: int
+    derivations: int
+    relations: int
+    bytes: int
+    problems: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.problems)
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        looked = ", ".join(
+            (
+                counted(self.datasets, "dataset"),
+                counted(self.derivations, "derivation"),
+                f"{counted(self.relations, 'relation')} ({in_units(self.bytes)})",
+            )
+        )
+        lines = [f"{self.where}: {looked}: {'all is well' if self.ok else counted(len(self), 'problem')}"]
+        lines += [f"  problem: {problem}" for problem in self.problems]
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return {"ok": self.ok, **asdict(self)}
+
+
+def check(where: str, database: Database, blobs: Blobs) -> Report:
+    """Look at everything once, changing nothing."""
+    with database.read("check") as connection:
+        problems = list(_catalog(connection, database.where))
+        counts = catalog.counts(connection)
+        relations = connection.execute(sa.select(t.relations)).all()
+        edges = connection.execute(sa.select(t.was_derived_from)).all()
+        entities = {row.id: row for row in connection.execute(sa.select(t.entities))}
+    problems += [problem for edge in edges for problem in _edge(edge, entities)]
+    used_by: dict[str, list[Any]] = {}
+    for edge in edges:
+        used_by.setdefault(edge.relation, []).append(edge)
+    suspects: list[tuple[str, Finding]] = []
+    for row in relations:
+        suspects += [(row.hash, finding) for finding in _relation(row, used_by.get(row.hash, []), entities, blobs)]
+    if suspects:  # a relation that was deleted while this ran is no problem
+        with database.read("check") as connection:
+            present = catalog.referenced(connection)
+        problems += [finding for hash, finding in suspects if hash in present]
+    notes = _files(blobs, {row.hash for row in relations})
+    size = sum(row.size for row in relations)
+    return Report(where, counts[0], counts[2], len(relations), size, tuple(problems), tuple(notes))
+
+
+def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
+    """What the database itself says; PostgreSQL sees to its own pages and keys."""
+    if connection.dialect.name != "sqlite":
+        return
+    remedy = "restore the catalog from a backup, or save what is readable with `sqlite3 catalog.sqlite .recover`"
+    for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if message != "ok":
+            yield Finding(where, message, remedy)
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield Finding(where, f"row {row} of {table} refers to a row of {parent} that is not there", remedy)
+
+
+def _edge(edge: Any, entities: dict[int, Any]) -> Iterator[Finding]:
+    if edge.kind == "boxes" and edge.relation is None:
+        yield Finding(_name(edge, entities), "the derivation has no relation", "delete the dataset and record it again")
+
+
+def _relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs: Blobs) -> Iterator[Finding]:
+    where = ", ".join(dict.fromkeys(_name(edge, entities) for edge in edges)) or f"relation {row.hash[:12]}..."
+    try:
+        blobs.verify(row.hash)
+        relation = blobs.open(row.hash, f"the blob {row.hash[:12]}...")
+        counted = (len(relation), str(relation.count()))
+    except WhenceError as error:
+        yield Finding(where, str(error), "upgrade whence" if isinstance(error, FutureVersion) else RESTORE)
+        return
+    if counted != (row.boxes, row.tuples):
+        yield Finding(
+            where,
+            f"the catalog says {row.boxes} boxes of {row.tuples} tuples, "
+            f"and its blob holds {counted[0]} of {counted[1]}",
+            "record this lineage again",
+        )
+    for edge in edges:
+        if edge.generated not in entities or edge.used not in entities:
+            continue  # the database has said so
+        shapes = (tuple(entities[edge.generated].shape), tuple(entities[edge.used].shape))
+        if (relation.out_shape, relation.in_shape) != shapes:
+            yield Finding(
+                _name(edge, entities),
+                f"its relation is of shapes {relation.out_shape} <- {relation.in_shape}, "
+                f"the datasets are of shapes {shapes[0]} <- {shapes[1]}",
+                "delete the output and record it again",
+            )
+
+
+def _files(blobs: Blobs, referenced: set[str]) -> Iterator[Finding]:
+    unreferenced, size = 0, 0
+    for file in blobs.listing():
+        if file.temporary:
+            yield Finding(
+                f"{blobs.where}/{file.name}",
+                "a temporary file: a writer is at work, or was killed",
+                "collect() removes it once it is an hour old",
+            )
+        elif file.hash is None:
+            if file.name != OWNER:
+                yield Finding(f"{blobs.where}/{file.name}", "not a file of the log", "move it elsewhere")
+        elif file.hash not in referenced:
+            unreferenced, size = unreferenced + 1, size + file.size
+    if unreferenced:
+        yield Finding(
+            blobs.where,
+            f"{counted(unreferenced, 'blob')} ({in_units(size)}) that nothing uses",
+            "collect() frees the space",
+        )
+
+
+def _name(edge: Any, entities: dict[int, Any]) -> str:
+    output, input = (entities[id].name if id in entities else f"entity {id}" for id in (edge.generated, edge.used))
+    return f"{output} <- {input}"

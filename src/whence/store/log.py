@@ -1,0 +1,323 @@
+"""The log as users hold it: every method of the contract, each a few lines over the parts that do the work."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING, Any, overload
+
+from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, UnknownName, WhenceError
+from whence.selection import Selection
+from whence.store.capture import relation_of
+from whence.store.clock import now
+from whence.store.records import Dataset, Derivation, Description, Operation, counted
+from whence.store.values import name_of, names_of, plain, shape_of
+from whence.store.walk import Direction, Step, plan, route
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    import sqlalchemy as sa
+
+    from whence.store.blobs import Blobs
+    from whence.store.check import Report
+    from whence.store.database import Database
+    from whence.store.records import Collected
+
+SHOWN = 20  # datasets in a notebook
+
+# What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
+
+
+class Log:
+    """Datasets, the operations between them, and where each cell came from. `whence.open` makes one.
+
+    A log may be used by many threads and many processes at once; a forked child may go on using it.
+
+    >>> import tempfile, whence as wh
+    >>> directory = tempfile.TemporaryDirectory()
+    >>> with wh.open(directory.name) as log:
+    ...     _ = log.array("A", shape=(3, 2)), log.array("B", shape=(3,))
+    ...     _ = log.lineage("B", "A", lambda index: [(index[0], 0), (index[0], 1)])
+    ...     log.backward("B", [(1,)], to="A").cells().tolist()
+    [[1, 0], [1, 1]]
+    >>> directory.cleanup()
+    """
+
+    def __init__(self, where: str, database: Database, blobs: Blobs, cache: int) -> None:
+        from whence.store.reader import Reader
+
+        self.where = where  # the directory, or the URL without its password
+        self._database = database
+        self._blobs = blobs
+        self._reader = Reader(database, blobs, cache)
+
+    # --- recording
+
+    def array(self, name: str, shape: int | Sequence[int]) -> Dataset:
+        """Define an array. The same name and shape again is fine; another shape is an error, Redefined."""
+        from whence.store import catalog
+
+        name, shape = name_of(name), shape_of(shape)
+        with self._database.read() as connection:
+            known = catalog.datasets(connection, name)
+        if not known:
+            with self._database.write() as connection:
+                known = catalog.datasets(connection, name)  # another process may have been first
+                if not known:
+                    return catalog.add_dataset(connection, name, "array", shape, {})
+        if known[0].shape != shape:
+            raise Redefined(
+                f"{name!r} is already an {known[0].kind} of shape {known[0].shape}, not {shape}: "
+                f"choose another name, or log.delete({name!r}) first"
+            )
+        return known[0]
+
+    def lineage(self, out: str, inp: str, capture: object) -> Derivation:
+        """Record that `out` was derived from `inp`, cell by cell as the capture says.
+
+        The capture is a callable that takes the index of an output cell and returns the indices of its input
+        cells; or the index tuples themselves, output first: an integer array (n, l + m), an Arrow table, a pandas
+        or Spark frame, the path of a Parquet file, an iterator of chunks of any of these; or a Relation; or
+        "identity" or "whole". A second lineage between the same two stands beside the first: questions get the
+        union.
+        """
+        from whence.store import catalog
+        from whence.store.writer import prepare, store
+
+        out, inp = name_of(out), name_of(inp)
+        shapes = self._reader.shapes((out, inp))
+        item = prepare(out, inp, relation_of(capture, out, shapes[out], inp, shapes[inp]))
+
+        def record(connection: sa.Connection) -> Derivation:
+            catalog.require_shapes(connection, shapes)
+            return catalog.add_edges(connection, [item.edge], None)[0]
+
+        return store(self._database, self._blobs, [item], record)
+
+    def register_operation(
+        self,
+        op_name: str,
+        in_arrs: Sequence[str],
+        out_arrs: Sequence[str],
+        capture: Sequence[object] | Mapping[tuple[str, str], object] | None = None,
+        op_args: Mapping[str, Any] | None = None,
+        reuse: bool = False,
+    ) -> Operation:
+        """Record an operation, what it used and generated, and the lineage of each output from each input.
+
+        `capture` has one capture (see `lineage`) for each pair, all inputs of the first output first; or maps
+        (output, input) to one. None stands for a pair without lineage. All of it is recorded, or nothing.
+        """
+        from whence.store import catalog
+        from whence.store.writer import prepare, store
+
+        started = now()
+        op_name = name_of(op_name, "operation")
+        inputs, outputs = names_of(in_arrs, "in_arrs"), names_of(out_arrs, "out_arrs")
+        args = plain(_mapping(op_args), "op_args")
+        if reuse and capture is None:
+            raise NoLineage(
+                f"nothing is known of {op_name!r} that could be reused: give its capture; "
+                "reuse=True then marks the operation as one that later calls may take it from"
+            )
+        pairs = _paired(capture, inputs, outputs)
+        shapes = self._reader.shapes((*inputs, *outputs))
+        items = [prepare(out, inp, relation_of(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs]
+
+        def record(connection: sa.Connection) -> Operation:
+            catalog.require_shapes(connection, shapes)
+            operation = catalog.add_operation(connection, op_name, inputs, outputs, args, started, reuse)
+            catalog.add_edges(connection, [item.edge for item in items], operation)
+            return operation
+
+        return store(self._database, self._blobs, items, record)
+
+    def delete(self, name: str, *, force: bool = False) -> None:
+        """Remove a dataset and its derivations; `collect` then frees the space.
+
+        If others were derived from it, it takes `force=True`: they stay, and their lineage ends where it was.
+        """
+        from whence.store import catalog
+
+        name = name_of(name)
+        with self._database.write("delete from", removing=True) as connection:
+            _known(catalog.datasets(connection, name), name, catalog.names(connection))
+            heirs = sorted({edge.output for edge in catalog.derivations(connection, input=name)} - {name})
+            if heirs and not force:
+                shown = ", ".join(map(repr, heirs[:5])) + (f" and {len(heirs) - 5} more" if len(heirs) > 5 else "")
+                raise InUse(
+                    f"{name!r} is where {shown} came from: delete that first, or give force=True to cut its lineage"
+                )
+            catalog.delete_dataset(connection, name)
+
+    def collect(self) -> Collected:
+        """Remove the blobs that nothing refers to any more; safe while others write."""
+        from whence.store.writer import collect
+
+        return collect(self._database, self._blobs)
+
+    # --- asking
+
+    def query(self, path: Sequence[str], cells: object) -> Selection:
+        """Follow the cells of the first dataset along the path; the answer is cells of the last.
+
+        Each step goes backward or forward, whichever way there is lineage; if both, it is the union.
+        """
+        names = names_of(path, "a path")
+        if not names:
+            raise BadType("a path has at least one name, such as ['B', 'A']")
+        selection = self._selection(names[0], cells)
+
+        def follow(steps: tuple[Step, ...]) -> Selection:
+            found = selection
+            for step in steps:
+                found = step.follow(found, self._reader.load)
+            return found
+
+        return self._reader.ask(lambda graph: route(graph, names), follow)
+
+    @overload
+    def backward(self, name: str, cells: object, to: str) -> Selection: ...
+    @overload
+    def backward(self, name: str, cells: object, to: None = None) -> dict[str, Selection]: ...
+    def backward(self, name: str, cells: object, to: str | None = None) -> Selection | dict[str, Selection]:
+        """Where the cells came from: the cells of `to`, over all paths; or of every source, by name."""
+        return self._walk("backward", name, cells, to)
+
+    @overload
+    def forward(self, name: str, cells: object, to: str) -> Selection: ...
+    @overload
+    def forward(self, name: str, cells: object, to: None = None) -> dict[str, Selection]: ...
+    def forward(self, name: str, cells: object, to: str | None = None) -> Selection | dict[str, Selection]:
+        """Where the cells went: the cells of `to`, over all paths; or of every final result, by name."""
+        return self._walk("forward", name, cells, to)
+
+    def _walk(self, direction: Direction, name: str, cells: object, to: str | None) -> Selection | dict[str, Selection]:
+        name, to = name_of(name), None if to is None else name_of(to)
+        selection = self._selection(name, cells)
+        found = self._reader.ask(
+            lambda graph: plan(graph, name, direction, to), lambda made: made.follow(selection, self._reader.load)
+        )
+        return found if to is None else found[to]
+
+    def _selection(self, name: str, cells: object) -> Selection:
+        [shape] = self._reader.shapes((name,)).values()
+        return Selection.of(cells, shape)
+
+    # --- looking
+
+    def datasets(self) -> list[Dataset]:
+        """All datasets, oldest first."""
+        from whence.store import catalog
+
+        with self._database.read() as connection:
+            return catalog.datasets(connection)
+
+    def operations(self) -> list[Operation]:
+        """All operations, oldest first."""
+        from whence.store import catalog
+
+        with self._database.read() as connection:
+            return catalog.operations(connection)
+
+    def show(self, name: str) -> Description:
+        """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
+        from whence.store import catalog
+
+        name = name_of(name)
+        with self._database.read() as connection:
+            return Description(
+                _known(catalog.datasets(connection, name), name, catalog.names(connection)),
+                tuple(catalog.derivations(connection, output=name)),
+                tuple(catalog.derivations(connection, input=name)),
+                tuple(catalog.operations(connection, name)),
+            )
+
+    def check(self) -> Report:
+        """Verify every reference and every checksum; the report says what is wrong and what to do. Changes nothing."""
+        from whence.store.check import check
+
+        return check(self.where, self._database, self._blobs)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the log lies where it cannot be written; questions work all the same."""
+        return self._database.read_only
+
+    def close(self) -> None:
+        """Let go of the catalog. Using the log afterwards is an error, Closed; closing it again is not."""
+        self._database.close()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Log({self.where!r}: {self._summary()})"
+
+    def _repr_html_(self) -> str:
+        title = f"<b>{html.escape(self.where)}</b>: {html.escape(self._summary())}"
+        try:
+            datasets = self.datasets()
+        except WhenceError:
+            return title
+        cells = [(each.name, each.kind, str(each.shape), each.created) for each in datasets[-SHOWN:]]
+        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells)
+        head = "<tr><th>dataset</th><th>kind</th><th>shape</th><th>created</th></tr>"
+        return f"{title}<table>{head}{rows}</table>"
+
+    def _summary(self) -> str:
+        from whence.store import catalog
+
+        try:
+            with self._database.read() as connection:
+                datasets, operations, derivations = catalog.counts(connection)
+        except WhenceError as error:  # a log that cannot be read must still print
+            return "closed" if isinstance(error, Closed) else str(error)
+        things = ((datasets, "dataset"), (operations, "operation"), (derivations, "derivation"))
+        return ", ".join(counted(number, thing) for number, thing in things)
+
+
+def _known(found: list[Dataset], name: str, names: list[str]) -> Dataset:
+    if not found:
+        raise UnknownName.of("dataset", name, names)
+    return found[0]
+
+
+def _mapping(op_args: object) -> Mapping[str, Any]:
+    if op_args is None:
+        return {}
+    if not isinstance(op_args, Mapping):
+        raise BadType(f"op_args maps names to values, such as {{'axis': 1}}, not {op_args!r}")
+    return op_args
+
+
+def _paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[tuple[str, str], object]]:
+    """The captures with the pair that each belongs to; pairs without lineage are left out."""
+    if not outputs or len(set(outputs)) != len(outputs):
+        raise BadType(f"out_arrs names each output once, and at least one; got {list(outputs)}")
+    pairs = list(product(outputs, inputs))
+    given: list[tuple[tuple[str, str], object]]
+    if capture is None:
+        given = []
+    elif isinstance(capture, Mapping):
+        strangers = [key for key in capture if key not in pairs]
+        if strangers:
+            raise BadType(
+                f"the capture is for {strangers[0]!r}, which is no (output, input) of this operation: {pairs}"
+            )
+        given = list(capture.items())
+    elif not isinstance(capture, (list, tuple)):
+        raise BadType(f"capture is a list with one capture for each (output, input): {pairs}")
+    elif len(capture) != len(pairs):
+        raise BadType(f"{len(capture)} captures for {len(pairs)} pairs: give one, or None, for each of {pairs}")
+    else:
+        given = list(zip(pairs, capture, strict=True))
+    return [(pair, each) for pair, each in given if each is not None]

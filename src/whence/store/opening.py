@@ -1,0 +1,133 @@
+"""Opening a log: from a path or a URL to its catalog and its blobs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.errors import BadType, StoreError
+
+if TYPE_CHECKING:
+    from whence.store.backends import Backend
+    from whence.store.blobs import Blobs
+    from whence.store.database import Database
+    from whence.store.log import Log
+
+CATALOG = "catalog.sqlite"
+BLOBS = "blobs"
+
+
+def open(
+    path_or_url: str | os.PathLike[str],
+    *,
+    blobs: str | os.PathLike[str] | None = None,
+    create: bool = True,
+    timeout: float = 30.0,
+    cache: int = 256 * 1024 * 1024,
+) -> Log:
+    """Open a log, making it if it is not there.
+
+    A path is a directory with a SQLite catalog and the blobs; a log on a disk that cannot be written opens for
+    questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says
+    where the blobs are: a path, or a URL that fsspec knows. `create=False` refuses to make a log. `timeout`: how many
+    seconds to wait for other writers. `cache`: how many bytes of relations to keep open.
+
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as directory, open(os.path.join(directory, "a.whence")) as log:
+    ...     log.array("A", shape=(3, 2)).shape
+    (3, 2)
+    """
+    from whence.store.database import Database
+    from whence.store.log import Log
+
+    if not isinstance(path_or_url, (str, os.PathLike)):
+        raise BadType(f"a log is opened by its path or URL, not by {type(path_or_url).__name__}: {path_or_url!r}")
+    text = os.fspath(path_or_url)
+    if "://" in text:
+        backend = _server(text, timeout)
+        if blobs is None:
+            raise StoreError(f"{backend.where} holds the catalog only: say where the blobs are, with blobs=...")
+    else:
+        backend = _directory(Path(text), timeout, create)
+    database = Database(backend)
+    try:
+        database.migrate(create=create)
+        place = _own(Path(text)) if blobs is None else _shared(os.fspath(blobs), database)
+        return Log(backend.where if "://" in text else text, database, place, cache)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _directory(path: Path, timeout: float, create: bool) -> Backend:
+    from whence.store.backends import SQLite
+    from whence.store.failures import explained
+
+    catalog = path / CATALOG
+    with explained("open", str(path)):
+        if path.exists() and not path.is_dir():
+            raise StoreError(
+                f"{path} is a file, and a log is a directory: give the path of a log, or of a new directory"
+            )
+        if not catalog.exists():
+            if not create:
+                raise _none(str(path))
+            path.mkdir(parents=True, exist_ok=True)
+            ours = {BLOBS, CATALOG, *(CATALOG + end for end in ("-wal", "-shm", "-journal"))}
+            strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
+            if strangers:
+                raise StoreError(
+                    f"{path} is not a log: it holds {', '.join(strangers[:5])} and no {CATALOG}. Give a new directory"
+                )
+    return SQLite(catalog, timeout)
+
+
+def _server(text: str, timeout: float) -> Backend:
+    import sqlalchemy as sa
+
+    from whence.store.backends import PostgreSQL, SQLite
+
+    try:
+        url = sa.make_url(text)
+    except (sa.exc.ArgumentError, ValueError):
+        scheme = text.partition("://")[0]
+        raise StoreError(f"this {scheme}:// URL cannot be read: write postgresql://user@host:port/database") from None
+    match url.get_backend_name():
+        case "postgresql" | "postgres":
+            return PostgreSQL(url, timeout)
+        case "sqlite" if url.database:
+            return SQLite(Path(url.database), timeout)
+        case other:
+            raise StoreError(f"a catalog cannot live in {other}: give a path, or a postgresql:// URL")
+
+
+def _own(path: Path) -> Blobs:
+    from whence.store.blobs import LocalBlobs
+
+    return LocalBlobs(path / BLOBS)
+
+
+def _shared(place: str, database: Database) -> Blobs:
+    """Blobs in a place of their own, which another log must not take for its own and collect as garbage."""
+    from whence.store import catalog
+    from whence.store.blobs import LocalBlobs
+    from whence.store.remote import RemoteBlobs
+
+    scheme, separator, rest = place.partition("://")
+    blobs: Blobs
+    if separator and scheme not in ("file", "local"):
+        blobs = RemoteBlobs(place)
+    else:
+        path = Path(rest if separator else place)
+        neighbour = path.parent / CATALOG
+        if path.name == BLOBS and neighbour.exists() and str(neighbour) != database.where:
+            raise StoreError(f"the blobs in {path} belong to the log {path.parent}: give each log a place of its own")
+        blobs = LocalBlobs(path)
+    with database.read("open") as connection:
+        blobs.claim(catalog.log_id(connection))
+    return blobs
+
+
+def _none(where: str) -> StoreError:
+    return StoreError(f"there is no log at {where}: check the path; whence.open makes one")

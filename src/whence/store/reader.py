@@ -1,0 +1,111 @@
+"""Answering questions: the graph in memory, kept as fresh as the catalog, and the relations it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from whence.errors import Damaged
+from whence.store import catalog
+from whence.store.cache import RelationCache
+from whence.store.walk import Adjacency
+
+if TYPE_CHECKING:
+    from whence.relation import Relation
+    from whence.store.blobs import Blobs
+    from whence.store.database import Database, Stamp
+
+Plan = TypeVar("Plan")
+Answer = TypeVar("Answer")
+
+
+class Reader:
+    """The graph and the open relations of one log, for all its threads."""
+
+    def __init__(self, database: Database, blobs: Blobs, cache: int) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._cache = RelationCache(cache)
+        self._stamp: Stamp | None = None
+        self._graph = Adjacency()
+        self._names: dict[int, str] = {}
+        self._last_dataset = self._last_edge = -1
+
+    def shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """The shapes of datasets, or UnknownName."""
+        with self._database.lock:
+            graph = self._current()
+            return {name: graph.shape(name) for name in names}
+
+    def find(self, name: str) -> tuple[int, ...] | None:
+        """The shape of a dataset, if it is there."""
+        with self._database.lock:
+            return self._current().shapes.get(name)
+
+    def ask(self, plan: Callable[[Adjacency], Plan], follow: Callable[[Plan], Answer]) -> Answer:
+        """Plan over the present graph, then follow the plan without holding anything up.
+
+        A relation that vanishes in between because its dataset was deleted is no damage: the question is then
+        asked of the graph without it.
+        """
+        while True:
+            with self._database.lock:
+                made = plan(self._current())
+                stamp = self._stamp
+            try:
+                return follow(made)
+            except Damaged:
+                present = self._database.stamp()
+                if stamp is None or present.removals == stamp.removals:
+                    raise
+
+    def load(self, hash: str) -> Relation:
+        """A relation, opened once and kept while there is room."""
+        lock = self._database.lock
+        with lock:
+            relation = self._cache.get(hash)
+        if relation is not None:
+            return relation
+        relation = self._blobs.open(hash, f"the lineage {self._bearers(hash)}")
+        with lock:
+            self._cache.put(hash, relation, _decoded_size(relation))
+        return relation
+
+    def _current(self) -> Adjacency:
+        """The graph as the catalog has it now; the caller holds the lock.
+
+        Ids grow in the order of commits, so that what was added can be told from what is known.
+        """
+        if self._database.stamp() == self._stamp:
+            return self._graph
+        with self._database.read() as connection:
+            stamp = catalog.stamp(connection)
+            if self._stamp is None or stamp.removals != self._stamp.removals:
+                self._graph, self._names = Adjacency(), {}
+                self._last_dataset = self._last_edge = -1
+            datasets = catalog.datasets_after(connection, self._last_dataset)
+            edges = catalog.edges_after(connection, self._last_edge)
+        for id, name, shape in datasets:
+            self._names[id] = name
+            self._graph.add_dataset(name, tuple(shape))
+            self._last_dataset = id
+        for id, output, input, relation in edges:
+            self._graph.add_edge(self._names[output], self._names[input], relation)
+            self._last_edge = id
+        self._stamp = stamp
+        return self._graph
+
+    def _bearers(self, hash: str) -> str:
+        with self._database.lock:
+            pairs = [
+                f"of {output!r} from {input!r}"
+                for output, inputs in self._graph.backward.items()
+                for input, hashes in inputs.items()
+                if hash in hashes
+            ]
+        return " and ".join(pairs[:3]) or hash[:12]
+
+
+def _decoded_size(relation: Relation) -> int:
+    """Roughly the bytes that a relation takes once all of it was read: two numbers for each axis of each box."""
+    return 512 + 16 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))

@@ -1,0 +1,145 @@
+"""What the log says about its contents: immutable records, one for each kind of thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+def in_units(size: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> in_units(812), in_units(2_520_000)
+    ('812 B', '2.5 MB')
+    """
+    if size < 1000:
+        return f"{size} B"
+    amount = float(size)
+    for unit in ("kB", "MB", "GB"):
+        amount /= 1000
+        if amount < 999.95:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1000:.1f} TB"
+
+
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "box", "boxes"), counted(1200, "dataset")
+    ('1 box', '1,200 datasets')
+    """
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset of the log: an entity, in the words of W3C PROV.
+
+    >>> print(Dataset("A", "array", (3, 2), created="2026-01-01T00:00:00Z", by="ada"))
+    A: array of shape (3, 2)
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    created: str
+    by: str | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.kind} of shape {self.shape}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation that was run: an activity, in the words of W3C PROV."""
+
+    id: int
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    args: Mapping[str, Any]
+    started: str
+    ended: str
+    by: str | None = None
+    reuse: bool = False
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{key}={value!r}" for key, value in self.args.items())
+        return f"{', '.join(self.outputs)} = {self.name}({', '.join((*self.inputs, *([args] if args else [])))})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One edge of the graph: `output` was derived from `input`, as the relation `hash` says cell by cell."""
+
+    output: str
+    input: str
+    kind: str
+    hash: str
+    boxes: int
+    tuples: int
+    size: int
+    created: str
+    operation: str | None = None
+
+    def __str__(self) -> str:
+        how = f" by {self.operation}" if self.operation else ""
+        tuples, boxes = counted(self.tuples, "tuple"), counted(self.boxes, "box", "boxes")
+        return f"{self.output} <- {self.input}{how}: {tuples} in {boxes}, {in_units(self.size)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All that the log knows about one dataset: `derived_from` leads to its inputs, `led_to` to its outputs."""
+
+    dataset: Dataset
+    derived_from: tuple[Derivation, ...]
+    led_to: tuple[Derivation, ...]
+    operations: tuple[Operation, ...]
+
+    def __str__(self) -> str:
+        dataset = self.dataset
+        lines = [str(dataset), f"  created {dataset.created}" + (f" by {dataset.by}" if dataset.by else "")]
+        lines += [f"  {key}: {value}" for key, value in dataset.properties.items()]
+        for title, items in (
+            ("derived from", self.derived_from),
+            ("led to", self.led_to),
+            ("operations", self.operations),
+        ):
+            lines += [f"  {title}:", *(f"    {item}" for item in items)] if items else []
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What garbage collection removed."""
+
+    blobs: int
+    temporary: int
+    bytes: int
+
+    def __str__(self) -> str:
+        blobs, temporary = counted(self.blobs, "blob"), counted(self.temporary, "temporary file")
+        return f"removed {blobs} and {temporary}, {in_units(self.bytes)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return asdict(self)

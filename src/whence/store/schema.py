@@ -1,0 +1,113 @@
+"""The catalog's tables, for the statements to speak of: a W3C PROV graph, with a relation on each derivation.
+
+The migrations make the tables; a test holds the two to each other.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData()
+
+# One row. `changes` counts the committed writes, `removals` those that deleted something: a reader compares them
+# with what it saw last to learn whether, and how much of, its picture of the graph is out of date.
+log = sa.Table(
+    "log",
+    metadata,
+    sa.Column("one", sa.Integer, primary_key=True),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("changes", sa.BigInteger, nullable=False),
+    sa.Column("removals", sa.BigInteger, nullable=False),
+)
+
+migrations = sa.Table(
+    "migrations",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("applied", sa.Text, nullable=False),
+)
+
+entities = sa.Table(
+    "entities",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("shape", sa.JSON),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("properties", sa.JSON, nullable=False),
+)
+
+activities = sa.Table(
+    "activities",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("args", sa.JSON, nullable=False),
+    sa.Column("started", sa.Text, nullable=False),
+    sa.Column("ended", sa.Text, nullable=False),
+    sa.Column("properties", sa.JSON, nullable=False),
+)
+
+agents = sa.Table(
+    "agents",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("properties", sa.JSON, nullable=False),
+)
+
+# A relation's content; `hash` names its blob. `tuples` is text: 2^80 tuples are a few boxes, and no integer column.
+relations = sa.Table(
+    "relations",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("boxes", sa.BigInteger, nullable=False),
+    sa.Column("tuples", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+used = sa.Table(
+    "used",
+    metadata,
+    sa.Column("activity", sa.ForeignKey("activities.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("entity", sa.ForeignKey("entities.id"), nullable=False),
+)
+
+was_generated_by = sa.Table(
+    "was_generated_by",
+    metadata,
+    sa.Column("activity", sa.ForeignKey("activities.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("entity", sa.ForeignKey("entities.id"), nullable=False),
+)
+
+was_derived_from = sa.Table(
+    "was_derived_from",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("generated", sa.ForeignKey("entities.id"), nullable=False),
+    sa.Column("used", sa.ForeignKey("entities.id"), nullable=False),
+    sa.Column("activity", sa.ForeignKey("activities.id")),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("relation", sa.ForeignKey("relations.hash")),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+was_associated_with = sa.Table(
+    "was_associated_with",
+    metadata,
+    sa.Column("activity", sa.ForeignKey("activities.id"), primary_key=True),
+    sa.Column("agent", sa.ForeignKey("agents.id"), primary_key=True),
+)
+
+was_attributed_to = sa.Table(
+    "was_attributed_to",
+    metadata,
+    sa.Column("entity", sa.ForeignKey("entities.id"), primary_key=True),
+    sa.Column("agent", sa.ForeignKey("agents.id"), primary_key=True),
+)

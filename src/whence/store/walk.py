@@ -1,0 +1,234 @@
+"""The graph of derivations in memory: which relations a question must pass through, and in what order.
+
+Plans are immutable and made while the log's lock is held; following them needs no lock.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+from whence.errors import NoLineage, UnknownName
+from whence.relation import Relation
+from whence.selection import Selection
+
+Direction = Literal["backward", "forward"]
+Load = Callable[[str], Relation]
+Neighbours = dict[str, dict[str, tuple[str, ...]]]
+
+
+@dataclass(slots=True)
+class Adjacency:
+    """Datasets by name, and for each the relations that lead to its inputs and to its outputs.
+
+    `backward["B"]["A"]` and `forward["A"]["B"]` name the same relations: those of B derived from A.
+    """
+
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    backward: Neighbours = field(default_factory=dict)
+    forward: Neighbours = field(default_factory=dict)
+
+    def add_dataset(self, name: str, shape: tuple[int, ...]) -> None:
+        """A dataset that nothing is known of yet."""
+        self.shapes[name] = shape
+        self.backward.setdefault(name, {})
+        self.forward.setdefault(name, {})
+
+    def add_edge(self, output: str, input: str, hash: str) -> None:
+        """One more derivation; there may be several between the same two, even with the same relation."""
+        for neighbours, here, there in ((self.backward, output, input), (self.forward, input, output)):
+            known = neighbours[here].get(there, ())
+            if hash not in known:
+                neighbours[here][there] = (*known, hash)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a dataset, or UnknownName."""
+        try:
+            return self.shapes[name]
+        except KeyError:
+            raise UnknownName.of("dataset", name, self.shapes) from None
+
+    def neighbours(self, direction: Direction) -> Neighbours:
+        """The edges, each pointing in the direction of the walk."""
+        return self.backward if direction == "backward" else self.forward
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From one dataset of a path to the next: through these relations, backward and forward."""
+
+    shape: tuple[int, ...]  # of the dataset it leads to
+    backward: tuple[str, ...]
+    forward: tuple[str, ...]
+
+    def follow(self, selection: Selection, load: Load) -> Selection:
+        """What the selection leads to, the union over all relations."""
+        found: Selection | None = None
+        for hash in self.backward:
+            reached = load(hash).backward(selection)
+            found = reached if found is None else found | reached
+        for hash in self.forward:
+            reached = load(hash).forward(selection)
+            found = reached if found is None else found | reached
+        return Selection.empty(self.shape) if found is None else found
+
+
+def route(graph: Adjacency, path: Sequence[str]) -> tuple[Step, ...]:
+    """The steps along a path of names; NoLineage where two of them are not connected."""
+    for name in path:
+        graph.shape(name)
+    return tuple(_step(graph, here, there) for here, there in pairwise(path))
+
+
+def _step(graph: Adjacency, here: str, there: str) -> Step:
+    backward, forward = graph.backward[here].get(there, ()), graph.forward[here].get(there, ())
+    if not backward and not forward:
+        raise NoLineage(
+            f"there is no lineage between {here!r} and {there!r}: {_connections(graph, here)}; "
+            f"{_connections(graph, there)}"
+        )
+    return Step(graph.shapes[there], backward, forward)
+
+
+def _connections(graph: Adjacency, name: str) -> str:
+    parts = []
+    for text, neighbours in (("comes from", graph.backward[name]), ("led to", graph.forward[name])):
+        if neighbours:
+            parts.append(f"{text} {_some(neighbours)}")
+    return f"{name!r} {' and '.join(parts)}" if parts else f"{name!r} is connected to nothing"
+
+
+def _some(names: Iterable[str], most: int = 5) -> str:
+    quoted = [repr(name) for name in names]
+    return ", ".join(quoted[:most]) + (f" and {len(quoted) - most} more" if len(quoted) > most else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A walk from one dataset through all paths at once.
+
+    `order` holds the datasets so that, but for cycles, each comes after all that lead to it; `edges` are the
+    relations out of each; `ends` are the datasets that were asked for.
+    """
+
+    direction: Direction
+    start: str
+    order: tuple[str, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+    edges: Mapping[str, tuple[tuple[str, str], ...]]
+    ends: tuple[str, ...]
+
+    def follow(self, selection: Selection, load: Load) -> dict[str, Selection]:
+        """The cells of each end that the selection leads to.
+
+        Each dataset passes on only what is new to it. Without cycles that is once for each, in order; around a
+        cycle it goes on until nothing is new, which comes to pass because selections only grow.
+        """
+        position = {name: i for i, name in enumerate(self.order)}
+        reached: dict[str, Selection] = {self.start: selection}
+        passed_on: dict[str, Selection] = {}
+        waiting = [position[self.start]]
+        queued = {self.start}
+        while waiting:
+            here = self.order[heapq.heappop(waiting)]
+            queued.remove(here)
+            moving = reached[here]
+            if here in passed_on:
+                moving = moving - passed_on[here]
+                if not moving:
+                    continue
+            passed_on[here] = reached[here]
+            for there, hash in self.edges[here]:
+                relation = load(hash)
+                arrived = relation.backward(moving) if self.direction == "backward" else relation.forward(moving)
+                reached[there] = reached[there] | arrived if there in reached else arrived
+                if there not in queued:
+                    queued.add(there)
+                    heapq.heappush(waiting, position[there])
+        return {name: reached.get(name) or Selection.empty(self.shapes[name]) for name in self.ends}
+
+
+def plan(graph: Adjacency, start: str, direction: Direction, to: str | None) -> Plan:
+    """The walk from `start` to the dataset `to`, or to every dataset where the walk can only end."""
+    graph.shape(start)
+    neighbours = graph.neighbours(direction)
+    if to is None:
+        wanted = _reachable(neighbours, start)
+    else:
+        graph.shape(to)
+        back = graph.neighbours("forward" if direction == "backward" else "backward")
+        wanted = _reachable(neighbours, start) & _reachable(back, to)
+        if not wanted:
+            raise NoLineage(
+                f"{to!r} cannot be reached {direction} from {start!r}: {_connections(graph, start)}; "
+                f"{_connections(graph, to)}"
+            )
+    components = _components(neighbours, start, wanted)
+    order = tuple(name for component in reversed(components) for name in component)
+    ends = (to,) if to is not None else tuple(_final(neighbours, components))
+    edges = {
+        name: tuple((there, hash) for there, hashes in neighbours[name].items() if there in wanted for hash in hashes)
+        for name in order
+    }
+    return Plan(direction, start, order, {name: graph.shapes[name] for name in ends}, edges, ends)
+
+
+def _reachable(neighbours: Neighbours, start: str) -> set[str]:
+    seen, stack = {start}, [start]
+    while stack:
+        for there in neighbours[stack.pop()]:
+            if there not in seen:
+                seen.add(there)
+                stack.append(there)
+    return seen
+
+
+def _components(neighbours: Neighbours, start: str, wanted: set[str]) -> list[list[str]]:
+    """The strongly connected components among `wanted`, each before those that lead to it (Tarjan, no recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    path: list[str] = []
+    on_path: set[str] = set()
+    found: list[list[str]] = []
+    work = [(start, iter(neighbours[start]))]
+    index[start] = low[start] = 0
+    path.append(start)
+    on_path.add(start)
+    while work:
+        here, rest = work[-1]
+        for there in rest:
+            if there not in wanted:
+                continue
+            if there not in index:
+                index[there] = low[there] = len(index)
+                path.append(there)
+                on_path.add(there)
+                work.append((there, iter(neighbours[there])))
+                break
+            if there in on_path:
+                low[here] = min(low[here], index[there])
+        else:
+            work.pop()
+            if work:
+                low[work[-1][0]] = min(low[work[-1][0]], low[here])
+            if low[here] == index[here]:
+                component = [path.pop()]
+                while component[-1] != here:
+                    component.append(path.pop())
+                on_path.difference_update(component)
+                found.append(component)
+    return found
+
+
+def _final(neighbours: Neighbours, components: list[list[str]]) -> Iterable[str]:
+    """The datasets from which the walk leads nowhere else: the sources, when it goes backward.
+
+    A cycle that has no way out counts as a whole; otherwise what flows into it would be lost from the answer.
+    """
+    for component in components:
+        members = set(component)
+        if all(there in members for name in component for there in neighbours[name]):
+            yield from component
