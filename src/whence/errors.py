@@ -48,6 +48,10 @@ class Redefined(WhenceError, ValueError):
     """A name is already taken by something else."""
 
 
+class InUse(WhenceError, ValueError):
+    """Something is not deleted, because other things depend on it."""
+
+
 class NoLineage(WhenceError, LookupError):
     """No lineage connects the datasets that were asked about."""
 
