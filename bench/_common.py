@@ -38,12 +38,14 @@ def claim(
     against: Collection[str] | None = None,
     at_least: float = 1.0,
     at_most: float | None = None,
+    ratio: float | None = None,
     true: bool = True,
     **more: Any,
 ) -> Claim:
     """One claim, in which less is always better and it holds exactly when ratio >= target.
 
-    `ratio` is the best baseline (of those in `against`, or of all) over ours. The target is a ratio, `at_least`, or
+    `ratio` is the best baseline (of those in `against`, or of all) over ours, unless it is given: the median of many
+    ratios is not the ratio of the medians. The target is a ratio, `at_least`, or
     a bound on our own number, `at_most`, which is turned into the ratio that it amounts to on this run.
     A baseline of None did not take part. A claim with `true=False` (an answer was wrong) does not hold.
 
@@ -54,7 +56,8 @@ def claim(
     best = min((value for key, value in known.items() if against is None or key in against), default=None)
     if best is None:
         raise ValueError(f"the claim {name!r} has no baseline to compare with")
-    ratio = best / ours if ours > 0 else float("inf")
+    if ratio is None:
+        ratio = best / ours if ours > 0 else float("inf")
     if at_most is None:
         target, reached, goal = at_least, ratio >= at_least, f"{at_least:g}x the best baseline"
     else:

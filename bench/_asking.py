@@ -1,0 +1,125 @@
+"""Questions along a workflow, put to every system, with times and with answers compared cell for cell."""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from bench._common import workspace
+from bench._ours import Log, Relations
+from bench._workflows import Workflow
+from bench.baselines.systems import BACKWARD, BASELINES, FORWARD, Box, Ints, System, forget
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How to ask: shares of the cells in one box (0 is a single cell), seconds allowed, repetitions."""
+
+    shares: tuple[float, ...]
+    limit: float
+    repeat: int
+
+
+@dataclass
+class Question:
+    """One box of cells asked in one direction: milliseconds for each system, warm, and cold where it was measured."""
+
+    workflow: str
+    direction: str
+    box: Box
+    warm: dict[str, float] = field(default_factory=dict)
+    cold: dict[str, float] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+    answer: Ints | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many cells are asked about."""
+        return math.prod(last - first + 1 for first, last in self.box)
+
+
+def asked(workflow: Workflow, manner: Manner) -> list[Question]:
+    """Every system stores the workflow and is asked the same questions; whence comes first, the others are compared."""
+    questions = list(random_boxes(workflow, manner.shares))
+    put(workflow, questions, manner)
+    return questions
+
+
+def put(workflow: Workflow, questions: Sequence[Question], manner: Manner) -> None:
+    """Put the questions to every system, one system after the other."""
+    for kind in (Relations, Log, *BASELINES):
+        with workspace() as directory:
+            system = kind(directory)
+            system.store(workflow.steps)
+            ask_all(system, questions, manner)
+
+
+def random_boxes(workflow: Workflow, shares: Sequence[float]) -> Iterator[Question]:
+    """Boxes of several shares of the cells, at random places, for both directions."""
+    rng = np.random.default_rng(len(workflow.name))
+    for direction, shape in ((FORWARD, workflow.steps[0].in_shape), (BACKWARD, workflow.steps[-1].out_shape)):
+        seen = set()
+        for share in shares:
+            sides = tuple(max(1, math.ceil(side * share ** (1 / len(shape)))) for side in shape)
+            if sides in seen:  # an end of few cells has few sizes of box
+                continue
+            seen.add(sides)
+            starts = [int(rng.integers(0, whole - side + 1)) for whole, side in zip(shape, sides, strict=True)]
+            box = tuple((start, start + side - 1) for start, side in zip(starts, sides, strict=True))
+            yield Question(workflow.name, direction, box)
+
+
+def ask_all(system: System, questions: Sequence[Question], manner: Manner) -> None:
+    """Time one system on every question: cold on the middle one of each direction, then all of them warm."""
+    files = [path for path in system.directory.rglob("*") if path.is_file()]
+    for direction in (FORWARD, BACKWARD):
+        own = [question for question in questions if question.direction == direction]
+        if own:
+            question = own[len(own) // 2]
+            forget(files)
+            start = time.perf_counter()
+            system.open()
+            opening = time.perf_counter() - start
+            question.cold[system.name] = 1000 * (opening + once(system, question, manner.limit))
+            system.close()
+    system.open()
+    for question in questions:
+        first = once(system, question, manner.limit)
+        late = system.name in question.stopped
+        question.warm[system.name] = 1000 * (first if late else again(system, question, manner))
+    system.close()
+
+
+def once(system: System, question: Question, limit: float) -> float:
+    """Ask and check the answer against the first system's; seconds, or the limit where that was reached."""
+    start = time.perf_counter()
+    try:
+        answer = system.ask(question.box, question.direction, limit)
+    except TimeoutError:
+        question.stopped.append(system.name)
+        return limit
+    taken = time.perf_counter() - start
+    cells = system.cells(answer, question.direction)
+    if question.answer is None:
+        question.answer = cells
+    elif not np.array_equal(cells, question.answer):
+        question.wrong.append(system.name)
+    return taken
+
+
+def again(system: System, question: Question, manner: Manner) -> float:
+    """The median time of an answer, in seconds; what takes microseconds is asked more often."""
+    times: list[float] = []
+    gc.collect()
+    many = 5 * manner.repeat if isinstance(system, Relations) else manner.repeat
+    while len(times) < many and (not times or sum(times) < 1):
+        start = time.perf_counter()
+        system.ask(question.box, question.direction, manner.limit)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)

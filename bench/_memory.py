@@ -1,0 +1,74 @@
+"""A process of its own that compresses and tells its peak memory: what ran before must not count.
+
+`python bench/_memory.py array RAW OUT OUT_SHAPE IN_SHAPE` reads the tuples of a .npy file and compresses them;
+`python bench/_memory.py product OUT SIDE` streams the tuples of a matrix product through, two rows at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import whence as wh
+from whence.testing import operations
+
+
+def peak(reset: bool = False) -> int:
+    """The most memory this process has held, in bytes; since the last reset where the system can tell."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        status = Path("/proc/self/status").read_text()
+    except OSError:  # not Linux: the peak since the start has to do
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def warm() -> None:
+    """One tiny relation, so that modules loaded on use do not count as memory of the work."""
+    wh.compress(np.array([[0, 0], [1, 2]]), (2,), (3,)).to_bytes()
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    return tuple(int(side) for side in text.split(",") if side)
+
+
+def array(raw: str, out: str, out_shape: str, in_shape: str) -> dict[str, Any]:
+    """Compress tuples that are in memory already."""
+    warm()
+    tuples = np.load(raw)
+    before = peak(reset=True)
+    start = time.perf_counter()
+    wh.compress(tuples, shape_of(out_shape), shape_of(in_shape)).save(Path(out))
+    return {"extra": peak() - before, "input": tuples.nbytes, "seconds": time.perf_counter() - start}
+
+
+def product(out: str, side: str) -> dict[str, Any]:
+    """Compress what never is in memory as a whole: the left operand of a product of two square matrices."""
+    warm()
+    shape = (int(side), int(side))
+    start = time.perf_counter()
+    relation = wh.compress(operations.matmul_left_chunks(shape, int(side), 2), shape, shape)
+    relation.save(Path(out))
+    return {"peak": peak(), "tuples": relation.count(), "seconds": time.perf_counter() - start}
+
+
+def measured(*arguments: str) -> dict[str, Any]:
+    """What one of the above finds, run as a process of its own."""
+    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"measuring memory failed:\n{done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+if __name__ == "__main__":
+    work = {"array": array, "product": product}[sys.argv[1]]
+    print(json.dumps(work(*sys.argv[2:])))
