@@ -66,8 +66,6 @@ def open_log(log: str | None, blobs: str | None = None) -> Log:
             "there is no log here: give --log PATH, set WHENCE_LOG, or go to a directory that has a *.whence directory"
             " in it or above it (`whence demo` makes one to look at)"
         )
-    if "://" not in found and not Path(found).exists():
-        raise StoreError(f"there is no log at {found}: check --log and WHENCE_LOG (whence.open in Python makes one)")
     from whence.store import open as open_store
 
-    return open_store(found, blobs=blobs) if blobs else open_store(found)
+    return open_store(found, blobs=blobs, create=False)

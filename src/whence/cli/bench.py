@@ -37,7 +37,7 @@ def command(name: str | None, list_: bool, size: str, json_file: Path | None, pl
     NAME is one benchmark; without it all of them run. They are scripts of a source checkout, in bench/. Ends with
     status 1 when a claim does not hold.
     """
-    scripts = find_scripts(_bench_directory())
+    scripts = find_scripts(bench_directory(Path.cwd(), Path(__file__).resolve()))
     if list_:
         for each in scripts:
             click.echo(each)
@@ -58,10 +58,9 @@ def command(name: str | None, list_: bool, size: str, json_file: Path | None, pl
     click.echo(f"all {len(claims)} claims hold")
 
 
-def _bench_directory() -> Path:
-    """bench/ of the checkout that this is run in, else of the checkout that the package runs from."""
-    here = Path.cwd()
-    for place in (here, *here.parents, *Path(__file__).resolve().parents):
+def bench_directory(here: Path, module: Path) -> Path:
+    """bench/ of the checkout that the command runs in, else of the checkout that this module is part of."""
+    for place in (here, *here.parents, *module.parents):
         bench = place / "bench"
         if bench.is_dir() and (place / "src" / "whence").is_dir():
             return bench

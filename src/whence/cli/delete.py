@@ -10,17 +10,18 @@ from whence.cli._options import blobs_option, log_option, open_log
 @click.command("delete")
 @click.argument("dataset")
 @click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--force", is_flag=True, help="Even if others were derived from it: they stay, and lose their origin.")
 @log_option
 @blobs_option
-def command(dataset: str, yes: bool, log: str | None, blobs: str | None) -> None:
-    """Delete a dataset and the lineage that leads to it and from it.
+def command(dataset: str, yes: bool, force: bool, log: str | None, blobs: str | None) -> None:
+    """Delete a dataset and its lineage.
 
-    The space is given back by `whence gc`.
+    A dataset that others were derived from is kept, unless with --force. The space is given back by `whence gc`.
     """
     with open_log(log, blobs) as opened:
         description = opened.show(dataset)
         lost = len(description.derived_from) + len(description.led_to)
         if not yes:
             click.confirm(f"Delete {dataset} and {lost} relations?", abort=True, err=True)
-        opened.delete(dataset)
+        opened.delete(dataset, force=force)
     click.echo(f"deleted {dataset} and {lost} relations; `whence gc` gives the space back")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from whence.cli._options import json_option
 from whence.cli._output import emit_json, emit_table, size_text
+from whence.errors import Redefined
 
 if TYPE_CHECKING:
     from whence.cli._hotspot import Floats, Ints, Step
@@ -82,10 +82,10 @@ def command(out: Path, as_json: bool) -> None:
     from whence.cli import _hotspot
 
     out.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(out / LOG_NAME, ignore_errors=True)  # of an earlier demo: this directory is the demo's own
     image = _hotspot.thermal()
     steps = list(_hotspot.run(image))
     with wh.open(out / LOG_NAME) as log:
+        forget(log, {"thermal", *(step.output for step in steps)})
         record(log, image, steps)
         sizes = [measure(log, step) for step in steps]
         answers = ask(log, steps)
@@ -104,6 +104,16 @@ def command(out: Path, as_json: bool) -> None:
     if not all(each.agrees for each in answers):
         click.echo("the log and the brute force disagree: this is a bug of whence, please report it", err=True)
         raise SystemExit(1)
+
+
+def forget(log: Log, names: set[str]) -> None:
+    """Remove what an earlier demo recorded, and nothing else."""
+    there = [dataset.name for dataset in log.datasets()]
+    if strangers := set(there) - names:
+        raise Redefined(f"{log.where} holds {sorted(strangers)[0]!r}, which is not of the demo: choose another --out")
+    for name in there:
+        log.delete(name, force=True)
+    log.collect()
 
 
 def record(log: Log, image: Floats, steps: list[Step]) -> None:
