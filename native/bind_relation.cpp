@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "kernels/economy.hpp"
 #include "kernels/fold.hpp"
 #include "kernels/keys.hpp"
 #include "kernels/table.hpp"
@@ -112,6 +113,19 @@ void bind_relation(nb::module_& m) {
             return to_numpy(std::move(found), {n, d, 2});
           },
           nb::arg("boxes"), nb::arg("backward"), nb::arg("limit"))
+      .def(
+          "contains",
+          [](const Table& t, Keys keys) {
+            std::vector<unsigned char> found;
+            {
+              nb::gil_scoped_release free;
+              found = t.contains(keys.data(), keys.size());
+            }
+            auto* held = new std::vector<unsigned char>(std::move(found));
+            nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<unsigned char>*>(p); });
+            return nb::ndarray<nb::numpy, bool, nb::ndim<1>>(held->data(), {held->size()}, owner);
+          },
+          nb::arg("keys"))
       .def("count",
            [](const Table& t) {
              unsigned __int128 n;
@@ -133,7 +147,7 @@ void bind_relation(nb::module_& m) {
       });
 
   nb::class_<Folder>(m, "Folder", "Sorted tuples in, rows out.")
-      .def(nb::init<Shape, std::vector<int>, bool>(), nb::arg("dims"), nb::arg("axis"), nb::arg("extended") = true)
+      .def(nb::init<Shape, std::vector<int>>(), nb::arg("dims"), nb::arg("axis"))
       .def(
           "feed",
           [](Folder& f, Ints tuples) {
@@ -151,19 +165,13 @@ void bind_relation(nb::module_& m) {
           nb::arg("keys"), nb::arg("dims"))
       .def_prop_ro("at", &Folder::at)
       .def_prop_ro("rows", &Folder::rows)
-      .def(
-          "take",
-          [](Folder& f, bool all) {
-            nb::list out;
-            for (const Part& part : f.take(all)) out.append(part_out(part));
-            return out;
-          },
-          nb::arg("all"))
+      .def("close", &Folder::close)
       .def(
           "into",
           [](Folder& f, Table& table) {
             nb::gil_scoped_release free;
-            for (Part& part : f.take(true)) table.add(std::move(part));
+            f.close();
+            for (Part& part : economize(f.take())) table.add(std::move(part));
           },
           nb::arg("table"));
 

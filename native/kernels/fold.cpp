@@ -1,41 +1,54 @@
 #include "kernels/fold.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
+#include <numeric>
 
 namespace whence {
 
 namespace {
 
-constexpr size_t kBlock = 64;  // tuples compared between two looks at the outcome
+constexpr size_t kBlock = 64;    // tuples compared between two looks at the outcome
+constexpr size_t kWindow = 8;    // how far ahead of its place a row's run is looked for
+constexpr size_t kShort = 256;   // runs up to this length are looked at for runs of runs
+constexpr size_t kMostRuns = 4096;  // runs a level holds at one value before it gives up on them
 
-// How many tuples from `x` on go on by the same step: at least 2, the first two define it. The loop has no branch
-// inside a block, so that it runs at the speed of memory.
-size_t run_length(const int64_t* x, size_t n, size_t k, const int64_t* step, std::vector<int64_t>& steps) {
-  size_t i = 1;
+// How many tuples, from `lag` on, differ from the one `lag` before by the same step. The loop has no branch inside a
+// block, so that it runs at the speed of memory.
+size_t repeats(const int64_t* x, size_t n, size_t k, size_t lag, const int64_t* step, std::vector<int64_t>& steps) {
+  if (n <= lag) return 0;
+  const size_t most = n - lag;
+  const int64_t* later = x + lag * k;
+  size_t i = 0;
   const auto same = [&](size_t j) {
     for (size_t c = 0; c < k; ++c) {
-      if (x[j * k + k + c] - x[j * k + c] != step[c]) return false;
+      if (later[j * k + c] - x[j * k + c] != step[c]) return false;
     }
     return true;
   };
-  for (; i + 1 < n && i < 8; ++i) {
-    if (!same(i)) return i + 1;
+  for (; i < most && i < 8; ++i) {
+    if (!same(i)) return i;
   }
-  if (i + 1 >= n) return n;
   steps.resize(kBlock * k);
   for (size_t j = 0; j < kBlock; ++j) std::copy(step, step + k, steps.begin() + j * k);
   const int64_t* s = steps.data();
-  while (i + kBlock < n) {
+  while (i + kBlock <= most) {
     const int64_t* here = x + i * k;
-    const int64_t* next = here + k;
+    const int64_t* next = later + i * k;
     int64_t off = 0;
     for (size_t j = 0; j < kBlock * k; ++j) off |= (next[j] - here[j]) ^ s[j];
     if (off != 0) break;
     i += kBlock;
   }
-  while (i + 1 < n && same(i)) ++i;
-  return i + 1;
+  while (i < most && same(i)) ++i;
+  return i;
+}
+
+// The first column in which a step moves, or k.
+size_t first_move(const int64_t* step, size_t k) {
+  size_t c = 0;
+  while (c < k && step[c] == 0) ++c;
+  return c;
 }
 
 uint64_t mix(uint64_t h, uint64_t x) {
@@ -45,15 +58,19 @@ uint64_t mix(uint64_t h, uint64_t x) {
 
 }  // namespace
 
-Folder::Folder(std::vector<int64_t> dims, std::vector<int> axis, bool extended)
-    : k_(static_cast<int>(dims.size())),
-      dims_(std::move(dims)),
-      axis_(std::move(axis)),
-      extended_(extended),
-      levels_(k_ + 1, Level(k_)),
-      last_(k_) {
-  // One scratch row for each level that flushes into the next, and one for what arrives.
-  for (int v = 0; v <= k_ + 1; ++v) scratch_.push_back(std::make_unique<Level>(k_));
+Folder::Folder(std::vector<int64_t> dims, std::vector<int> axis)
+    : k_(static_cast<int>(dims.size())), dims_(std::move(dims)), axis_(std::move(axis)), levels_(k_), last_(k_),
+      step_(k_), move_(k_), scratch_(std::make_unique<Run>(k_)) {}
+
+Folder::Held Folder::fresh() {
+  if (pool_.empty()) return std::make_unique<Run>(k_);
+  Held run = std::move(pool_.back());
+  pool_.pop_back();
+  return run;
+}
+
+void Folder::recycle(Held run) {
+  if (pool_.size() < kMostRuns) pool_.push_back(std::move(run));
 }
 
 bool Folder::in_range(const int64_t* t) const {
@@ -62,34 +79,35 @@ bool Folder::in_range(const int64_t* t) const {
   return ok;
 }
 
-void Folder::single(Level& row, const int64_t* t) const {
-  row.count = 1;
-  std::copy(t, t + k_, row.lo.begin());
-  std::copy(t, t + k_, row.hi.begin());
-  std::fill(row.axes.begin(), row.axes.end(), Axis{});
+void Folder::set(Run& run, const int64_t* t) const {
+  run.count = 1;
+  std::copy(t, t + k_, run.lo.begin());
+  std::copy(t, t + k_, run.hi.begin());
+  std::fill(run.axes.begin(), run.axes.end(), Axis{});
 }
 
-// Level v folds column v. Whether `row` may follow `run`, and by which step if it is the second.
-bool Folder::fits(Level& run, const Level& row) const {
-  const int v = static_cast<int>(&run - levels_.data());
-  if (run.lo[v] != run.hi[v] || row.lo[v] != row.hi[v] || row.lo[v] != run.lo[v] + run.count) return false;
-  for (int u = 0; u < v; ++u) {
-    if (row.lo[u] != run.lo[u]) return false;
+bool Folder::near(int v, const Run& run) const {
+  for (int w = v + 1; w < k_; ++w) {
+    if (std::abs(run.dlo[w]) > 1 || std::abs(run.dhi[w]) > 1) return false;
   }
-  const bool first = run.count == 1;
+  return true;
+}
+
+// Whether `row`, which comes next along v and agrees before v, goes on with `run`. A second row sets the step.
+bool Folder::fits(int v, Run& run, const Run& row, bool near_only) const {
+  const bool second = run.count == 1;
   for (int w = v + 1; w < k_; ++w) {
     if (run.axes[w].parent >= 0 || row.axes[w].parent >= 0) {
       if (run.axes[w] != row.axes[w] || run.lo[w] != row.lo[w] || run.hi[w] != row.hi[w]) return false;
       continue;
     }
     const int64_t dlo = row.lo[w] - run.lo[w], dhi = row.hi[w] - run.hi[w];
-    if (first) {
-      if (!extended_ && (dlo != dhi || dlo < 0 || dlo > 1)) return false;
-      continue;
+    if (second ? near_only && (std::abs(dlo) > 1 || std::abs(dhi) > 1)
+               : dlo != run.count * run.dlo[w] || dhi != run.count * run.dhi[w]) {
+      return false;
     }
-    if (dlo != run.count * run.dlo[w] || dhi != run.count * run.dhi[w]) return false;
   }
-  if (first) {
+  if (second) {
     for (int w = v + 1; w < k_; ++w) {
       const bool root = run.axes[w].parent < 0;
       run.dlo[w] = root ? row.lo[w] - run.lo[w] : 0;
@@ -99,90 +117,174 @@ bool Folder::fits(Level& run, const Level& row) const {
   return true;
 }
 
-void Folder::push(int v, Level& row) {
-  if (v < 0) {
-    emit(row);
-    return;
+// Any two rows lie on a line. Two that are no neighbours are let go: the first alone, the second to start again.
+void Folder::let_go(int v, Run& run) {
+  Held first = fresh();
+  *first = run;
+  first->count = 1;
+  for (int w = v + 1; w < k_; ++w) {
+    run.lo[w] += run.dlo[w];
+    run.hi[w] += run.dhi[w];
   }
-  Level& run = levels_[v];
-  if (run.count > 0 && fits(run, row)) {
-    ++run.count;
-    return;
-  }
-  if (run.count == 2) {
-    // Any two rows lie on a line. Two that are no neighbours are let go, so that the second can start a longer run.
-    bool near = true;
-    for (int w = v + 1; w < k_; ++w) near &= std::abs(run.dlo[w]) <= 1 && std::abs(run.dhi[w]) <= 1;
-    if (!near) {
-      Level& first = *scratch_[v];
-      first = run;
-      first.count = 1;
-      for (int w = v + 1; w < k_; ++w) {
-        run.lo[w] += run.dlo[w];
-        run.hi[w] += run.dhi[w];
-      }
-      ++run.lo[v];
-      ++run.hi[v];
-      run.count = 1;
-      push(v - 1, first);
-      if (fits(run, row)) {
-        ++run.count;
-        return;
-      }
-    }
-  }
-  flush(v);
-  std::swap(run, row);
+  ++run.lo[v];
+  ++run.hi[v];
   run.count = 1;
+  push(v - 1, std::move(first));
 }
 
-// A run that is known whole: `count` tuples that move by `step`, whose first column to move is v.
-void Folder::push_run(int v, const int64_t* tuple, const int64_t* step, int64_t count) {
-  flush_from(v + 1);
-  Level& run = levels_[v];
-  Level& row = *scratch_[k_ + 1];
-  single(row, tuple);
-  if (run.count > 0) {
-    if (fits(run, row)) {  // sets a step only on a run of one, where it means nothing yet
-      bool same = true;
-      for (int w = v + 1; w < k_; ++w) same &= run.dlo[w] == step[w] && run.dhi[w] == step[w];
-      if (same) {
-        run.count += count;
-        return;
-      }
+// A run that can grow no more goes on to the next level, folded.
+void Folder::release(int v, Held run) {
+  if (run->count == 2 && !near(v, *run)) let_go(v, *run);
+  if (run->count > 1) {
+    const int64_t x = run->lo[v];
+    run->hi[v] = x + run->count - 1;
+    for (int w = v + 1; w < k_; ++w) {
+      if (run->dlo[w] == 0 && run->dhi[w] == 0) continue;
+      run->axes[w] = {v, run->dlo[w], run->dhi[w]};
+      run->lo[w] -= run->dlo[w] * x;
+      run->hi[w] -= run->dhi[w] * x;
     }
+    run->count = 1;
   }
-  flush(v);
-  single(run, tuple);
-  run.count = count;
-  for (int w = v + 1; w < k_; ++w) run.dlo[w] = run.dhi[w] = step[w];
+  push(v - 1, std::move(run));
+}
+
+// On to the next value of column v: what did not come along is released.
+void Folder::turn(int v, int64_t at) {
+  Level& level = levels_[v];
+  std::vector<Held> ended;
+  ended.swap(level.old);
+  level.old.swap(level.now);
+  level.next = 0;
+  level.at = at;
+  level.passing = false;
+  for (Held& run : ended) {
+    if (run) release(v, std::move(run));
+  }
+  ended.clear();
+  if (level.now.capacity() == 0) level.now.swap(ended);
 }
 
 void Folder::flush(int v) {
-  Level& run = levels_[v];
-  if (run.count == 0) return;
-  Level& row = *scratch_[v];
-  if (run.count > 1) {
-    const int64_t x = run.lo[v];
-    run.hi[v] = x + run.count - 1;
-    for (int w = v + 1; w < k_; ++w) {
-      if (run.dlo[w] == 0 && run.dhi[w] == 0) continue;
-      run.axes[w] = {v, run.dlo[w], run.dhi[w]};
-      run.lo[w] -= run.dlo[w] * x;
-      run.hi[w] -= run.dhi[w] * x;
+  Level& level = levels_[v];
+  std::vector<Held> old, now;
+  old.swap(level.old);
+  now.swap(level.now);
+  level.next = 0;
+  level.passing = false;
+  for (auto* runs : {&old, &now}) {
+    for (Held& run : *runs) {
+      if (run) release(v, std::move(run));
     }
+    runs->clear();
   }
-  std::swap(row, run);
-  run.count = 0;
-  row.count = 1;
-  push(v - 1, row);
+  level.old.swap(old);  // keeps what the vectors have allocated
+  level.now.swap(now);
 }
 
-void Folder::flush_from(int v) {
-  for (int w = k_ - 1; w >= v; --w) flush(w);
+// Returns the run that took the row in, or nullptr if it was passed on.
+Folder::Run* Folder::push(int v, Held row) {
+  if (v < 0) {
+    emit(*row);
+    recycle(std::move(row));
+    return nullptr;
+  }
+  Level& level = levels_[v];
+  const int64_t x = row->lo[v];
+  if (!level.empty()) {
+    const Run& any = level.now.empty() ? *level.old.front() : *level.now.front();
+    if (!std::equal(row->lo.begin(), row->lo.begin() + v, any.lo.begin())) {
+      flush(v);
+    } else if (x == level.at + 1) {
+      turn(v, x);
+    } else if (x != level.at) {
+      flush(v);
+    }
+  } else if (level.passing && x != level.at) {
+    level.passing = false;
+  }
+  if (level.empty()) level.at = x;
+  if (level.passing) {
+    push(v - 1, std::move(row));
+    return nullptr;
+  }
+  const size_t end = std::min(level.old.size(), level.next + kWindow);
+  const auto join = [&](size_t i) {
+    ++level.old[i]->count;
+    level.now.push_back(std::move(level.old[i]));
+    level.next = i + 1;
+    recycle(std::move(row));
+    return level.now.back().get();
+  };
+  for (size_t i = level.next; i < end; ++i) {
+    if (level.old[i] && fits(v, *level.old[i], *row, true)) return join(i);
+  }
+  if (level.next < end && level.old[level.next]) {
+    Run& run = *level.old[level.next];
+    if (run.count == 2 && !near(v, run)) let_go(v, run);
+    if (run.count == 1 && fits(v, run, *row, false)) return join(level.next);
+  }
+  if (level.now.size() >= kMostRuns) {
+    flush(v);
+    level.passing = true;
+    level.at = x;
+    push(v - 1, std::move(row));
+    return nullptr;
+  }
+  level.now.push_back(std::move(row));
+  return level.now.back().get();
 }
 
-void Folder::emit(const Level& row) {
+// A run that is known whole: `count` rows that move by (dlo, dhi) along v. The first ones go the ordinary way until
+// they have found the run that the others can only continue.
+void Folder::push_run(int v, const Run& first, const int64_t* dlo, const int64_t* dhi, int64_t count) {
+  for (int w = k_ - 1; w > v; --w) flush(w);
+  for (int64_t i = 0; i < count; ++i) {
+    Held row = fresh();
+    *row = first;
+    row->lo[v] += i;
+    row->hi[v] += i;
+    for (int w = v + 1; w < k_; ++w) {
+      row->lo[w] += i * dlo[w];
+      row->hi[w] += i * dhi[w];
+    }
+    Run* run = push(v, std::move(row));
+    if (run == nullptr || i + 1 == count) continue;
+    if (run->count > 1 && !(std::equal(dlo + v + 1, dlo + k_, run->dlo.begin() + v + 1) &&
+                            std::equal(dhi + v + 1, dhi + k_, run->dhi.begin() + v + 1))) {
+      continue;
+    }
+    std::copy(dlo + v + 1, dlo + k_, run->dlo.begin() + v + 1);
+    std::copy(dhi + v + 1, dhi + k_, run->dhi.begin() + v + 1);
+    run->count += count - i - 1;
+    leave_behind(v, run);
+    return;
+  }
+}
+
+// Only `run` has come to where it is now: all others of its level are released.
+void Folder::leave_behind(int v, const Run* run) {
+  Level& level = levels_[v];
+  level.at = run->lo[v] + run->count - 1;
+  level.next = 0;
+  if (level.now.size() == 1 && level.old.empty()) return;
+  Held mine;
+  std::vector<Held> others;
+  for (auto* runs : {&level.old, &level.now}) {
+    for (Held& held : *runs) {
+      if (held.get() == run) {
+        mine = std::move(held);
+      } else if (held) {
+        others.push_back(std::move(held));
+      }
+    }
+    runs->clear();
+  }
+  for (Held& held : others) release(v, std::move(held));
+  level.now.push_back(std::move(mine));
+}
+
+void Folder::emit(const Run& row) {
   ++rows_;
   const auto matches = [&](const Rows& rows) { return rows.pattern == row.axes; };
   if (parts_.empty() || !matches(parts_[recent_])) {
@@ -217,12 +319,10 @@ Fed Folder::feed(const int64_t* x, size_t n) {
   const size_t k = static_cast<size_t>(k_);
   if (k == 0) {
     // No axes on either side: the only tuple there can be.
-    if (n > 0 && !started_) emit(levels_[0]);
+    if (n > 0 && !started_) emit(Run(0));
     started_ = started_ || n > 0;
     return Fed::ok;
   }
-  std::vector<int64_t> step(k), steps;
-  Level& row = *scratch_[k_ + 1];
   for (size_t i = 0; i < n;) {
     at_ = i;
     const int64_t* t = x + i * k;
@@ -238,47 +338,119 @@ Fed Folder::feed(const int64_t* x, size_t n) {
       if (t[c] < a[c]) return Fed::unsorted;
     }
     started_ = true;
-    size_t took = 1;
-    if (i + 2 < n) {
-      size_t f = k;
-      for (size_t c = k; c-- > 0;) {
-        step[c] = t[k + c] - t[c];
-        if (step[c] != 0) f = c;
-      }
-      if (f < k && step[f] == 1 && extended_) {
-        size_t c = run_length(t, n - i, k, step.data(), steps);
-        // The last tuple may go with what follows it along a later axis: then leave it to the ordinary way.
-        const int64_t* next = t + c * k;
-        if (i + c == n || std::equal(next, next + f + 1, next - k)) --c;
-        if (c >= 3) {
-          const int64_t* end = t + (c - 1) * k;
-          if (!in_range(end)) {
-            // Find the first that leaves the array: coordinates move in one direction only.
-            while (in_range(x + at_ * k)) ++at_;
-            return Fed::out_of_range;
-          }
-          push_run(static_cast<int>(f), t, step.data(), static_cast<int64_t>(c));
-          std::copy(end, end + k, last_.begin());
-          took = c;
-        }
-      }
+    size_t took = i + 2 < n ? leap(t, n - i) : 0;
+    if (took == 0) {
+      Held row = fresh();
+      set(*row, t);
+      push(k_ - 1, std::move(row));
+      took = 1;
+    } else if (const size_t bad = first_outside(t, took); bad < took) {
+      at_ = i + bad;
+      return Fed::out_of_range;
     }
-    if (took == 1) {
-      single(row, t);
-      std::copy(t, t + k, last_.begin());
-      push(k_ - 1, row);
-    }
+    std::copy(t + (took - 1) * k, t + took * k, last_.begin());
     i += took;
   }
   at_ = n;
   return Fed::ok;
 }
 
-std::vector<Part> Folder::take(bool all) {
-  if (all && k_ > 0) flush_from(0);
+// Tuples that move by one step, and such runs that themselves move by one step, are taken at once. Returns how many.
+size_t Folder::leap(const int64_t* t, size_t n) {
+  const size_t k = static_cast<size_t>(k_);
+  int64_t* step = step_.data();
+  for (size_t c = 0; c < k; ++c) step[c] = t[k + c] - t[c];
+  const size_t f = first_move(step, k);
+  if (f == k || step[f] != 1) return 0;
+  size_t run = repeats(t, n, k, 1, step, steps_) + 1;
+  if (run < 2) return 0;
+  // The last tuple may go with what follows it along a later axis: then leave it to the ordinary way.
+  const int64_t* next = t + run * k;
+  if (run == n || std::equal(next, next + f + 1, next - k)) {
+    --run;
+  } else if (run <= kShort) {
+    const size_t taken = leap_runs(t, n, run, static_cast<int>(f));
+    if (taken > 0) return taken;
+  }
+  if (run < 3) return 0;
+  leapt_inside_ = in_range(t + (run - 1) * k);
+  if (leapt_inside_) {
+    Run& row = *scratch_;
+    set(row, t);
+    push_run(static_cast<int>(f), row, step, step, static_cast<int64_t>(run));
+  }
+  return run;
+}
+
+// Runs of `run` tuples along column f, one after the other along an earlier column: one row moving by one step.
+size_t Folder::leap_runs(const int64_t* t, size_t n, size_t run, int f) {
+  const size_t k = static_cast<size_t>(k_);
+  if (n < 4 * run) return 0;
+  int64_t* move = move_.data();
+  for (size_t c = 0; c < k; ++c) move[c] = t[run * k + c] - t[c];
+  const size_t g = first_move(move, k);
+  if (g >= static_cast<size_t>(f) || move[g] != 1) return 0;
+  for (size_t c = f + 1; c < k; ++c) {
+    // A child of f must stay where it is relative to f.
+    if (step_[c] != 0 && move[c] != step_[c] * move[f]) return 0;
+  }
+  // The last run may be longer than the others: it is left to the ordinary way.
+  const size_t blocks = repeats(t, n, k, run, move, steps_) / run;
+  if (blocks < 3) return 0;
+  const size_t taken = blocks * run;
+  leapt_inside_ = in_range(t + (run - 1) * k) && in_range(t + (taken - run) * k) && in_range(t + (taken - 1) * k);
+  if (!leapt_inside_) return taken;
+  Run& row = *scratch_;
+  set(row, t);
+  row.hi[f] += static_cast<int64_t>(run) - 1;
+  for (size_t c = f + 1; c < k; ++c) {
+    if (step_[c] == 0) continue;
+    row.axes[c] = {f, step_[c], step_[c]};
+    row.lo[c] -= step_[c] * t[f];
+    row.hi[c] -= step_[c] * t[f];
+    move[c] = 0;
+  }
+  push_run(static_cast<int>(g), row, move, move, static_cast<int64_t>(blocks));
+  return taken;
+}
+
+size_t Folder::first_outside(const int64_t* t, size_t n) const {
+  // Leaps check their corners; only if one is outside is there anything to look for.
+  const size_t k = static_cast<size_t>(k_);
+  if (leapt_inside_) return n;
+  size_t i = 0;
+  while (i < n && in_range(t + i * k)) ++i;
+  return i;
+}
+
+void Folder::close() {
+  for (int w = k_ - 1; w >= 0; --w) flush(w);
+}
+
+std::vector<Part> Folder::take() {
   std::vector<Part> out;
   for (Rows& rows : parts_) {
     if (rows.rows == 0) continue;
+    const auto before = [&](size_t i, size_t j) {
+      for (int c = 0; c < k_; ++c) {
+        if (rows.lo[c][i] != rows.lo[c][j]) return rows.lo[c][i] < rows.lo[c][j];
+      }
+      return false;
+    };
+    bool sorted = true;
+    for (size_t i = 1; i < rows.rows && sorted; ++i) sorted = !before(i, i - 1);
+    if (!sorted) {  // runs end in another order than they begin; sorted columns are smaller and need no index
+      std::vector<size_t> order(rows.rows);
+      std::iota(order.begin(), order.end(), size_t{0});
+      std::stable_sort(order.begin(), order.end(), before);
+      std::vector<int64_t> moved(rows.rows);
+      for (auto* columns : {&rows.width, &rows.lo}) {
+        for (std::vector<int64_t>& column : *columns) {
+          for (size_t i = 0; i < rows.rows; ++i) moved[i] = column[order[i]];
+          std::copy(moved.begin(), moved.end(), column.begin());
+        }
+      }
+    }
     Part part;
     part.rows = rows.rows;
     part.pattern.resize(k_);

@@ -1,9 +1,9 @@
 // Compression: sorted tuples in, rows out, one pass, any number of calls.
 //
 // ProvRC encodes input axes as ranges, then output axes with inputs relative to them. Both are one rule here, applied
-// to each axis from the last to the first: fold consecutive rows along axis v if the axes before v are equal and
-// each axis after v is equal or moves by a constant step (it then becomes v's child). The levels form a cascade, each
-// holding one pending run, so that nothing but the finished rows is kept.
+// to each axis from the last to the first: fold rows along axis v if the axes before v are equal, v counts up by
+// one, and each axis after v is equal or moves by a constant step (it then becomes v's child). The levels form a
+// cascade. Each holds the runs that may still grow, so that nothing but those and the finished rows is kept.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ enum class Fed { ok, unsorted, out_of_range };
 class Folder {
  public:
   // dims: the length of each axis in the order of the tuples' columns; axis: which axis of the relation each
-  // column is (output axes first). extended = false keeps to the paper: equal, or moving one for one with v.
-  Folder(std::vector<int64_t> dims, std::vector<int> axis, bool extended);
+  // column is (output axes first).
+  Folder(std::vector<int64_t> dims, std::vector<int> axis);
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
@@ -31,38 +31,66 @@ class Folder {
   size_t at() const { return at_; }
   size_t rows() const { return rows_; }
 
-  // The rows of all finished runs, as parts; what is pending is flushed first if `all`.
-  std::vector<Part> take(bool all);
+  // Ends the pending runs: no tuple may follow.
+  void close();
+
+  // The rows of all finished runs, as parts; they are the caller's from now on.
+  std::vector<Part> take();
 
  private:
-  // A row, or a run of rows: `count` rows of which this is the first, each further one moved by (dlo, dhi).
-  struct Level {
-    explicit Level(int k) : lo(k), hi(k), dlo(k), dhi(k), axes(k) {}
-    int64_t count = 0;  // 0: nothing pending
+  // A row, or a run of them: `count` rows of which this is the first, each further one moved by (dlo, dhi).
+  struct Run {
+    explicit Run(int k) : lo(k), hi(k), dlo(k), dhi(k), axes(k) {}
+    int64_t count = 1;
     std::vector<int64_t> lo, hi, dlo, dhi;
     std::vector<Axis> axes;  // parents are columns
   };
+  using Held = std::unique_ptr<Run>;
+
+  // The runs of one column that may still grow: all share the columns before it. `now` have come to the value `at`,
+  // `old` only to the one before; the next row is looked for from old[next] on, because regular structures repeat
+  // their rows in the same order.
+  struct Level {
+    std::vector<Held> old, now;
+    size_t next = 0;
+    int64_t at = 0;
+    bool passing = false;  // too many rows at one value: they are passed on as they come
+    bool empty() const { return old.empty() && now.empty(); }
+  };
+
   struct Rows {
     Pattern pattern;  // of columns
     std::vector<std::vector<int64_t>> lo, width;
     size_t rows = 0;
   };
-  bool fits(Level& run, const Level& row) const;
-  void push(int v, Level& row);
-  void push_run(int v, const int64_t* tuple, const int64_t* step, int64_t count);
+
+  Held fresh();
+  void recycle(Held run);
+  void set(Run& run, const int64_t* tuple) const;
+  bool fits(int v, Run& run, const Run& row, bool near_only) const;
+  bool near(int v, const Run& run) const;
+  Run* push(int v, Held row);
+  void push_run(int v, const Run& first, const int64_t* dlo, const int64_t* dhi, int64_t count);
+  void leave_behind(int v, const Run* run);
+  size_t leap(const int64_t* tuples, size_t n);
+  size_t leap_runs(const int64_t* tuples, size_t n, size_t run, int f);
+  size_t first_outside(const int64_t* tuples, size_t n) const;
+  void release(int v, Held run);
+  void let_go(int v, Run& run);
+  void turn(int v, int64_t at);
   void flush(int v);
-  void flush_from(int v);
-  void emit(const Level& row);
+  void emit(const Run& row);
   bool in_range(const int64_t* tuple) const;
-  void single(Level& row, const int64_t* tuple) const;
 
   const int k_;
   const std::vector<int64_t> dims_;
   const std::vector<int> axis_;
-  const bool extended_;
   std::vector<Level> levels_;
-  std::vector<std::unique_ptr<Level>> scratch_;
+  std::vector<Held> pool_;
   std::vector<int64_t> last_;
+  std::vector<int64_t> step_, move_, steps_;
+  Held scratch_;
+  bool leapt_inside_ = true;
   bool started_ = false;
   size_t at_ = 0;
   size_t rows_ = 0;

@@ -6,6 +6,7 @@
 
 #include "kernels/boxes.hpp"
 #include "kernels/index.hpp"
+#include "kernels/keys.hpp"
 #include "kernels/solve.hpp"
 #include "kernels/view.hpp"
 
@@ -144,6 +145,31 @@ std::vector<int64_t> Table::ask(const int64_t* boxes, size_t n, bool backward, s
   }
   const size_t ds = wanted_shape.size();
   return normalize(found.data(), found.size() / (2 * ds), static_cast<int>(ds));
+}
+
+std::vector<unsigned char> Table::contains(const uint64_t* keys, size_t n) const {
+  std::vector<int64_t> view = out_view_;
+  view.insert(view.end(), in_view_.begin(), in_view_.end());
+  const size_t k = view.size();
+  std::vector<unsigned char> found(n, 0);
+  std::vector<int64_t> tuple(k), box(2 * k);
+  for (const Part& part : parts_) {
+    const BoxIndex tree(part, 0, static_cast<int>(k));
+    for (size_t i = 0; i < n; ++i) {
+      decode(keys + i, 1, view, tuple.data());
+      for (size_t v = 0; v < k; ++v) box[2 * v] = box[2 * v + 1] = tuple[v];
+      tree.find(box.data(), [&](size_t r) {
+        bool in = true;
+        for (size_t v = 0; v < k; ++v) {
+          const Axis& a = part.pattern[v];
+          const int64_t x = a.parent < 0 ? 0 : tuple[a.parent];
+          in &= tuple[v] >= part.lo[v][r] + a.p * x && tuple[v] <= part.hi(v, r) + a.q * x;
+        }
+        found[i] |= static_cast<unsigned char>(in);
+      });
+    }
+  }
+  return found;
 }
 
 namespace {

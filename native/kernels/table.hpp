@@ -60,7 +60,10 @@ class Table {
   // Throws std::length_error if the answer needs more than `limit` boxes.
   std::vector<int64_t> ask(const int64_t* boxes, size_t n, bool backward, size_t limit) const;
 
-  // How many tuples, as two 64-bit halves of a 128-bit count.
+  // Which of n tuples, numbered over the axes of both views, are in the relation.
+  std::vector<unsigned char> contains(const uint64_t* keys, size_t n) const;
+
+  // How many tuples.
   unsigned __int128 count() const;
 
   // All tuples in view coordinates, in no particular order, one row of (out axes, in axes) each.

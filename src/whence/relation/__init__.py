@@ -1,0 +1,6 @@
+"""The box algebra: compress tuples into rows, ask and compose rows, store them."""
+
+from whence.relation._relation import Relation
+from whence.relation.stream import compress
+
+__all__ = ["Relation", "compress"]

@@ -1,0 +1,320 @@
+"""A relation: which input cells contributed to which output cells, stored as boxes and asked as boxes."""
+
+from __future__ import annotations
+
+import html
+import math
+import mmap
+import operator
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
+from whence.relation import codec, compress
+from whence.relation.columns import Ints
+from whence.relation.layout import Shape
+from whence.selection import Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+EXPAND_LIMIT = 1 << 28
+"""The most integers that expanding a relation may make (2 GiB)."""
+
+ANSWER_LIMIT = 1 << 26
+"""The most boxes that an answer may need before they are merged."""
+
+SELECTIVE = 4
+"""A stored part is read block by block while at most one block in so many is needed."""
+
+
+def as_shape(shape: Any) -> Shape:
+    """A shape as a tuple of non-negative integers."""
+    try:
+        out = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(operator.index(d) for d in shape)
+    except TypeError as error:
+        raise BadCells(f"{shape!r} is no shape; give the length of each axis, such as (3, 2)") from error
+    if any(d < 0 for d in out) or math.prod(d for d in out if d) >= 1 << 62:
+        raise BadCells(f"{out} is no shape: lengths are not negative, and all cells together are below 2^62")
+    return out
+
+
+class Relation:
+    """Output cells <- input cells, immutable.
+
+    >>> import whence as wh
+    >>> rel = wh.compress([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], out_shape=(2,), in_shape=(2, 2))
+    >>> rel
+    Relation((2,) <- (2, 2), 4 tuples in 1 box)
+    >>> rel.backward([(1,)])
+    Selection(shape=(2, 2), 2 cells: [1, 0:2])
+    """
+
+    __slots__ = ("_in_shape", "_out_shape", "_stored", "_table")
+
+    def __init__(self, out_shape: Shape, in_shape: Shape, held: _core.Table | codec.Stored) -> None:
+        self._out_shape = out_shape
+        self._in_shape = in_shape
+        self._stored = held if isinstance(held, codec.Stored) else None
+        self._table = None if isinstance(held, codec.Stored) else held
+
+    # What it is
+
+    @property
+    def out_shape(self) -> Shape:
+        """The shape of the output."""
+        return self._out_shape
+
+    @property
+    def in_shape(self) -> Shape:
+        """The shape of the input."""
+        return self._in_shape
+
+    def __len__(self) -> int:
+        """How many boxes are stored."""
+        return self._table.rows if self._table is not None else self._held.rows
+
+    def count(self) -> int:
+        """How many tuples there are, without expanding them."""
+        high, low = self._in_memory().count()
+        return (high << 64) + low
+
+    def __repr__(self) -> str:
+        boxes = len(self)
+        return (
+            f"Relation({self._out_shape} <- {self._in_shape}, {self.count():,} tuples "
+            f"in {boxes:,} box{'' if boxes == 1 else 'es'})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<code>{html.escape(repr(self))}</code>"
+
+    # Relations that need no tuples
+
+    @classmethod
+    def identity(cls, shape: Sequence[int] | int) -> Relation:
+        """Each cell from the cell at the same place.
+
+        >>> len(Relation.identity((1000, 1000)))
+        1
+        """
+        dims = as_shape(shape)
+        n = len(dims)
+        axes = [(-1, 0, 0)] * n + [(v, 1, 1) for v in range(n)]
+        return cls.from_rows(dims, dims, [(axes, [(0, d - 1) for d in dims] + [(0, 0)] * n)])
+
+    @classmethod
+    def whole(cls, out_shape: Sequence[int] | int, in_shape: Sequence[int] | int) -> Relation:
+        """Each output cell from every input cell."""
+        out, into = as_shape(out_shape), as_shape(in_shape)
+        dims = out + into
+        return cls.from_rows(out, into, [([(-1, 0, 0)] * len(dims), [(0, d - 1) for d in dims])])
+
+    @classmethod
+    def empty(cls, out_shape: Sequence[int] | int, in_shape: Sequence[int] | int) -> Relation:
+        """No output cell from any input cell."""
+        return cls.from_rows(as_shape(out_shape), as_shape(in_shape), [])
+
+    @classmethod
+    def from_rows(
+        cls,
+        out_shape: Shape,
+        in_shape: Shape,
+        rows: Sequence[tuple[Sequence[codec.Axis], Sequence[tuple[int, int]]]],
+    ) -> Relation:
+        """A relation from disjoint rows that are known: (parent, p, q) and (lo, hi) of each axis, output axes first."""
+        table = _core.Table(out_shape, in_shape, out_shape, in_shape)
+        if 0 not in out_shape + in_shape:
+            for axes, bounds in rows:
+                table.add(1, axes, [(lo, 0) for lo, _ in bounds], [(hi - lo, 0) for lo, hi in bounds])
+        return cls(out_shape, in_shape, table)
+
+    # Asking
+
+    def backward(self, cells: Any) -> Selection:
+        """The input cells that the given output cells came from.
+
+        >>> Relation.identity(5).backward([(3,)])
+        Selection(shape=(5,), 1 cell: [3])
+        """
+        return self._ask(Selection.of(cells, self._out_shape), True)
+
+    def forward(self, cells: Any) -> Selection:
+        """The output cells that the given input cells went into."""
+        return self._ask(Selection.of(cells, self._in_shape), False)
+
+    def _ask(self, given: Selection, backward: bool) -> Selection:
+        wanted = self._in_shape if backward else self._out_shape
+        table = self._table
+        if table is None:
+            table = self._touched(given, backward)
+        try:
+            found = table.ask(given.boxes, backward, ANSWER_LIMIT)
+        except (ValueError, MemoryError) as error:
+            raise TooLarge(
+                f"the answer needs more than {ANSWER_LIMIT:,} boxes; ask for fewer cells at a time"
+            ) from error
+        return Selection._trusted(found, wanted)
+
+    @property
+    def _held(self) -> codec.Stored:
+        assert self._stored is not None  # a relation is in memory, stored, or both
+        return self._stored
+
+    def _in_memory(self) -> _core.Table:
+        if self._table is None:
+            self._table = self._held.table()
+        return self._table
+
+    def _touched(self, given: Selection, backward: bool) -> _core.Table:
+        """A table that answers this question: of the few blocks it needs, or of all."""
+        stored = self._held
+        view = stored.out_view if backward else stored.in_view
+        shape = self._out_shape if backward else self._in_shape
+        if view != shape or not shape or not given or stored.rows <= codec.BLOCK:
+            return self._in_memory()
+        first = 0 if backward else len(stored.out_view)
+        needed = [stored.meeting(i, given.boxes, first) for i in range(len(stored.parts))]
+        read = sum(part.blocks if some is None else len(some) for some, part in zip(needed, stored.parts, strict=True))
+        if read * SELECTIVE > sum(part.blocks for part in stored.parts):
+            return self._in_memory()
+        return stored.table(stored.load(i, some) for i, some in enumerate(needed))
+
+    # Combining
+
+    def compose(self, other: Relation) -> Relation:
+        """What this relation gives, followed further back: self is C <- B, other is B <- A, the result is C <- A.
+
+        >>> Relation.identity(4).compose(Relation.whole(4, 2))
+        Relation((4,) <- (2,), 8 tuples in 1 box)
+        """
+        from whence.relation.compose import compose
+
+        if not isinstance(other, Relation):
+            raise BadCells(f"compose takes a Relation, got {type(other).__name__}")
+        if self._in_shape != other._out_shape:
+            raise ShapeMismatch(
+                f"cannot compose: the first relation's input is {self._in_shape}, "
+                f"the second one's output is {other._out_shape}"
+            )
+        return compose(self, other)
+
+    @property
+    def inverse(self) -> Relation:
+        """The same tuples with the sides swapped."""
+        outs, ins = len(self._views[0]), len(self._views[1])
+        order = [*range(outs, outs + ins), *range(outs)]
+        place = {v: i for i, v in enumerate(order)}
+        table = _core.Table(self._in_shape, self._out_shape, self._views[1], self._views[0])
+        for part in self.parts():
+            axes = [(place[part.axes[v][0]] if part.axes[v][0] >= 0 else -1, *part.axes[v][1:]) for v in order]
+            table.add(part.rows, axes, [part.lo[v] for v in order], [part.width[v] for v in order])
+        return Relation(self._in_shape, self._out_shape, table)
+
+    @property
+    def _views(self) -> tuple[Shape, Shape]:
+        held = self._table if self._table is not None else self._held
+        return tuple(held.out_view), tuple(held.in_view)
+
+    def parts(self) -> list[codec.Part]:
+        """The rows, grouped by pattern: what the file format describes."""
+        return [
+            codec.Part(rows, tuple(axes), tuple(lo), tuple(width))
+            for rows, axes, lo, width in self._in_memory().parts()
+        ]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same tuples, however they are stored."""
+        if not isinstance(other, Relation):
+            return NotImplemented
+        if (self._out_shape, self._in_shape) != (other._out_shape, other._in_shape) or self.count() != other.count():
+            return False
+        return self.to_bytes() == other.to_bytes() or np.array_equal(self.to_array(), other.to_array())
+
+    __hash__ = None  # type: ignore[assignment]  # equal relations may be stored differently
+
+    # Out of boxes again
+
+    def to_array(self) -> NDArray[np.int64]:
+        """The raw tuples, sorted: an array (n, axes of the output + axes of the input).
+
+        >>> Relation.identity(2).to_array().tolist()
+        [[0, 0], [1, 1]]
+        """
+        width = len(self._out_shape) + len(self._in_shape)
+        count = self.count()
+        if count * max(width, 1) > EXPAND_LIMIT:
+            raise TooLarge(
+                f"{count:,} tuples of {width} integers would not fit; ask with backward/forward, or look at parts()"
+            )
+        tuples = self._in_memory().expand()
+        outs, ins = self._views
+        if compress.fits_key(self._out_shape, self._in_shape):
+            keys = compress.encode(tuples, outs, ins)
+            keys = keys[: _core.sort_unique(keys)]
+            return _core.decode(keys, self._out_shape + self._in_shape)
+        sides = [(tuples[:, : len(outs)], outs, self._out_shape), (tuples[:, len(outs) :], ins, self._in_shape)]
+        return compress.sorted_rows(np.hstack([_reviewed(*side) for side in sides]))
+
+    def to_arrow(self) -> pa.Table:
+        """The raw tuples as an Arrow table with columns b0, b1, ... of the output and a0, a1, ... of the input."""
+        import pyarrow as pa
+
+        tuples = self.to_array()
+        names = [f"b{i}" for i in range(len(self._out_shape))] + [f"a{i}" for i in range(len(self._in_shape))]
+        return pa.table({name: np.ascontiguousarray(tuples[:, i]) for i, name in enumerate(names)})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The raw tuples as a pandas frame, columns as in to_arrow."""
+        import pandas as pd
+
+        names = [f"b{i}" for i in range(len(self._out_shape))] + [f"a{i}" for i in range(len(self._in_shape))]
+        return pd.DataFrame(self.to_array(), columns=names)
+
+    # Storing
+
+    def to_bytes(self) -> bytes:
+        """The relation as the bytes of its file."""
+        return codec.dump(self._out_shape, self._in_shape, *self._views, self.parts())
+
+    @classmethod
+    def from_bytes(cls, data: bytes | memoryview, name: str = "the stored relation") -> Relation:
+        """A relation from the bytes of its file; `name` is what errors call it."""
+        stored = codec.Stored(data, name)
+        return cls(stored.out_shape, stored.in_shape, stored)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the relation to a file."""
+        data = self.to_bytes()
+        try:
+            with open(path, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            raise StoreError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Relation:
+        """Open a relation's file: memory-mapped, and read only as far as questions need it."""
+        name = repr(os.fspath(path))
+        try:
+            with open(path, "rb") as file:
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError as error:  # an empty file cannot be mapped
+            raise Damaged(f"{name} is empty; {codec.RESTORE}") from error
+        except OSError as error:
+            raise StoreError(f"cannot read {name}: {error.strerror or error}") from error
+        return cls.from_bytes(memoryview(data), name)
+
+
+def _reviewed(index: Ints, view: Shape, shape: Shape) -> Ints:
+    """Indices under a view as indices under the shape."""
+    if view == shape or not len(index):
+        return index.reshape(len(index), len(shape))
+    flat = np.ravel_multi_index(tuple(index.T), view)
+    return np.stack(np.unravel_index(flat, shape), axis=1).astype(np.int64)

@@ -1,0 +1,144 @@
+"""Raw tuples to rows: ProvRC as one rule for every axis, under the layout that needs the fewest rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.errors import OutOfRange
+from whence.relation.layout import Layout, Shape, candidates, natural
+from whence.relation.sources import Tuples
+
+FEW_ROWS = 8
+"""So few rows are not worth looking for a better layout."""
+
+SAMPLE = 1 << 14
+"""How many tuples a layout is tried on."""
+
+KEY_LIMIT = 1 << 63
+
+Keys = NDArray[np.uint64]
+
+
+def fold(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> _core.Table:
+    """The rows of a relation from all its tuples, in any order, duplicates allowed."""
+    layout = natural(out_shape, in_shape)
+    folder = new_folder(layout)
+    fed = folder.feed(tuples)
+    if fed == "out_of_range":
+        raise out_of_range(tuples[folder.at], out_shape, in_shape)
+    if fed == "unsorted" and not fits_key(out_shape, in_shape):
+        # Too many possible tuples to number them: sort the tuples themselves.
+        tuples, folder = sorted_rows(tuples), new_folder(layout)
+        if folder.feed(tuples) == "out_of_range":
+            raise out_of_range(tuples[folder.at], out_shape, in_shape)
+        fed = "ok"
+    if fed == "ok":
+        folder.close()
+        if folder.rows <= FEW_ROWS or not fits_key(out_shape, in_shape):
+            return finish(folder, out_shape, in_shape, layout)
+        return improve(folder, encode(tuples, out_shape, in_shape), out_shape, in_shape)
+    keys = encode(tuples, out_shape, in_shape)
+    return fold_keys(keys[: _core.sort_unique(keys)], out_shape, in_shape)
+
+
+def fold_keys(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
+    """The rows of a relation from its tuples as sorted numbers, under the best layout."""
+    return improve(_fed(keys, natural(out_shape, in_shape)), keys, out_shape, in_shape)
+
+
+def improve(folder: _core.Folder, keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
+    """The table of a folder that took all tuples in their natural layout, or of a better layout if there is one."""
+    layout = natural(out_shape, in_shape)
+    if folder.rows > FEW_ROWS:
+        best = choose(keys, out_shape, in_shape)
+        if best != layout:
+            other = _fed(keys, best)
+            if other.rows < folder.rows:
+                folder, layout = other, best
+    return finish(folder, out_shape, in_shape, layout)
+
+
+def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
+    """The layout that leaves the fewest rows of a sample; the natural one unless another halves them."""
+    keys = sample(keys, out_shape, in_shape)
+    best = natural(out_shape, in_shape)
+    fewest = _fed(keys, best).rows / 2
+    for layout in candidates(out_shape, in_shape):
+        rows = _fed(keys, layout).rows
+        if rows < fewest:
+            best, fewest = layout, rows
+    return best
+
+
+def sample(keys: Keys, out_shape: Shape, in_shape: Shape) -> Keys:
+    """About SAMPLE tuples that share a window of the input: what any order of axes can be judged on."""
+    if len(keys) <= SAMPLE:
+        return keys
+    in_size = math.prod(in_shape)
+    inner = keys % np.uint64(in_size)
+    share = max(1, in_size * SAMPLE // len(keys))
+    axis = next((i for i, d in enumerate(in_shape) if d > 1), 0)
+    grain = math.prod(in_shape[axis + 1 :])  # whole slices of the first real axis, if one is not too much
+    if grain <= 2 * share:
+        share = max(grain, share // grain * grain)
+    start = in_size // 2 // grain * grain
+    picked = keys[(inner >= start) & (inner < min(start + share, in_size))]
+    return picked[: 4 * SAMPLE] if len(picked) else keys[:SAMPLE]
+
+
+def encode(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> Keys:
+    """Each tuple as one number: its place among all possible tuples."""
+    keys = np.empty(len(tuples), dtype=np.uint64)
+    good = _core.encode(tuples, out_shape + in_shape, keys)
+    if good < len(tuples):
+        raise out_of_range(tuples[good], out_shape, in_shape)
+    return keys
+
+
+def fits_key(out_shape: Shape, in_shape: Shape) -> bool:
+    """Whether every possible tuple has a number below 2^63."""
+    return math.prod(out_shape) * math.prod(in_shape) < KEY_LIMIT
+
+
+def sorted_rows(tuples: Tuples) -> Tuples:
+    """The tuples in lexicographic order, each once."""
+    return np.unique(tuples, axis=0)
+
+
+def out_of_range(row: NDArray[Any], out_shape: Shape, in_shape: Shape) -> OutOfRange:
+    """The error for a tuple that points outside one of the arrays."""
+    values = [int(x) for x in row]
+    sides = (("output", values[: len(out_shape)], out_shape), ("input", values[len(out_shape) :], in_shape))
+    for side, index, shape in sides:
+        if any(not 0 <= x < d for x, d in zip(index, shape, strict=True)):
+            hint = "; indices count from 0 and are not negative" if min(index) < 0 else ""
+            return OutOfRange(f"{side} index {tuple(index)} is outside shape {shape}{hint}")
+    return OutOfRange(f"tuple {tuple(values)} is outside {out_shape} <- {in_shape}")
+
+
+def new_folder(layout: Layout) -> _core.Folder:
+    """A folder for tuples in a layout's order."""
+    return _core.Folder(layout.dims, layout.order)
+
+
+def _fed(keys: Keys, layout: Layout) -> _core.Folder:
+    if layout.order != tuple(range(len(layout.order))):
+        keys = keys.copy()
+        _core.rekey(keys, layout.view, layout.order)
+        _core.sort_unique(keys)
+    folder = new_folder(layout)
+    folder.feed_keys(keys, layout.dims)
+    folder.close()
+    return folder
+
+
+def finish(folder: _core.Folder, out_shape: Shape, in_shape: Shape, layout: Layout) -> _core.Table:
+    """The table of all that a folder has taken."""
+    table = _core.Table(out_shape, in_shape, layout.out_view, layout.in_view)
+    folder.into(table)
+    return table

@@ -1,0 +1,69 @@
+"""Integers in as few bytes as they need: seven bits a byte, low ones first; signed ones zigzag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whence.errors import Damaged
+
+
+def write(out: bytearray, value: int) -> None:
+    """Append an unsigned integer.
+
+    >>> out = bytearray(); write(out, 300); out.hex()
+    'ac02'
+    """
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def write_signed(out: bytearray, value: int) -> None:
+    """Append an integer of either sign."""
+    write(out, value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+def write_all(out: bytearray, values: Iterable[int]) -> None:
+    """Append a count and so many unsigned integers."""
+    values = tuple(values)
+    write(out, len(values))
+    for value in values:
+        write(out, value)
+
+
+class Reader:
+    """Reads back what the functions above wrote; running past the end is damage, never a crash."""
+
+    __slots__ = ("_at", "_data")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def at_end(self) -> bool:
+        """Whether every byte has been read."""
+        return self._at == len(self._data)
+
+    def read(self) -> int:
+        """The next unsigned integer."""
+        value = shift = 0
+        while True:
+            if self._at >= len(self._data) or shift > 63:
+                raise Damaged("the header of a stored relation ends too early; restore the file or capture it again")
+            byte = self._data[self._at]
+            self._at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def read_signed(self) -> int:
+        """The next integer of either sign."""
+        value = self.read()
+        return -((value + 1) >> 1) if value & 1 else value >> 1
+
+    def read_all(self) -> tuple[int, ...]:
+        """A count and so many unsigned integers."""
+        return tuple(self.read() for _ in range(self.read()))
