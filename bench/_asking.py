@@ -53,7 +53,8 @@ def asked(workflow: Workflow, manner: Manner) -> list[Question]:
 
 def put(workflow: Workflow, questions: Sequence[Question], manner: Manner) -> None:
     """Put the questions to every system, one system after the other."""
-    for kind in (Relations, Log, *BASELINES):
+    kinds: tuple[type[System], ...] = (Relations, Log, *BASELINES)
+    for kind in kinds:
         with workspace() as directory:
             system = kind(directory)
             system.store(workflow.steps)

@@ -81,8 +81,8 @@ def workspace() -> Iterator[Path]:
 def seconds(work: Callable[[], Any], repeat: int = 3, budget: float = 2.0) -> float:
     """The median wall-clock time of a call, over at most `repeat` calls and about `budget` seconds."""
     times: list[float] = []
+    gc.collect()
     while len(times) < repeat and (not times or sum(times) < budget):
-        gc.collect()
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)

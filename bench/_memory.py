@@ -11,6 +11,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,5 +71,5 @@ def measured(*arguments: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    work = {"array": array, "product": product}[sys.argv[1]]
-    print(json.dumps(work(*sys.argv[2:])))
+    works: dict[str, Callable[..., dict[str, Any]]] = {"array": array, "product": product}
+    print(json.dumps(works[sys.argv[1]](*sys.argv[2:])))

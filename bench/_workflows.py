@@ -129,7 +129,7 @@ OTHERS: dict[str, Make] = {
     "sort": lambda shape, rng: operations.sort(shape, any_axis(shape, rng), seed=int(rng.integers(1 << 30))),
     "partition": lambda shape, rng: operations.sort(shape, -1, seed=int(rng.integers(1 << 30))),
     "diff": lambda shape, rng: operations.diff(shape, any_axis(shape, rng)),
-    "gradient": lambda shape, rng: operations.gradient(shape, any_axis(shape, rng)),
+    "gradient": lambda shape, rng: operations.gradient(shape, int(np.argmax(shape))),
     "cumsum": lambda shape, rng: operations.cumsum(shape, int(np.argmin(shape))),
     "cumprod": lambda shape, rng: operations.cumsum(shape, len(shape) - 1),
     "sum": lambda shape, rng: operations.sum_over(shape, any_axis(shape, rng)),

@@ -77,7 +77,7 @@ def skewed(count: int, kinds: int, length: float, rng: np.random.Generator) -> I
     """
     weights = 1 / np.arange(1, kinds + 1)
     runs = rng.geometric(1 / length, count)  # at least one cell each, so `count` runs always suffice
-    stop = int(np.searchsorted(np.cumsum(runs), count)) + 1
+    stop = min(count, int(np.searchsorted(np.cumsum(runs), count)) + 1)
     values = rng.choice(kinds, size=stop, p=weights / weights.sum())
     return np.repeat(values, runs[:stop])[:count].astype(np.int64)
 
