@@ -4,8 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "kernels/economy.hpp"
 #include "kernels/fold.hpp"
+#include "kernels/gather.hpp"
 #include "kernels/keys.hpp"
 #include "kernels/table.hpp"
 
@@ -171,7 +171,7 @@ void bind_relation(nb::module_& m) {
           [](Folder& f, Table& table) {
             nb::gil_scoped_release free;
             f.close();
-            for (Part& part : economize(f.take())) table.add(std::move(part));
+            for (Part& part : gather(f.take(), f.axis())) table.add(std::move(part));
           },
           nb::arg("table"));
 

@@ -30,6 +30,7 @@ class Folder {
   Fed feed(const int64_t* tuples, size_t n);
   size_t at() const { return at_; }
   size_t rows() const { return rows_; }
+  const std::vector<int>& axis() const { return axis_; }
 
   // Ends the pending runs: no tuple may follow.
   void close();

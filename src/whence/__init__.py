@@ -1,1 +1,34 @@
-"""whence: where did this value come from, and where did it go?"""
+"""whence: where did this value come from, and where did it go?
+
+>>> import whence as wh
+>>> rel = wh.compress([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]], out_shape=(2,), in_shape=(2, 2))
+>>> rel.backward([(1,)])
+Selection(shape=(2, 2), 2 cells: [1, 0:2])
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from whence import errors
+from whence.relation import Relation, compress
+from whence.selection import Selection
+
+if TYPE_CHECKING:
+    from whence.store import Log, open
+
+__version__ = "0.1.0"
+
+__all__ = ["Log", "Relation", "Selection", "compress", "errors", "open"]
+
+_LAZY = {"Log", "open"}  # the store brings SQLAlchemy, which arrays alone do not need
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from whence import store
+
+        return getattr(store, name)
+    raise AttributeError(f"module 'whence' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -22,7 +22,7 @@ Stepped = tuple[int, int]
 """A column that is first + step * row."""
 Column = Stepped | Ints
 
-BLOCK = 1 << 14
+BLOCK = 1 << 16
 INLINE_ROWS = 1 << 10
 
 CONSTANT, AFFINE, INLINE, BLOCKS, GAPS = range(5)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.errors import OutOfRange
+from whence.relation.codec import Part, dump
 from whence.relation.layout import Layout, Shape, candidates, natural
 from whence.relation.sources import Tuples
 
@@ -18,6 +19,12 @@ FEW_ROWS = 8
 
 SAMPLE = 1 << 14
 """How many tuples a layout is tried on."""
+
+CLEARLY = 0.9
+"""What part of the natural layout's bytes another one must stay below."""
+
+MORE_ROWS = 2
+"""How many times the natural layout's rows a smaller one may have: rows are what questions cost."""
 
 KEY_LIMIT = 1 << 63
 
@@ -58,20 +65,26 @@ def improve(folder: _core.Folder, keys: Keys, out_shape: Shape, in_shape: Shape)
         best = choose(keys, out_shape, in_shape)
         if best != layout:
             other = _fed(keys, best)
-            if other.rows < folder.rows:
+            if other.rows <= MORE_ROWS * folder.rows:
                 folder, layout = other, best
     return finish(folder, out_shape, in_shape, layout)
 
 
 def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
-    """The layout that leaves the fewest rows of a sample; the natural one unless another halves them."""
+    """The layout under which a sample takes the fewest bytes; the natural one unless another is clearly better."""
     keys = sample(keys, out_shape, in_shape)
+
+    def cost(layout: Layout) -> int:
+        table = finish(_fed(keys, layout), out_shape, in_shape, layout)
+        parts = [Part(rows, tuple(axes), tuple(lo), tuple(width)) for rows, axes, lo, width in table.parts()]
+        return len(dump(out_shape, in_shape, layout.out_view, layout.in_view, parts))
+
     best = natural(out_shape, in_shape)
-    fewest = _fed(keys, best).rows / 2
+    least = cost(best) * CLEARLY
     for layout in candidates(out_shape, in_shape):
-        rows = _fed(keys, layout).rows
-        if rows < fewest:
-            best, fewest = layout, rows
+        size = cost(layout)
+        if size < least:
+            best, least = layout, size
     return best
 
 

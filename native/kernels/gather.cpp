@@ -1,0 +1,194 @@
+#include "kernels/gather.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace whence {
+
+namespace {
+
+constexpr size_t kFewRows = 64;  // so few rows are cheap in any number of parts
+constexpr double kThin = 8;      // rows for each row of a part, up to which it is worth rewriting
+
+// Rewrites rows of one pattern as rows of another. An axis whose bond differs between the two needs its parents, in
+// either pattern, at single values: those axes are walked value by value.
+class Rewriter {
+ public:
+  Rewriter(const Part& from, const Pattern& to)
+      : from_(from), to_(to), k_(from.pattern.size()), topo_(topological(from.pattern)), walked_(k_, 0), at_(k_), end_(k_) {
+    for (size_t v = 0; v < k_; ++v) {
+      if (from.pattern[v] == to[v]) continue;
+      if (from.pattern[v].parent >= 0) walked_[from.pattern[v].parent] = 1;
+      if (to[v].parent >= 0) walked_[to[v].parent] = 1;
+    }
+    for (size_t t = k_; t-- > 0;) {
+      const int v = topo_[t];
+      if (walked_[v] && from.pattern[v].parent >= 0) walked_[from.pattern[v].parent] = 1;
+    }
+  }
+
+  // How many rows it takes; exact but for axes whose number of values depends on another's.
+  double cost() const {
+    double total = 0;
+    for (size_t i = 0; i < from_.rows; ++i) {
+      double n = 1;
+      for (size_t v = 0; v < k_; ++v) {
+        if (walked_[v]) n *= static_cast<double>(from_.width[v][i]) + 1;
+      }
+      total += n;
+    }
+    return total;
+  }
+
+  void rewrite(size_t i, std::vector<std::vector<int64_t>>& lo, std::vector<std::vector<int64_t>>& width) {
+    for (size_t t = 0; t < k_; ++t) open(t, i);
+    while (true) {
+      for (size_t v = 0; v < k_; ++v) write(static_cast<int>(v), i, lo[v], width[v]);
+      size_t t = k_;
+      while (t > 0 && (!walked_[topo_[t - 1]] || at_[topo_[t - 1]] == end_[topo_[t - 1]])) --t;
+      if (t == 0) return;
+      ++at_[topo_[t - 1]];
+      for (; t < k_; ++t) open(t, i);
+    }
+  }
+
+ private:
+  void open(size_t t, size_t i) {
+    const int v = topo_[t];
+    if (!walked_[v]) return;
+    const Axis& a = from_.pattern[v];
+    const int64_t x = a.parent < 0 ? 0 : at_[a.parent];
+    at_[v] = from_.lo[v][i] + a.p * x;
+    end_[v] = from_.hi(v, i) + a.q * x;
+  }
+
+  void write(int v, size_t i, std::vector<int64_t>& lo, std::vector<int64_t>& width) const {
+    const Axis& a = from_.pattern[v];
+    int64_t low = from_.lo[v][i], high = from_.hi(v, i);
+    const bool kept = a == to_[v] && !walked_[v] && (a.parent < 0 || !walked_[a.parent]);
+    if (!kept) {
+      if (walked_[v]) {
+        low = high = at_[v];
+      } else if (a.parent >= 0) {
+        low += a.p * at_[a.parent];
+        high += a.q * at_[a.parent];
+      }
+      const Axis& b = to_[v];
+      if (b.parent >= 0) {
+        low -= b.p * at_[b.parent];
+        high -= b.q * at_[b.parent];
+      }
+    }
+    lo.push_back(low);
+    width.push_back(high - low);
+  }
+
+  const Part& from_;
+  const Pattern& to_;
+  const size_t k_;
+  const std::vector<int> topo_;
+  std::vector<char> walked_;
+  std::vector<int64_t> at_, end_;
+};
+
+using Columns = std::vector<std::vector<int64_t>>;
+
+// Puts rows in the order of their first tuples; the first `sorted` of them are expected to be in order already.
+void sort_rows(const Pattern& pattern, Columns& lo, Columns& width, size_t sorted, const std::vector<int>& order) {
+  const size_t k = lo.size(), n = lo[0].size();
+  Columns first(k, std::vector<int64_t>(n));
+  for (int v : topological(pattern)) {
+    const Axis& a = pattern[v];
+    for (size_t i = 0; i < n; ++i) first[v][i] = lo[v][i] + (a.parent < 0 ? 0 : a.p * first[a.parent][i]);
+  }
+  std::vector<size_t> by(n);
+  std::iota(by.begin(), by.end(), size_t{0});
+  const auto before = [&](size_t i, size_t j) {
+    for (int v : order) {
+      if (first[v][i] != first[v][j]) return first[v][i] < first[v][j];
+    }
+    return false;
+  };
+  const auto middle = by.begin() + static_cast<std::ptrdiff_t>(sorted);
+  if (!std::is_sorted(by.begin(), middle, before)) std::stable_sort(by.begin(), middle, before);
+  std::stable_sort(middle, by.end(), before);
+  std::inplace_merge(by.begin(), middle, by.end(), before);
+  std::vector<int64_t> moved(n);
+  for (auto* columns : {&lo, &width}) {
+    for (std::vector<int64_t>& column : *columns) {
+      for (size_t i = 0; i < n; ++i) moved[i] = column[by[i]];
+      column.swap(moved);
+    }
+  }
+}
+
+// Rewriting can cut a run in two: rows that go on where the one before ends are one row.
+void join_rows(const Pattern& pattern, Columns& lo, Columns& width) {
+  const size_t k = lo.size(), n = lo[0].size();
+  size_t last = 0;
+  for (size_t i = 1; i < n; ++i) {
+    int moved = -1, differ = 0;
+    for (size_t v = 0; v < k && differ < 2; ++v) {
+      if (lo[v][i] != lo[v][last] || width[v][i] != width[v][last]) {
+        ++differ;
+        moved = static_cast<int>(v);
+      }
+    }
+    if (differ == 1 && pattern[moved].parent < 0 && lo[moved][i] == lo[moved][last] + width[moved][last] + 1) {
+      width[moved][last] += width[moved][i] + 1;
+      continue;
+    }
+    if (++last == i) continue;
+    for (size_t v = 0; v < k; ++v) {
+      lo[v][last] = lo[v][i];
+      width[v][last] = width[v][i];
+    }
+  }
+  for (size_t v = 0; v < k; ++v) {
+    lo[v].resize(last + 1);
+    width[v].resize(last + 1);
+  }
+}
+
+}  // namespace
+
+std::vector<Part> gather(std::vector<Part> parts, const std::vector<int>& order) {
+  size_t rows = 0, most = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    rows += parts[i].rows;
+    if (parts[i].rows > parts[most].rows) most = i;
+  }
+  if (rows <= kFewRows || parts.size() < 2) return parts;
+  Part& main = parts[most];
+  const size_t k = main.pattern.size();
+  Columns lo(k), width(k);
+  for (size_t v = 0; v < k; ++v) {
+    for (size_t r = 0; r < main.rows; ++r) {
+      lo[v].push_back(main.lo[v][r]);
+      width[v].push_back(main.width[v][r]);
+    }
+  }
+  std::vector<Part> kept(1);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i == most) continue;
+    Rewriter rewriter(parts[i], main.pattern);
+    if (rewriter.cost() > kThin * static_cast<double>(parts[i].rows)) {
+      kept.push_back(std::move(parts[i]));
+      continue;
+    }
+    for (size_t r = 0; r < parts[i].rows; ++r) rewriter.rewrite(r, lo, width);
+  }
+  if (lo[0].size() > main.rows) {
+    sort_rows(main.pattern, lo, width, main.rows, order);
+    join_rows(main.pattern, lo, width);
+    main.rows = lo[0].size();
+    for (size_t v = 0; v < k; ++v) {
+      main.lo[v] = Column(std::move(lo[v]));
+      main.width[v] = Column(std::move(width[v]));
+    }
+  }
+  kept[0] = std::move(main);
+  return kept;
+}
+
+}  // namespace whence
