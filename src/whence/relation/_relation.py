@@ -177,7 +177,7 @@ class Relation:
         stored = self._held
         view = stored.out_view if backward else stored.in_view
         shape = self._out_shape if backward else self._in_shape
-        if view != shape or not shape or not given or stored.rows <= codec.BLOCK:
+        if view != shape or not shape or not given or max((part.blocks for part in stored.parts), default=0) <= 1:
             return self._in_memory()
         first = 0 if backward else len(stored.out_view)
         needed = [stored.meeting(i, given.boxes, first) for i in range(len(stored.parts))]

@@ -18,7 +18,7 @@ import numpy as np
 from whence import _core
 from whence.errors import Damaged, FutureVersion
 from whence.relation import columns, varint
-from whence.relation.columns import BLOCK, GAPS, Column, Ints
+from whence.relation.columns import GAPS, Column, Ints
 from whence.relation.layout import Shape
 
 MAGIC = b"\x89WHR"
@@ -45,6 +45,7 @@ class Described:
     """A part as the header describes it; a column that lies in blocks is None."""
 
     rows: int
+    block: int  # rows a block
     axes: tuple[Axis, ...]
     codes: tuple[int, ...]  # lo of each axis, then width of each axis
     columns: tuple[Column | None, ...]
@@ -57,7 +58,7 @@ class Described:
     @property
     def blocks(self) -> int:
         """How many blocks each blocked column has."""
-        return -(-self.rows // BLOCK)
+        return -(-self.rows // self.block)
 
 
 def dump(out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, parts: Iterable[Part]) -> bytes:
@@ -70,35 +71,35 @@ def dump(out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, par
         varint.write_all(header, () if view == shape else (1, *view))
     varint.write(header, len(parts))
     for part in parts:
+        block = columns.block_size(part.lo, part.width, part.rows)
         varint.write(header, part.rows)
+        varint.write(header, block.bit_length() - 1)
         for parent, p, q in part.axes:
             varint.write(header, parent + 1)
             if parent >= 0:
                 varint.write_signed(header, p)
                 varint.write_signed(header, q)
-        coded = [columns.encode(lo, width) for lo, width in zip(part.lo, part.width, strict=True)]
-        coded += [columns.encode(width, None) for width in part.width]
+        coded = [columns.encode(lo, width, block) for lo, width in zip(part.lo, part.width, strict=True)]
+        coded += [columns.encode(width, None, block) for width in part.width]
         for column in coded:
             header += column.header
         blocks = [column.blocks for column in coded if column.blocks]
         if blocks:
-            directory += _directory(part, blocks)
-            for column in blocks:
-                for block in column:
-                    body += block
+            directory += _directory(part, blocks, block)
+            body += b"".join(data for column in blocks for data in column)
     varint.write(header, columns.checksum(directory) if directory else 0)
     prefix = PREFIX.pack(MAGIC, VERSION, columns.checksum(header), len(header))
     return b"".join((prefix, header, directory, body))
 
 
-def _directory(part: Part, blocks: Sequence[tuple[bytes, ...]]) -> bytes:
+def _directory(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: int) -> bytes:
     """For each blocked column the lengths and checksums of its blocks; then, if there are several, their bounds."""
     sizes = np.array([[len(block) for block in column] for column in blocks], dtype="<u4")
     checks = np.array([[columns.checksum(block) for block in column] for column in blocks], dtype="<u4")
     out = sizes.tobytes() + checks.tobytes()
     if sizes.shape[1] > 1:
         lo, hi = hulls(part)
-        starts = np.arange(0, part.rows, BLOCK)
+        starts = np.arange(0, part.rows, rows)
         for low, high in zip(lo, hi, strict=True):
             out += np.minimum.reduceat(low, starts).astype("<i8").tobytes()
             out += np.maximum.reduceat(high, starts).astype("<i8").tobytes()
@@ -148,13 +149,13 @@ class Stored:
             raise Damaged(f"{name} is longer or shorter than its header says; {RESTORE}")
 
     def _describe(self, reader: varint.Reader) -> Described:
-        rows = reader.read()
+        rows, block = reader.read(), 1 << min(reader.read(), 62)
         axes: list[Axis] = []
         for _ in range(len(self.out_view) + len(self.in_view)):
             parent = reader.read() - 1
             axes.append((parent, reader.read_signed(), reader.read_signed()) if parent >= 0 else (-1, 0, 0))
         read = [columns.read_header(reader, rows) for _ in range(2 * len(axes))]
-        return Described(rows, tuple(axes), tuple(code for code, _ in read), tuple(column for _, column in read))
+        return Described(rows, block, tuple(axes), tuple(code for code, _ in read), tuple(column for _, column in read))
 
     @property
     def rows(self) -> int:
@@ -215,7 +216,7 @@ class Stored:
         part = self.parts[index]
         count = len(part.axes)
         wanted = range(part.blocks) if blocks is None else [int(b) for b in blocks]
-        spans = [(b, b * BLOCK, min((b + 1) * BLOCK, part.rows)) for b in wanted]
+        spans = [(b, b * part.block, min((b + 1) * part.block, part.rows)) for b in wanted]
         place = {column: i for i, column in enumerate(part.blocked)}
         loaded: list[Column] = []
         # widths first: a `lo` stored as gaps is filled in from them
@@ -226,12 +227,9 @@ class Stored:
                 continue
             pieces = [self._read(index, place[column], block, b - a) for block, a, b in spans]
             if part.codes[column] == GAPS:
-                width = loaded[column]
-                if blocks is None:
-                    wide = [columns.spread(width, a, b) for _, a, b in spans]
-                else:
-                    ends = np.cumsum([b - a for _, a, b in spans])
-                    wide = [columns.spread(width, int(e) - (b - a), int(e)) for e, (_, a, b) in zip(ends, spans)]
+                width = loaded[column]  # loaded begins with the widths, in the order of the axes
+                ends = np.cumsum([b - a for _, a, b in spans]).tolist()
+                wide = [columns.spread(width, end - len(piece), end) for end, piece in zip(ends, pieces, strict=True)]
                 pieces = [columns.fill(piece, w) for piece, w in zip(pieces, wide, strict=True)]
             loaded.append(_join(pieces))
         rows = sum(b - a for _, a, b in spans) if blocks is not None else part.rows

@@ -1,14 +1,14 @@
 """How one column of a part is written: the smallest of a few codes, in blocks that can be read alone.
 
 CONSTANT and AFFINE columns are two numbers, whatever their length. INLINE ones are short lists in the header. BLOCKS and
-GAPS are compressed by pcodec in blocks of BLOCK rows; GAPS holds, for the `lo` of an axis, the distance from the end of the
+GAPS are compressed by pcodec in blocks of rows; GAPS holds, for the `lo` of an axis, the distance from the end of the
 row before, which is what runs of a sorted axis have little of (see docs/reference/format.md).
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,12 @@ Stepped = tuple[int, int]
 """A column that is first + step * row."""
 Column = Stepped | Ints
 
-BLOCK = 1 << 16
+BLOCK_SIZES = (1 << 16, 1 << 13)
+"""Rows a block: large ones cost the least where a column is alike throughout, small ones where it changes on the way."""
+
+SAMPLE = 1 << 17
+"""Rows from the middle of a column on which codes and block sizes are compared."""
+
 INLINE_ROWS = 1 << 10
 
 CONSTANT, AFFINE, INLINE, BLOCKS, GAPS = range(5)
@@ -36,7 +41,7 @@ class Coded:
     blocks: tuple[bytes, ...]
 
 
-def encode(column: Column, width: Column | None) -> Coded:
+def encode(column: Column, width: Column | None, block: int) -> Coded:
     """The shortest code of a column; `width` is that of its axis if the column is a `lo`."""
     if isinstance(column, tuple):
         first, step = column
@@ -45,24 +50,48 @@ def encode(column: Column, width: Column | None) -> Coded:
         if step != 0:
             varint.write_signed(out, step)
         return Coded(bytes(out), ())
-    best = _blocks(BLOCKS, column)
+    codes: dict[int, Callable[[], Ints]] = {BLOCKS: lambda: column}
     if width is not None:
-        best = min(best, _blocks(GAPS, gaps(column, width)), key=_size)
+        codes[GAPS] = lambda: gaps(column, width, block)
+    if len(column) > SAMPLE and len(codes) > 1:
+        codes = {code: codes[code] for code in (cheapest(column, width, block)[1],)}
+    best = min((_blocks(code, values(), block) for code, values in codes.items()), key=_size)
     if len(column) <= INLINE_ROWS:
         best = min(best, _inline(column), key=_size)
     return best
 
 
-def gaps(lo: Ints, width: Column) -> Ints:
+def block_size(lo: Sequence[Column], width: Sequence[Column], rows: int) -> int:
+    """The rows a block that make the columns of a part the smallest, judged on a sample."""
+    if rows <= BLOCK_SIZES[-1]:
+        return BLOCK_SIZES[0]
+    pairs = [*zip(lo, width, strict=True), *((column, None) for column in width)]
+    return min(BLOCK_SIZES, key=lambda block: sum(cheapest(c, w, block)[0] for c, w in pairs))
+
+
+def cheapest(column: Column, width: Column | None, block: int) -> tuple[int, int]:
+    """The size of a sample of a column under its best code in blocks, and that code."""
+    if isinstance(column, tuple):
+        return 0, CONSTANT
+    start = max(0, len(column) // 2 - SAMPLE // 2)
+    some = column[start : start + SAMPLE]
+    sizes = [(_size(_blocks(BLOCKS, some, block)), BLOCKS)]
+    if width is not None:
+        wide = width if isinstance(width, tuple) and width[1] == 0 else spread(width, start, start + len(some))
+        sizes.append((_size(_blocks(GAPS, gaps(some, wide, block), block)), GAPS))
+    return min(sizes)
+
+
+def gaps(lo: Ints, width: Column, block: int) -> Ints:
     """From each row to the next, how many indices lie between them; the first row of a block as it is.
 
-    >>> gaps(np.array([3, 7, 8]), (1, 0)).tolist()
+    >>> gaps(np.array([3, 7, 8]), (1, 0), block=8).tolist()
     [3, 2, -1]
     """
     out = lo.copy()
     wide = spread(width, 0, len(lo))
     out[1:] -= lo[:-1] + wide[:-1] + 1
-    out[::BLOCK] = lo[::BLOCK]
+    out[::block] = lo[::block]
     return out
 
 
@@ -133,17 +162,17 @@ def checksum(data: bytes | memoryview) -> int:
     return zlib.crc32(data)
 
 
-def block_rows(rows: int) -> Iterator[tuple[int, int]]:
+def block_rows(rows: int, block: int) -> Iterator[tuple[int, int]]:
     """The row ranges of the blocks of a part."""
-    return ((start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
+    return ((start, min(start + block, rows)) for start in range(0, rows, block))
 
 
 def _size(coded: Coded) -> int:
     return len(coded.header) + sum(len(block) + 8 for block in coded.blocks)
 
 
-def _blocks(code: int, values: Ints) -> Coded:
-    return Coded(bytes([code]), tuple(pack(values[a:b]) for a, b in block_rows(len(values))))
+def _blocks(code: int, values: Ints, block: int) -> Coded:
+    return Coded(bytes([code]), tuple(pack(values[a:b]) for a, b in block_rows(len(values), block)))
 
 
 def _inline(values: Ints) -> Coded:
