@@ -45,7 +45,7 @@ def _prose(text: str) -> str:
 def _option(option: click.Option) -> str:
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     if isinstance(option.type, click.Choice):
-        names += f" `{'|'.join(map(str, option.type.choices))}`"
+        names += f" `{{{','.join(map(str, option.type.choices))}}}`"
     elif not option.is_flag:
         names += f" `{option.metavar or option.type.name.upper()}`"
     notes = [(option.help or "").replace("|", "\\|")]

@@ -31,11 +31,11 @@ FIELDS = frozenset({"name", "ours", "baselines", "ratio", "target", "holds"})
 @click.option(
     "--plot", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Draw the results into DIR."
 )
-def command(name: str | None, list_: bool, size: str, json_file: Path | None, plot: Path | None) -> None:
+@click.option("--strict", is_flag=True, help="End with status 1 when a claim does not hold.")
+def command(name: str | None, list_: bool, size: str, json_file: Path | None, plot: Path | None, strict: bool) -> None:
     """Measure what whence claims, against its baselines, in one run on the same data.
 
-    NAME is one benchmark; without it all of them run. They are scripts of a source checkout, in bench/. Ends with
-    status 1 when a claim does not hold.
+    NAME is one benchmark; without it all of them run. They are scripts of a source checkout, in bench/.
     """
     scripts = find_scripts(bench_directory(Path.cwd(), Path(__file__).resolve()))
     if list_:
@@ -52,10 +52,11 @@ def command(name: str | None, list_: bool, size: str, json_file: Path | None, pl
         json_file.parent.mkdir(parents=True, exist_ok=True)
         json_file.write_text(json.dumps({"claims": claims}, indent=2) + "\n", encoding="utf-8")
     broken = [claim["name"] for claim in claims if not claim["holds"]]
+    click.echo(f"{len(claims) - len(broken)} of {len(claims)} claims hold")
     if broken:
-        click.echo(f"{len(broken)} of {len(claims)} claims do not hold: {', '.join(broken)}", err=True)
+        click.echo(f"these do not: {', '.join(broken)}", err=True)
+    if broken and strict:
         raise SystemExit(1)
-    click.echo(f"all {len(claims)} claims hold")
 
 
 def bench_directory(here: Path, module: Path) -> Path:
