@@ -167,6 +167,13 @@ void bind_relation(nb::module_& m) {
       .def_prop_ro("rows", &Folder::rows)
       .def("close", &Folder::close)
       .def(
+          "spill",
+          [](Folder& f, Table& table) {
+            nb::gil_scoped_release free;
+            for (Part& part : gather(f.take(), f.axis())) table.add(std::move(part));
+          },
+          nb::arg("table"))
+      .def(
           "into",
           [](Folder& f, Table& table) {
             nb::gil_scoped_release free;

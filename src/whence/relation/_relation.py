@@ -18,6 +18,7 @@ from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
 from whence.relation import codec, compress
 from whence.relation.columns import Ints
 from whence.relation.layout import Shape
+from whence.relation.stored import RESTORE, Stored
 from whence.selection import Selection
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ class Relation:
 
     __slots__ = ("_in_shape", "_out_shape", "_stored", "_table")
 
-    def __init__(self, out_shape: Shape, in_shape: Shape, held: _core.Table | codec.Stored) -> None:
+    def __init__(self, out_shape: Shape, in_shape: Shape, held: _core.Table | Stored) -> None:
         self._out_shape = out_shape
         self._in_shape = in_shape
-        self._stored = held if isinstance(held, codec.Stored) else None
-        self._table = None if isinstance(held, codec.Stored) else held
+        self._stored = held if isinstance(held, Stored) else None
+        self._table = None if isinstance(held, Stored) else held
 
     # What it is
 
@@ -163,7 +164,7 @@ class Relation:
         return Selection._trusted(found, wanted)
 
     @property
-    def _held(self) -> codec.Stored:
+    def _held(self) -> Stored:
         assert self._stored is not None  # a relation is in memory, stored, or both
         return self._stored
 
@@ -286,7 +287,7 @@ class Relation:
     @classmethod
     def from_bytes(cls, data: bytes | memoryview, name: str = "the stored relation") -> Relation:
         """A relation from the bytes of its file; `name` is what errors call it."""
-        stored = codec.Stored(data, name)
+        stored = Stored(data, name)
         return cls(stored.out_shape, stored.in_shape, stored)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -306,7 +307,7 @@ class Relation:
             with open(path, "rb") as file:
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError as error:  # an empty file cannot be mapped
-            raise Damaged(f"{name} is empty; {codec.RESTORE}") from error
+            raise Damaged(f"{name} is empty; {RESTORE}") from error
         except OSError as error:
             raise StoreError(f"cannot read {name}: {error.strerror or error}") from error
         return cls.from_bytes(memoryview(data), name)

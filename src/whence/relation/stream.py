@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,17 @@ import numpy as np
 from whence import _core
 from whence.relation import sources
 from whence.relation._relation import Relation, as_shape
-from whence.relation.compress import (
-    FEW_ROWS,
-    Keys,
-    choose,
-    encode,
-    finish,
-    fits_key,
-    fold,
-    improve,
-    new_folder,
-    out_of_range,
-)
+from whence.relation.codec import Encoded, Part, assemble, encode as encode_part
+from whence.relation.compress import FEW_ROWS, Keys, choose, encode, finish, fits_key, fold, new_folder, out_of_range
 from whence.relation.layout import Layout, Shape, natural
 from whence.relation.sources import Tuples
+from whence.relation.stored import Stored
 
 RUN = 1 << 24
 """How many tuples are sorted together before they go to disk, and merged together on the way back."""
+
+SPILL = 1 << 21
+"""How many finished rows are held before they are encoded."""
 
 
 def compress(raw: Any, out_shape: Sequence[int] | int, in_shape: Sequence[int] | int) -> Relation:
@@ -43,81 +38,124 @@ def compress(raw: Any, out_shape: Sequence[int] | int, in_shape: Sequence[int] |
     """
     out, into = as_shape(out_shape), as_shape(in_shape)
     width = len(out) + len(into)
+    held: _core.Table | Stored
     if sources.is_stream(raw):
-        table = _stream(sources.chunks(raw, width), out, into)
+        held = _stream(sources.chunks(raw, width), out, into)
     else:
-        table = fold(sources.read(raw, width), out, into)
-    return Relation(out, into, table)
+        held = fold(sources.read(raw, width), out, into)
+    return Relation(out, into, held)
 
 
-def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _core.Table:
+def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _core.Table | Stored:
     first = next((chunk for chunk in chunks if len(chunk)), None)
     if first is None:
         return fold(np.empty((0, len(out_shape) + len(in_shape)), np.int64), out_shape, in_shape)
-    layout = natural(out_shape, in_shape)
-    folder = new_folder(layout)
-    fed = _feed(folder, first, layout, out_shape, in_shape)
+    plain = natural(out_shape, in_shape)
+    sink = Sink(plain, out_shape, in_shape)
+    fed = sink.feed(first)
     if not fits_key(out_shape, in_shape):
-        return _wide(folder, first, fed, chunks, out_shape, in_shape)
-    if fed == "unsorted" or folder.rows > FEW_ROWS:
+        return _wide(sink, first, fed, chunks, out_shape, in_shape)
+    layout = plain
+    if fed == "unsorted" or sink.rows > FEW_ROWS:
         keys = encode(first, out_shape, in_shape)
         layout = choose(keys[: _core.sort_unique(keys)], out_shape, in_shape)
-        if fed == "unsorted" or layout.order != natural(out_shape, in_shape).order:
-            with Spool(layout, out_shape, in_shape) as spool:
-                spool.add(first)
-                for chunk in chunks:
-                    spool.add(chunk)
-                return spool.table()
-        if layout != natural(out_shape, in_shape):
-            folder = new_folder(layout)  # sorted under the shapes is sorted under any views of them
-            _feed(folder, first, layout, out_shape, in_shape)
+        if fed == "unsorted" or layout.order != plain.order:
+            return _sorted_on_disk(Sink(layout, out_shape, in_shape), [first], chunks)
+        if layout != plain:  # sorted under the shapes is sorted under any views of them
+            sink = Sink(layout, out_shape, in_shape)
+            sink.feed(first)
     for chunk in chunks:
-        if _feed(folder, chunk, layout, out_shape, in_shape) == "unsorted":
-            return _rest(folder, layout, chunk, chunks, out_shape, in_shape)
-    return finish(folder, out_shape, in_shape, layout)
+        if sink.feed(chunk) == "unsorted":
+            # What came before is rows already. This chunk begins with tuples that are, too: they are left out as known.
+            known = sink.stored().table()
+            return _sorted_on_disk(Sink(layout, out_shape, in_shape, sink.encoded()), [chunk], chunks, known)
+    return sink.finish()
 
 
-def _feed(folder: _core.Folder, chunk: Tuples, layout: Layout, out_shape: Shape, in_shape: Shape) -> str:
-    if layout == natural(out_shape, in_shape):
-        fed = folder.feed(chunk)
-        if fed == "out_of_range":
-            raise out_of_range(chunk[folder.at], out_shape, in_shape)
-        return fed
-    return folder.feed_keys(encode(chunk, out_shape, in_shape), layout.dims)
-
-
-def _rest(
-    folder: _core.Folder, layout: Layout, chunk: Tuples, chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape
-) -> _core.Table:
-    """The order broke: what came before is a table already, what comes is sorted on disk and added to it."""
-    table = finish(folder, out_shape, in_shape, layout)
-    with Spool(layout, out_shape, in_shape) as spool:
-        spool.add(chunk)  # holds tuples that the folder took before it met the break: they are left out as known
-        for later in chunks:
-            spool.add(later)
-        more = new_folder(layout)
+def _sorted_on_disk(
+    sink: Sink, first: list[Tuples], chunks: Iterator[Tuples], known: _core.Table | None = None
+) -> _core.Table | Stored:
+    with Spool(sink.layout, sink.out_shape, sink.in_shape) as spool:
+        for chunk in chain(first, chunks):
+            spool.add(chunk)
         for keys in spool.merged():
-            known = table.contains(keys)
-            more.feed_keys(np.ascontiguousarray(keys[~known]), layout.dims)
-    more.into(table)
-    return table
+            sink.feed_keys(keys if known is None else np.ascontiguousarray(keys[~known.contains(keys)]))
+    return sink.finish()
 
 
 def _wide(
-    folder: _core.Folder, first: Tuples, fed: str, chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape
-) -> _core.Table:
+    sink: Sink, first: Tuples, fed: str, chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape
+) -> _core.Table | Stored:
     """Too many possible tuples to number them: sorted chunks stream, others are gathered in memory."""
-    layout = natural(out_shape, in_shape)
     kept = [first]
     for chunk in chunks:
-        kept.append(chunk)
-        if fed == "ok":
-            fed = _feed(folder, chunk, layout, out_shape, in_shape)
-            if fed == "ok":
-                kept = []
-                continue
-            kept = [finish(folder, out_shape, in_shape, layout).expand(), chunk]
-    return finish(folder, out_shape, in_shape, layout) if fed == "ok" else fold(np.vstack(kept), out_shape, in_shape)
+        if fed == "ok" and (fed := sink.feed(chunk)) == "unsorted":
+            kept = [sink.stored().table().expand()]
+        if fed != "ok":
+            kept.append(chunk)
+    return sink.finish() if fed == "ok" else fold(np.vstack(kept), out_shape, in_shape)
+
+
+class Sink:
+    """Takes sorted tuples and keeps rows: in memory while they are few, encoded when they are many."""
+
+    def __init__(self, layout: Layout, out_shape: Shape, in_shape: Shape, encoded: Sequence[Encoded] = ()) -> None:
+        self.layout, self.out_shape, self.in_shape = layout, out_shape, in_shape
+        self._plain = layout == natural(out_shape, in_shape)
+        self._folder = new_folder(layout)
+        self._encoded = list(encoded)
+        self._spilled = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows are finished."""
+        return self._folder.rows
+
+    def feed(self, tuples: Tuples) -> str:
+        """Take tuples under the shapes; says "unsorted" if they stop being so."""
+        if not self._plain:
+            return self.feed_keys(encode(tuples, self.out_shape, self.in_shape))
+        fed = self._folder.feed(tuples)
+        if fed == "out_of_range":
+            raise out_of_range(tuples[self._folder.at], self.out_shape, self.in_shape)
+        self._spill()
+        return fed
+
+    def feed_keys(self, keys: Keys) -> str:
+        """Take tuples as numbers in the layout's order."""
+        fed = self._folder.feed_keys(keys, self.layout.dims)
+        self._spill()
+        return fed
+
+    def _spill(self) -> None:
+        if self._folder.rows - self._spilled >= SPILL:
+            table = self._table()
+            self._folder.spill(table)
+            self._encode(table)
+
+    def _table(self) -> _core.Table:
+        return _core.Table(self.out_shape, self.in_shape, self.layout.out_view, self.layout.in_view)
+
+    def _encode(self, table: _core.Table) -> None:
+        self._spilled = self._folder.rows
+        for rows, axes, lo, width in table.parts():
+            self._encoded.append(encode_part(Part(rows, tuple(axes), tuple(lo), tuple(width))))
+
+    def encoded(self) -> list[Encoded]:
+        """All rows, encoded."""
+        table = self._table()
+        self._folder.into(table)
+        self._encode(table)
+        return self._encoded
+
+    def stored(self) -> Stored:
+        """All rows, as a file in memory."""
+        views = self.layout.out_view, self.layout.in_view
+        return Stored(assemble(self.out_shape, self.in_shape, *views, self.encoded()), "the stream")
+
+    def finish(self) -> _core.Table | Stored:
+        """All rows: in memory if none had to be encoded."""
+        return self.stored() if self._encoded else finish(self._folder, self.out_shape, self.in_shape, self.layout)
 
 
 class Spool:
@@ -177,15 +215,3 @@ class Spool:
                 at[j] = stop
             keys = np.concatenate(taken)
             yield keys[: _core.sort_unique(keys)]
-
-    def table(self) -> _core.Table:
-        """All tuples as a table."""
-        folder = new_folder(self._layout)
-        if not self._runs and self._layout == natural(self._out_shape, self._in_shape):
-            keys = self._sorted()
-            folder.feed_keys(keys, self._layout.dims)
-            folder.close()
-            return improve(folder, keys, self._out_shape, self._in_shape)
-        for keys in self.merged():
-            folder.feed_keys(keys, self._layout.dims)
-        return finish(folder, self._out_shape, self._in_shape, self._layout)
