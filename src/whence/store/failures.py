@@ -38,8 +38,6 @@ _POSTGRESQL = {
     "25006": "it is read-only: write to the primary server",
     "53100": "the server's disk is full",
     "42501": "this user may not do that: ask the database's owner to grant it",
-    "28P01": "the password is wrong",
-    "3D000": "there is no such database: create it with `createdb`",
 }
 
 

@@ -13,7 +13,7 @@ NAME = "0001-prov"
 STATEMENTS = (
     """
     CREATE TABLE log (
-        one INTEGER PRIMARY KEY CHECK (one = 1),
+        one INTEGER PRIMARY KEY NOT NULL CHECK (one = 1),
         id TEXT NOT NULL,
         created TEXT NOT NULL,
         changes BIGINT NOT NULL,
