@@ -223,7 +223,7 @@ class Turbo(Duck):
 
 
 class Arrays(System):
-    """.npy files of tuples: the rows asked about are picked with `np.isin`, step by step."""
+    """.npy files of tuples: rows are picked through a mask of the cells asked about, step by step."""
 
     name = "Array"
 
@@ -239,27 +239,27 @@ class Arrays(System):
 
     def ask(self, box: Box, direction: str, limit: float) -> Any:
         deadline = time.perf_counter() + limit
-        asked = None
+        asked: NDArray[np.bool_] | None = None
         for number, _, _ in self.walk(direction):
             if time.perf_counter() > deadline:
                 raise TimeoutError
             out_shape, in_shape = self.shapes[number]
             tuples, cut = self.steps[number], len(out_shape)
-            outs, ins = tuples[:, :cut], tuples[:, cut:]
-            from_side, from_shape, to_side, to_shape = (
-                (ins, in_shape, outs, out_shape) if direction == FORWARD else (outs, out_shape, ins, in_shape)
-            )
+            here, there, shape = tuples[:, cut:], tuples[:, :cut], out_shape
+            if direction == BACKWARD:
+                here, there, shape = there, here, in_shape
             if asked is None:
                 hit = np.ones(len(tuples), dtype=bool)
                 for axis, (first, last) in enumerate(box):
-                    hit &= (from_side[:, axis] >= first) & (from_side[:, axis] <= last)
+                    hit &= (here[:, axis] >= first) & (here[:, axis] <= last)
             else:
-                hit = np.isin(np.ravel_multi_index(tuple(from_side.T), from_shape), asked)
-            asked = np.unique(np.ravel_multi_index(tuple(to_side[hit].T), to_shape))
+                hit = asked[tuple(here.T)]
+            asked = np.zeros(shape, dtype=bool)
+            asked[tuple(there[hit].T)] = True
         return asked
 
     def cells(self, answer: Any, direction: str) -> Ints:
-        return np.asarray(answer)
+        return np.flatnonzero(answer)
 
 
 class ProvRC(System):
