@@ -113,6 +113,23 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
         wh.Relation.from_bytes(content)
 
 
+def test_a_later_version_says_so(tmp_path: Path) -> None:
+    """Byte 4 of the file is its version (docs/reference/format.md)."""
+    stored = bytearray(wh.compress(*ops.flip((5,))).to_bytes())
+    version = stored[4]
+    path = tmp_path / "later"
+    for later in (version + 1, 100, 255):
+        stored[4] = later
+        path.write_bytes(stored)
+        with pytest.raises(FutureVersion, match="later"):
+            wh.Relation.load(path)
+        with pytest.raises(FutureVersion):
+            wh.Relation.from_bytes(bytes(stored))
+    stored[4] = 0
+    with pytest.raises(Damaged):
+        wh.Relation.from_bytes(bytes(stored))
+
+
 def test_random_bytes_are_refused() -> None:
     rng = np.random.default_rng(0)
     for length in range(0, 600, 7):

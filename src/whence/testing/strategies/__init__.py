@@ -8,6 +8,7 @@ from ._operations import BUILDERS, operations_on
 from ._relations import (
     Direction,
     affine_tuples,
+    bounded_tuples,
     box_tuples,
     chains,
     loose_tuples,
@@ -29,6 +30,7 @@ __all__ = [
     "Direction",
     "affine_tuples",
     "asked",
+    "bounded_tuples",
     "box_tuples",
     "chains",
     "effort",

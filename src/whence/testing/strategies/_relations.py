@@ -58,6 +58,31 @@ def affine_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
 
 
 @st.composite
+def bounded_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
+    """Each axis within bounds that may move with another axis: triangles, trapezoids, bands, nested in any order."""
+    rows = np.zeros((1, len(sides)), np.int64)
+    done: list[int] = []
+    for axis in draw(st.permutations(range(len(sides)))):
+        other = draw(st.sampled_from([None, *done]))
+        first = draw(st.integers(-2, max(sides[axis] - 1, 0)))
+        low = np.full(len(rows), first)
+        high = low + draw(st.integers(0, 3))
+        if other is not None:
+            low = low + draw(st.integers(-2, 2)) * rows[:, other]
+            high = high + draw(st.integers(-2, 2)) * rows[:, other]
+        low, high = np.maximum(low, 0), np.minimum(high, sides[axis] - 1)
+        widths = np.maximum(high - low + 1, 0)
+        within = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+        values = np.repeat(low, widths) + within
+        rows = np.repeat(rows, widths, axis=0)
+        rows[:, axis] = values
+        if len(rows) > 400:  # a prefix of a regular set is as good a test
+            rows = rows[:400]
+        done.append(axis)
+    return rows
+
+
+@st.composite
 def box_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
     """All tuples of one box."""
     ranges = []
@@ -85,8 +110,8 @@ def loose_tuples(draw: st.DrawFn, sides: Shape, max_size: int = 12) -> Ints:
 def unions(draw: st.DrawFn, out_shape: Shape, in_shape: Shape) -> Raw:
     """A union of random patterns between two given shapes."""
     sides = out_shape + in_shape
-    pieces = [loose_tuples(sides, 6), affine_tuples(sides), affine_tuples(sides), box_tuples(sides)]
-    drawn = [draw(pieces[draw(st.integers(0, 3))]) for _ in range(draw(st.integers(0, 3)))]
+    pieces = [box_tuples(sides), loose_tuples(sides, 6), affine_tuples(sides), bounded_tuples(sides)]
+    drawn = [draw(draw(st.sampled_from(pieces))) for _ in range(draw(st.integers(0, 3)))]
     rows = np.concatenate([np.empty((0, len(sides)), np.int64), *drawn])
     return Raw(sorted_unique(rows), out_shape, in_shape)
 
