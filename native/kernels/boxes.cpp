@@ -19,6 +19,25 @@ bool is_empty(const int64_t* box, int d) {
   return empty;
 }
 
+// Where boxes come from: an array of boxes, or an array of cells, each a box of its own.
+template <int D>
+struct FromBoxes {
+  const int64_t* boxes;
+  int d;
+  const int64_t* at(std::size_t i, int64_t*) const { return boxes + i * 2 * (D ? D : d); }
+};
+
+template <int D>
+struct FromCells {
+  const int64_t* cells;
+  int d;
+  const int64_t* at(std::size_t i, int64_t* box) const {
+    const int axes = D ? D : d;
+    for (int a = 0; a < axes; ++a) box[2 * a] = box[2 * a + 1] = cells[i * axes + a];
+    return box;
+  }
+};
+
 // The bounding box of the input and what the ways to go would cost.
 struct Extent {
   int64_t lo[kMaxAxes];
@@ -31,13 +50,14 @@ struct Extent {
   std::size_t count = 0; // boxes that are not empty
 };
 
-template <int D>
-Extent measure(const int64_t* boxes, std::size_t n, int d) {
+template <int D, class Source>
+Extent measure(Source source, std::size_t n, int d) {
   if (D) d = D;
   Extent e;
+  int64_t scratch[2 * (D ? D : kMaxAxes)];
   for (int a = 0; a < d; ++a) e.lo[a] = std::numeric_limits<int64_t>::max(), e.hi[a] = std::numeric_limits<int64_t>::min();
   for (std::size_t i = 0; i < n; ++i) {
-    const int64_t* box = boxes + i * 2 * d;
+    const int64_t* box = source.at(i, scratch);
     if (is_empty(box, d)) continue;
     ++e.count;
     double lines = 1;
@@ -94,25 +114,25 @@ void set_bits(uint64_t* bitmap, uint64_t from, uint64_t to) {  // inclusive
 }
 
 // Dense input: mark the cells in a bitmap of the bounding box, then read the runs back in order.
-template <int D>
-void by_bitmap(const int64_t* boxes, std::size_t n, int d, const Extent& e, Builder<D>& out) {
+template <int D, class Source>
+void by_bitmap(Source source, std::size_t n, int d, const Extent& e, Builder<D>& out) {
   if (D) d = D;
+  int64_t box[2 * (D ? D : kMaxAxes)];
   uint64_t size[D ? D : kMaxAxes];
   uint64_t cells = 1;
   for (int a = 0; a < d; ++a) size[a] = static_cast<uint64_t>(e.hi[a] - e.lo[a]) + 1, cells *= size[a];
   const uint64_t row = size[d - 1];
   std::vector<uint64_t> bitmap(cells / 64 + 1, 0);  // at least one bit past the end: the last run closes
   for (std::size_t i = 0; i < n; ++i) {
-    const int64_t* box = boxes + i * 2 * d;
-    if (is_empty(box, d)) continue;
-    const uint64_t reach = static_cast<uint64_t>(box[2 * d - 1] - box[2 * d - 2]);
-    each_line<D>(box, e, d, [&](const uint64_t* at) {
+    const int64_t* given = source.at(i, box);
+    if (is_empty(given, d)) continue;
+    const uint64_t reach = static_cast<uint64_t>(given[2 * d - 1] - given[2 * d - 2]);
+    each_line<D>(given, e, d, [&](const uint64_t* at) {
       uint64_t flat = at[0];
       for (int a = 1; a < d; ++a) flat = flat * size[a] + at[a];
       set_bits(bitmap.data(), flat, flat + reach);
     });
   }
-  int64_t box[2 * (D ? D : kMaxAxes)];
   uint64_t row_start = 0, row_end = 0;  // the row that box's leading axes stand for
   const auto emit = [&](uint64_t from, uint64_t to) {  // half-open, within one row or across several
     while (from < to) {
@@ -150,26 +170,26 @@ void by_bitmap(const int64_t* boxes, std::size_t n, int d, const Extent& e, Buil
 }
 
 // Short runs in any order: sort them by their packed first cell.
-template <int D, bool Cells>
-void by_keys(const int64_t* boxes, std::size_t n, int d, const Extent& e, Builder<D>& out) {
+template <int D, bool Cells, class Source>
+void by_keys(Source source, std::size_t n, int d, const Extent& e, Builder<D>& out) {
   if (D) d = D;
+  int64_t box[2 * (D ? D : kMaxAxes)];
   int shift[D ? D : kMaxAxes];
   for (int a = d - 1, at = 0; a >= 0; at += e.bits[a], --a) shift[a] = at;
   using Item = std::conditional_t<Cells, uint64_t, Keyed>;
   std::vector<Item> items;
   items.reserve(static_cast<std::size_t>(e.lines));
   for (std::size_t i = 0; i < n; ++i) {
-    const int64_t* box = boxes + i * 2 * d;
-    if (is_empty(box, d)) continue;
-    each_line<D>(box, e, d, [&](const uint64_t* at) {
+    const int64_t* given = source.at(i, box);
+    if (is_empty(given, d)) continue;
+    each_line<D>(given, e, d, [&](const uint64_t* at) {
       uint64_t key = 0;
       for (int a = 0; a < d; ++a) key |= at[a] << shift[a];
       if constexpr (Cells) items.push_back(key);
-      else items.push_back({key, static_cast<uint64_t>(box[2 * d - 1] - box[2 * d - 2])});
+      else items.push_back({key, static_cast<uint64_t>(given[2 * d - 1] - given[2 * d - 2])});
     });
   }
   radix_sort(items, e.all_bits);
-  int64_t box[2 * (D ? D : kMaxAxes)];
   for (const Item& item : items) {
     for (int a = 0; a < d; ++a)
       box[2 * a] = box[2 * a + 1] =
@@ -186,7 +206,7 @@ void by_sweep(const int64_t* boxes, std::size_t n, int d, const Extent* e, Build
   Arena arena;
   const int64_t** items = arena.get<const int64_t*>(n);
   std::size_t count = 0;
-  if (e) {  // many boxes: radix sort, and a copy in that order so that the sweep reads memory in order
+  if (e) {  // many boxes
     std::vector<Keyed> order;
     order.reserve(e->count);
     for (std::size_t i = 0; i < n; ++i)
@@ -210,42 +230,128 @@ void by_sweep(const int64_t* boxes, std::size_t n, int d, const Extent* e, Build
 }
 
 template <int D>
-std::vector<int64_t> normalize_axes(const int64_t* boxes, std::size_t n, int d) {
-  const std::size_t width = 2 * static_cast<std::size_t>(d);
-  for (std::size_t i = 0; i < n; ++i)
-    for (int a = 0; a < d; ++a)
-      if (boxes[i * width + 2 * a + 1] == std::numeric_limits<int64_t>::max())
-        throw std::invalid_argument("whence: a bound of a box is too large");
-  {
-    Builder<D> out(d, std::min<std::size_t>(n, kFew));
-    std::size_t i = 0;
-    while (i < n && (is_empty(boxes + i * width, d) || out.try_push(boxes + i * width))) ++i;
-    if (i == n) return out.take();
+bool canonical_axes(const int64_t* boxes, std::size_t n, int d) {
+  if (D) d = D;
+  // The same bookkeeping as a Builder's, on boxes that stay where they are.
+  std::size_t start[D ? D : kMaxAxes], prev[D ? D : kMaxAxes];
+  for (int a = 0; a < d; ++a) start[a] = prev[a] = 0;
+  const auto joined = [&](std::size_t i, int first) {
+    for (int l = d - 2; l >= first; --l) {
+      const std::size_t s = start[l], p = prev[l];
+      if (p != s && i - s == s - p && joins<D>(boxes + p * 2 * d, boxes + s * 2 * d, i - s, l, d)) return true;
+    }
+    return false;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    const int64_t* box = boxes + i * 2 * d;
+    if (is_empty(box, d)) return false;
+    if (i == 0) continue;
+    const int64_t* last = box - 2 * d;
+    int a = 0;
+    while (a + 1 < d && box[2 * a] == last[2 * a] && box[2 * a + 1] == last[2 * a + 1]) ++a;
+    if (box[2 * a] <= last[2 * a + 1]) return false;
+    if (a + 1 == d) {
+      if (box[2 * a] - 1 == last[2 * a + 1]) return false;
+    } else {
+      if (joined(i, a)) return false;
+      prev[a] = start[a];
+      for (int l = a; l < d; ++l) start[l] = i;
+      for (int l = a + 1; l < d; ++l) prev[l] = i;
+    }
   }
+  return !joined(n, 0);
+}
+
+// What can be done without looking at all of the input more than once; false, with nothing in `out`, if it cannot.
+template <int D, class Source>
+bool by_streaming(Source source, std::size_t n, int d, Values& out) {
+  Builder<D> builder(d, std::min<std::size_t>(n, kFew));
+  int64_t scratch[2 * (D ? D : kMaxAxes)];
+  for (std::size_t i = 0; i < n; ++i) {
+    const int64_t* box = source.at(i, scratch);
+    if (!is_empty(box, D ? D : d) && !builder.try_push(box)) return false;
+  }
+  out = builder.take();
+  return true;
+}
+
+// The ways that do not need boxes to be in memory; false, with nothing in `out`, if none of them is cheap.
+template <int D, class Source>
+bool by_cells(Source source, std::size_t n, int d, const Extent& e, Builder<D>& out) {
+  const double count = static_cast<double>(e.count);
+  if (e.cells / 64 <= 8 * count && e.cells / 64 + 8 * e.words <= 64 * count) {
+    by_bitmap<D>(source, n, d, e, out);
+  } else if (e.all_bits <= 63 && e.lines <= 4 * count) {
+    if (e.words == e.lines * (1 + 1.0 / 64)) by_keys<D, true>(source, n, d, e, out);
+    else by_keys<D, false>(source, n, d, e, out);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+template <int D>
+Values normalize_axes(const int64_t* boxes, std::size_t n, int d) {
+  const std::size_t width = 2 * static_cast<std::size_t>(d);
+  if (canonical_axes<D>(boxes, n, d)) {
+    Values out(n * width);
+    std::memcpy(out.data(), boxes, n * width * sizeof(int64_t));
+    return out;
+  }
+  const FromBoxes<D> source{boxes, d};
+  Values streamed;
+  if (by_streaming<D>(source, n, d, streamed)) return streamed;
   Builder<D> out(d, std::min<std::size_t>(n, kFew));
   if (n <= kFew) {
     by_sweep<D>(boxes, n, d, nullptr, out);
-    return out.take();
-  }
-  const Extent e = measure<D>(boxes, n, d);
-  const double count = static_cast<double>(e.count);
-  if (e.cells / 64 <= 8 * count && e.cells / 64 + 8 * e.words <= 64 * count) {
-    by_bitmap<D>(boxes, n, d, e, out);
-  } else if (e.all_bits <= 63 && e.lines <= 4 * count) {
-    if (e.words == e.lines * (1 + 1.0 / 64)) by_keys<D, true>(boxes, n, d, e, out);
-    else by_keys<D, false>(boxes, n, d, e, out);
   } else {
-    by_sweep<D>(boxes, n, d, &e, out);
+    const Extent e = measure<D>(source, n, d);
+    if (!by_cells<D>(source, n, d, e, out)) by_sweep<D>(boxes, n, d, &e, out);
   }
   return out.take();
 }
 
+template <int D>
+Values cells_axes(const int64_t* cells, std::size_t n, int d) {
+  const FromCells<D> source{cells, d};
+  Values streamed;
+  if (by_streaming<D>(source, n, d, streamed)) return streamed;
+  if (n > kFew) {
+    Builder<D> out(d, kFew);
+    if (by_cells<D>(source, n, d, measure<D>(source, n, d), out)) return out.take();
+  }
+  std::vector<int64_t> boxes(n * 2 * d);
+  for (std::size_t i = 0; i < n; ++i) source.at(i, &boxes[i * 2 * d]);
+  return normalize_axes<D>(boxes.data(), n, d);
+}
+
+void check_axes(int d) {
+  if (d < 0 || d > kMaxAxes) throw std::invalid_argument("whence: too many axes");
+}
+
 }  // namespace
 
-std::vector<int64_t> normalize(const int64_t* boxes, std::size_t n, int d) {
-  if (d > kMaxAxes) throw std::invalid_argument("whence: too many axes");
-  if (d <= 0 || n == 0) return {};
+Values normalized(const int64_t* boxes, std::size_t n, int d) {
+  check_axes(d);
+  if (d == 0 || n == 0) return {};
   return with_axes(d, [&]<int D>() { return normalize_axes<D>(boxes, n, d); });
+}
+
+std::vector<int64_t> normalize(const int64_t* boxes, std::size_t n, int d) {
+  const Values out = normalized(boxes, n, d);
+  return {out.data(), out.data() + out.size()};
+}
+
+Values boxes_of_cells(const int64_t* cells, std::size_t n, int d) {
+  check_axes(d);
+  if (d == 0 || n == 0) return {};
+  return with_axes(d, [&]<int D>() { return cells_axes<D>(cells, n, d); });
+}
+
+bool is_canonical(const int64_t* boxes, std::size_t n, int d) {
+  check_axes(d);
+  if (d == 0) return n <= 1;
+  return with_axes(d, [&]<int D>() { return canonical_axes<D>(boxes, n, d); });
 }
 
 }  // namespace whence

@@ -6,8 +6,20 @@
 #include <stdexcept>
 
 #include "kernels/boxes.hpp"
+#include "kernels/values.hpp"
 
 namespace whence {
+
+// Whether two slabs of `count` boxes each touch on `axis` and are the same on the axes after it.
+template <int D>
+bool joins(const int64_t* before, const int64_t* now, std::size_t count, int axis, int d) {
+  if (D) d = D;
+  if (now[2 * axis] - 1 != before[2 * axis + 1]) return false;
+  for (std::size_t i = 0; i < count; ++i, before += 2 * d, now += 2 * d)
+    for (int k = 2 * axis + 2; k < 2 * d; ++k)
+      if (before[k] != now[k]) return false;
+  return true;
+}
 
 // Takes boxes in *slab order* - of two neighbours, the first axis on which they differ has the second one wholly after
 // the first - and merges equal adjacent slabs as soon as they are complete, deepest axis first. What comes out is
@@ -15,7 +27,7 @@ namespace whence {
 template <int D>
 class Builder {
  public:
-  explicit Builder(int d, std::size_t expected = 4) : d_(d) { out_.resize(expected * width()); }
+  explicit Builder(int d, std::size_t expected = 4) : d_(d), out_(expected * width()) {}
 
   int axes() const { return D ? D : d_; }
   std::size_t size() const { return n_; }
@@ -28,7 +40,7 @@ class Builder {
       append(box);
       return true;
     }
-    int64_t* last = &out_[(n_ - 1) * width()];
+    int64_t* last = out_.data() + (n_ - 1) * width();
     const int end = axes() - 1;
     int a = 0;
     while (a < end && box[2 * a] == last[2 * a] && box[2 * a + 1] == last[2 * a + 1]) ++a;
@@ -61,10 +73,9 @@ class Builder {
     if (n_) close(0);
   }
 
-  std::vector<int64_t> take() {
+  Values take() {
     finish();
-    out_.resize(n_ * width());
-    if (out_.capacity() > 2 * out_.size() + 64) out_.shrink_to_fit();
+    out_.shrink(n_ * width());
     return std::move(out_);
   }
 
@@ -74,18 +85,9 @@ class Builder {
   std::size_t width() const { return 2 * static_cast<std::size_t>(axes()); }
 
   void append(const int64_t* box) {
-    if ((n_ + 1) * width() > out_.size()) grow();
-    std::memcpy(&out_[n_ * width()], box, width() * sizeof(int64_t));
+    if ((n_ + 1) * width() > out_.size()) out_.grow((n_ + 1) * width());
+    std::memcpy(out_.data() + n_ * width(), box, width() * sizeof(int64_t));
     ++n_;
-  }
-
-  void grow() {
-    std::size_t want = std::max((n_ + 1) * width(), out_.size() * 2);
-    if (want > kMaxValues) {
-      want = kMaxValues;
-      if ((n_ + 1) * width() > want) throw std::length_error("whence: too many boxes");
-    }
-    out_.resize(want);
   }
 
   // The slabs now open on the axes from the last but one down to `first` are complete: join each to the one before it.
@@ -93,26 +95,19 @@ class Builder {
     for (int l = axes() - 2; l >= first; --l) {
       const std::size_t s = start_[l], p = prev_[l];
       if (p == kNone || n_ - s != s - p) continue;
-      int64_t* before = &out_[p * width()];
-      const int64_t* now = &out_[s * width()];
-      if (now[2 * l] - 1 != before[2 * l + 1] || !same_tails(before, now, n_ - s, l + 1)) continue;
+      int64_t* before = out_.data() + p * width();
+      const int64_t* now = out_.data() + s * width();
+      if (!joins<D>(before, now, n_ - s, l, axes())) continue;
       const int64_t hi = now[2 * l + 1];
-      for (std::size_t i = p; i < s; ++i) out_[i * width() + 2 * l + 1] = hi;
+      for (std::size_t i = p; i < s; ++i, before += width()) before[2 * l + 1] = hi;
       n_ = s;
       start_[l] = p;
     }
   }
 
-  bool same_tails(const int64_t* x, const int64_t* y, std::size_t count, int axis) const {
-    for (std::size_t i = 0; i < count; ++i, x += width(), y += width())
-      for (int k = 2 * axis; k < 2 * axes(); ++k)
-        if (x[k] != y[k]) return false;
-    return true;
-  }
-
   int d_;
   std::size_t n_ = 0;
-  std::vector<int64_t> out_;
+  Values out_;
   std::size_t start_[D ? D : kMaxAxes];  // first box of the slab that is open on an axis
   std::size_t prev_[D ? D : kMaxAxes];   // first box of the slab before it in the same parent, or kNone
 };

@@ -5,11 +5,6 @@
 
 namespace whence {
 
-// What of two sets to keep: cells of the first alone, of the second alone, of both.
-struct Keep {
-  bool first, second, both;
-};
-
 // Emits boxes in slab order into a sink; a sink's push answers whether to go on.
 template <int D, class Sink>
 class Combiner {

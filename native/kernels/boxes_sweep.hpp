@@ -151,7 +151,7 @@ class Sweeper {
       if (begun < n) hi = std::min(hi, items[begun][2 * axis] - 1);
       f(begun, ended, at, hi);
       while (ended < n && his[ended] == hi) ++ended;
-      at = hi + 1;
+      if (ended < n) at = hi + 1;
     }
   }
 
@@ -187,7 +187,7 @@ class Sweeper {
     Sweeper(d_, second, arena_, box_).run(left + count / 2, count - count / 2, axis);
     first.finish();
     second.finish();
-    Combiner<D, Builder<D>>(d_, Keep{true, true, true}, out_, box_)
+    Combiner<D, Builder<D>>(d_, kUnion, out_, box_)
         .run(first.data(), 0, first.size(), second.data(), 0, second.size(), axis);
   }
 
@@ -216,8 +216,8 @@ class Sweeper {
     if (!std::is_sorted(items, items + n, before)) std::sort(items, items + n, before);
   }
 
-  static constexpr std::size_t kAlwaysSweep = 8;
-  static constexpr std::size_t kVisitsEach = 8;
+  static constexpr std::size_t kAlwaysSweep = 16;
+  static constexpr std::size_t kVisitsEach = 32;
 
   int d_;
   Builder<D>& out_;

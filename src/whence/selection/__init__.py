@@ -1,0 +1,5 @@
+"""Which cells: a union of integer boxes over the axes of one dataset."""
+
+from whence.selection._selection import CELL_LIMIT, Selection
+
+__all__ = ["CELL_LIMIT", "Selection"]

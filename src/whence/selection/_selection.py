@@ -1,0 +1,398 @@
+"""The Selection: an immutable set of cells of one dataset, kept as boxes and never as a list of cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from os import PathLike
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whence import _core
+from whence.errors import BadCells, BadType, ShapeMismatch, TooLarge
+from whence.selection import _reading
+from whence.selection._text import FORMS, indices_of_text
+
+CELL_LIMIT: Final = 2**28
+"""How many indices `cells()` writes out at most (2 GiB); `mask()` makes an array of up to as many bytes."""
+
+SHOWN: Final = 8  # boxes in a repr
+
+
+class Selection:
+    """Which cells of one dataset: a union of integer boxes over its axes.
+
+    >>> sel = Selection.from_cells([(0, 1), (0, 0), (1, 0), (1, 1)], shape=(3, 2))
+    >>> sel
+    Selection(shape=(3, 2), 4 cells: [0:2, 0:2])
+    >>> (1, 1) in sel, len(sel), sel | Selection.parse("2,0", (3, 2))
+    (True, 4, Selection(shape=(3, 2), 5 cells: [0:2, 0:2], [2, 0]))
+
+    Selections are immutable, hashable, and in a normal form: two with the same cells and shape are equal and have equal
+    boxes, however they were made. Nothing here writes out the cells unless asked to, so a selection of 2**80 cells is
+    as quick to count or combine as one of ten.
+    """
+
+    __slots__ = ("_boxes", "_count", "_hash", "_shape")
+
+    _boxes: NDArray[np.int64]
+    _shape: tuple[int, ...]
+    _count: int | None
+    _hash: int | None
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        raise BadType("make a selection with Selection.of(cells, shape), or from_cells, from_slices, from_mask, parse")
+
+    @classmethod
+    def _trusted(cls, boxes: NDArray[np.int64], shape: tuple[int, ...]) -> Self:
+        """A selection of read-only boxes that are known to be canonical and within the shape."""
+        self = object.__new__(cls)
+        self._boxes = boxes
+        self._shape = shape
+        self._count = None
+        self._hash = None
+        return self
+
+    # Making one -------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, cells: Any, shape: Any) -> Self:
+        """A selection from anything that says which cells.
+
+        Takes a Selection; an index tuple; an integer array (n, axes) or a list of index tuples; a slice or a tuple with
+        slices; a boolean mask; or text as for `parse`. With one axis, an integer is a cell and a list of integers is
+        several.
+
+        >>> [len(Selection.of(c, (4, 4))) for c in [(1, 2), [(1, 2), (3, 0)], np.s_[:, 1:3], np.eye(4) == 1, "::2,0"]]
+        [1, 2, 8, 4, 2]
+        """
+        if isinstance(cells, cls):
+            if cells._shape != shape and cells._shape != _reading.as_shape(shape):
+                raise ShapeMismatch(f"the selection is of the shape {cells._shape}, and the dataset has {shape}")
+            return cells
+        shape = _reading.as_shape(shape)
+        if isinstance(cells, str):
+            return cls.parse(cells, shape)
+        if isinstance(cells, np.ndarray | np.bool_ | bool):
+            if isinstance(cells, bool) or cells.dtype == np.bool_:
+                return cls._trusted(_reading.boxes_of_mask(cells, shape), shape)
+            if cells.ndim == 0 and len(shape) == 1:
+                cells = cells.reshape(1)
+            return cls._trusted(_reading.boxes_of_cells(cells, shape), shape)
+        if isinstance(cells, slice) or cells is Ellipsis:
+            return cls._trusted(_reading.boxes_of_slices(cells, shape), shape)
+        if isinstance(cells, tuple):
+            if any(isinstance(entry, slice) or entry is Ellipsis for entry in cells):
+                return cls._trusted(_reading.boxes_of_slices(cells, shape), shape)
+            if not any(isinstance(entry, tuple | list) for entry in cells):
+                return cls._trusted(_read_only(_reading.boxes_of_one(cells, shape)), shape)
+        if hasattr(cells, "__index__"):
+            return cls._trusted(_read_only(_reading.boxes_of_one((cells,), shape)), shape)
+        return cls._trusted(_reading.boxes_of_cells(cells, shape), shape)
+
+    @classmethod
+    def from_cells(cls, cells: Any, shape: Any) -> Self:
+        """The given cells: an integer array (n, axes), or index tuples, in any order, repeated or not.
+
+        >>> Selection.from_cells(np.array([[2, 1], [0, 0], [2, 0]]), shape=(3, 2))
+        Selection(shape=(3, 2), 3 cells: [0, 0], [2, 0:2])
+        """
+        shape = _reading.as_shape(shape)
+        return cls._trusted(_reading.boxes_of_cells(cells, shape), shape)
+
+    @classmethod
+    def from_slices(cls, slices: Any, shape: Any) -> Self:
+        """What an index of slices, integers and `...` selects, one entry an axis.
+
+        Slices clip as Python's do, and may have steps; integers may not be negative or out of range.
+
+        >>> Selection.from_slices(np.s_[::2, -1:], shape=(4, 3))
+        Selection(shape=(4, 3), 2 cells: [0, 2], [2, 2])
+        """
+        shape = _reading.as_shape(shape)
+        return cls._trusted(_reading.boxes_of_slices(slices, shape), shape)
+
+    @classmethod
+    def from_mask(cls, mask: ArrayLike) -> Self:
+        """The true cells of a boolean array, which gives the shape too.
+
+        >>> Selection.from_mask(np.eye(2, dtype=bool))
+        Selection(shape=(2, 2), 2 cells: [0, 0], [1, 1])
+        """
+        array = np.asarray(mask)
+        return cls._trusted(_reading.boxes_of_mask(array), array.shape)
+
+    @classmethod
+    def from_boxes(cls, boxes: Any, shape: Any) -> Self:
+        """The union of boxes (n, axes, 2) with *inclusive* bounds [lo, hi], in any order, overlapping or not.
+
+        >>> Selection.from_boxes([[[0, 1], [0, 2]], [[1, 2], [0, 2]]], shape=(3, 3)) == Selection.all((3, 3))
+        True
+        """
+        shape = _reading.as_shape(shape)
+        return cls._trusted(_reading.boxes_of_boxes(boxes, shape), shape)
+
+    @classmethod
+    def parse(cls, text: str, shape: Any) -> Self:
+        """Cells written as text: `3,4`, `0:10,5`, `:,0`, `::2`, `...`; several groups separated by `;` or spaces.
+
+        >>> Selection.parse("0:2,1; 2,0", shape=(3, 2))
+        Selection(shape=(3, 2), 3 cells: [0:2, 1], [2, 0])
+        """
+        shape = _reading.as_shape(shape)
+        if not isinstance(text, str):
+            raise BadType(f"parse takes text; Selection.of takes anything else, such as {text!r}")
+        indices = indices_of_text(text)
+        if not indices and shape:
+            raise BadCells(f"{text!r} names no cell; {FORMS}")
+        try:
+            boxes = [_reading.boxes_of_slices(index, shape) for index in indices or [()]]
+        except BadCells as error:
+            raise BadCells(f"{text!r}: {error}") from None
+        return cls._trusted(
+            boxes[0] if len(boxes) == 1 else _core.normalize(np.concatenate(boxes)),
+            shape,
+        )
+
+    @classmethod
+    def all(cls, shape: Any) -> Self:
+        """Every cell.
+
+        >>> len(Selection.all((3, 2)))
+        6
+        """
+        shape = _reading.as_shape(shape)
+        if 0 in shape:
+            return cls.empty(shape)
+        boxes = np.array([[[0, size - 1] for size in shape]], dtype=np.int64).reshape(1, len(shape), 2)
+        return cls._trusted(_read_only(boxes), shape)
+
+    @classmethod
+    def empty(cls, shape: Any) -> Self:
+        """No cell.
+
+        >>> Selection.empty((3, 2))
+        Selection(shape=(3, 2), no cells)
+        """
+        shape = _reading.as_shape(shape)
+        return cls._trusted(_read_only(np.empty((0, len(shape), 2), dtype=np.int64)), shape)
+
+    # What it holds ----------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the dataset that the cells are of."""
+        return self._shape
+
+    @property
+    def boxes(self) -> NDArray[np.int64]:
+        """Disjoint boxes (n, axes, 2) with inclusive bounds, sorted, read-only; equal selections have equal boxes.
+
+        Axis 0 is cut into the longest intervals over which the rest of the selection stays the same, each of them holds
+        the rest, cut in the same way.
+        """
+        return self._boxes
+
+    @property
+    def count(self) -> int:
+        """How many cells, of any magnitude: `len()` is the same but fails beyond `sys.maxsize`.
+
+        >>> Selection.all((2**40, 2**40)).count == 2**80
+        True
+        """
+        if self._count is None:
+            found = _core.count(self._boxes)
+            if found is None:  # beyond 128 bits
+                lengths = (self._boxes[..., 1] - self._boxes[..., 0] + 1).tolist()
+                found = sum(math.prod(box) for box in lengths)
+            self._count = found
+        return self._count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __bool__(self) -> bool:
+        return len(self._boxes) > 0
+
+    def cells(self) -> NDArray[np.int64]:
+        """The cells as an array (count, axes), sorted; TooLarge beyond `CELL_LIMIT` indices.
+
+        >>> Selection.parse("0:2,1", (3, 2)).cells().tolist()
+        [[0, 1], [1, 1]]
+        """
+        if self.count * max(len(self._shape), 1) > CELL_LIMIT:
+            raise TooLarge(
+                f"the selection has {self.count:,} cells, too many to write out; "
+                ".boxes has them as ranges, .count counts them, and iterating takes them one by one"
+            )
+        return _core.expand(self._boxes, self.count)
+
+    def mask(self) -> NDArray[np.bool_]:
+        """A boolean array of the dataset's shape, true where a cell is selected.
+
+        >>> Selection.parse("0", (3,)).mask().tolist()
+        [True, False, False]
+        """
+        size = math.prod(self._shape)
+        if size > 8 * CELL_LIMIT:
+            raise TooLarge(
+                f"a mask of the shape {self._shape} would have {size:,} cells; .boxes has the cells as ranges"
+            )
+        mask = np.zeros(self._shape, dtype=np.bool_)
+        _core.fill(self._boxes, mask.view(np.uint8))
+        return mask
+
+    def slices(self) -> list[tuple[slice, ...]]:
+        """An index of slices for each box, to take the cells out of an array.
+
+        >>> Selection.parse("0:2,1; 2,0", (3, 2)).slices()
+        [(slice(0, 2, None), slice(1, 2, None)), (slice(2, 3, None), slice(0, 1, None))]
+        """
+        return [tuple(slice(lo, hi + 1) for lo, hi in box) for box in self._boxes.tolist()]
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """The cells as index tuples, sorted, one at a time."""
+        if not self or not self._shape:
+            return iter([()] * len(self._boxes))
+        return _walk(self._boxes, 0, ())
+
+    def __contains__(self, cell: object) -> bool:
+        """Whether an index tuple (or, with one axis, an integer) is selected; a cell outside the shape is not."""
+        index = cell if isinstance(cell, tuple) else (cell,)
+        try:
+            found = _reading.boxes_of_one(index, self._shape)
+        except IndexError:
+            return False
+        return bool(_core.contains(self._boxes, np.ascontiguousarray(found[:, :, 0]))[0])
+
+    # Set algebra ------------------------------------------------------------------------------------------------------
+
+    def __or__(self, other: object) -> Self:
+        """The cells of either."""
+        if not isinstance(other, Selection):
+            return NotImplemented
+        self._same_shape(other)
+        return self._trusted(_core.union_(self._boxes, other._boxes), self._shape)
+
+    def __and__(self, other: object) -> Self:
+        """The cells of both."""
+        if not isinstance(other, Selection):
+            return NotImplemented
+        self._same_shape(other)
+        return self._trusted(_core.intersection(self._boxes, other._boxes), self._shape)
+
+    def __sub__(self, other: object) -> Self:
+        """The cells of the first that are not in the second."""
+        if not isinstance(other, Selection):
+            return NotImplemented
+        self._same_shape(other)
+        return self._trusted(_core.difference(self._boxes, other._boxes), self._shape)
+
+    def __xor__(self, other: object) -> Self:
+        """The cells of exactly one."""
+        if not isinstance(other, Selection):
+            return NotImplemented
+        self._same_shape(other)
+        return self._trusted(_core.symmetric_difference(self._boxes, other._boxes), self._shape)
+
+    def __invert__(self) -> Self:
+        """The cells of the dataset that are not selected.
+
+        >>> ~Selection.parse("0,:", (3, 2))
+        Selection(shape=(3, 2), 4 cells: [1:3, 0:2])
+        """
+        return self.all(self._shape) - self
+
+    def issubset(self, other: Selection) -> bool:
+        """Whether the other has all of these cells."""
+        self._same_shape(other)
+        return _core.is_subset(self._boxes, other._boxes)
+
+    def isdisjoint(self, other: Selection) -> bool:
+        """Whether no cell is in both."""
+        self._same_shape(other)
+        return _core.is_disjoint(self._boxes, other._boxes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Selection):
+            return NotImplemented
+        return self._shape == other._shape and np.array_equal(self._boxes, other._boxes)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self._shape, len(self._boxes), self._boxes.tobytes()))
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_boxes, (self._boxes, self._shape)
+
+    def _same_shape(self, other: Selection) -> None:
+        if not isinstance(other, Selection):
+            raise BadType(f"this takes another Selection; Selection.of(cells, {self._shape}) makes one; got {other!r}")
+        if self._shape != other._shape:
+            raise ShapeMismatch(f"selections of different datasets: the shapes are {self._shape} and {other._shape}")
+
+    # To look at -------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"Selection(shape={self._shape}, {self._summary()})"
+
+    def _summary(self) -> str:
+        if not self:
+            return "no cells"
+        counted = "1 cell" if self.count == 1 else f"{self.count:,} cells"
+        ranges = ", ".join(_spelled(box) for box in self._boxes[:SHOWN].tolist())
+        more = len(self._boxes) - SHOWN
+        if more > 0:
+            ranges += f", ... and {more:,} more box{'es' if more > 1 else ''}"
+        return f"{counted}: {ranges}"
+
+    def _repr_html_(self) -> str:
+        from whence.selection import _picture
+
+        return _picture.html_of(self._boxes, self._shape, repr(self))
+
+    def draw(
+        self,
+        path: str | PathLike[str] | None = None,
+        background: ArrayLike | None = None,
+    ) -> bytes:
+        """A picture of one to three axes as the bytes of a PNG, written to `path` too if one is given.
+
+        One axis is a strip, two are an image, three a sheet of slices along axis 0. Large datasets are drawn smaller: a
+        pixel is marked if any of its cells is selected. With two axes, `background` is an array of the same shape to
+        draw the selection on.
+
+        >>> Selection.parse("0:2,1", (3, 2)).draw()[1:4]
+        b'PNG'
+        """
+        from whence.selection import _picture
+
+        return _picture.png_of(self._boxes, self._shape, path, background)
+
+
+def _read_only(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
+    boxes.setflags(write=False)
+    return boxes
+
+
+def _spelled(box: list[list[int]]) -> str:
+    """A box as an index: `[0:2, 5]`."""
+    return f"[{', '.join(str(lo) if lo == hi else f'{lo}:{hi + 1}' for lo, hi in box) or '()'}]"
+
+
+def _walk(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The cells of boxes that agree on the axes before this one, in order."""
+    sides = boxes[:, axis]
+    if axis + 1 == boxes.shape[1]:
+        for lo, hi in sides.tolist():
+            for i in range(lo, hi + 1):
+                yield (*before, i)
+        return
+    starts = [0, *(np.flatnonzero(np.diff(sides[:, 0])) + 1).tolist(), len(boxes)]
+    for start, stop in pairwise(starts):
+        for i in range(int(sides[start, 0]), int(sides[start, 1]) + 1):
+            yield from _walk(boxes[start:stop], axis + 1, (*before, i))
