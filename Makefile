@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/*/*.cpp native/*/*.hpp)
 
+# An editable install remembers where each module is: one that moved or went away has to be installed again.
+MODULES := $(sort $(shell find src/whence -name '*.py'))
+
 # Two warnings that tell a user of this Makefile nothing: a newer pip exists; pip runs as root (in a container, into a venv).
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
@@ -51,7 +54,7 @@ imports: setup
 doctest: setup
 	@$(BIN)/python -m pytest -q --doctest-modules src examples
 
-# .venv in three steps, so that a change reinstalls no more than it has to.
+# .venv in steps, so that a change reinstalls no more than it has to.
 $(STAMPS)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "whence needs Python 3.11 or newer, and $(PYTHON) is not: make PYTHON=/path/to/python3 ..."; exit 1; }
@@ -64,7 +67,12 @@ $(STAMPS)/tools: $(STAMPS)/python pyproject.toml
 	@$(PIP) install --group dev --group docs
 	@touch $@
 
-$(STAMPS)/package: $(STAMPS)/tools pyproject.toml $(NATIVE)
+$(STAMPS)/modules: $(STAMPS)/python FORCE
+	@echo '$(MODULES)' | cmp -s - $@ || echo '$(MODULES)' > $@
+
+FORCE:
+
+$(STAMPS)/package: $(STAMPS)/tools $(STAMPS)/modules pyproject.toml $(NATIVE)
 	@echo "building whence"
 	@$(PIP) install --no-build-isolation --editable ".[bench,postgres]"
 	@touch $@
