@@ -13,20 +13,22 @@ from whence.relation import Relation, compress
 from whence.selection import Selection
 
 if TYPE_CHECKING:
+    from whence.graph import Graph, summarize
     from whence.store import Log, open
 
 __version__ = "0.1.0"
 
-__all__ = ["Log", "Relation", "Selection", "compress", "errors", "open"]
+__all__ = ["Graph", "Log", "Relation", "Selection", "compress", "errors", "open", "summarize"]
 
-_LAZY = {"Log", "open"}  # the store brings SQLAlchemy, which arrays alone do not need
+# Loaded on use: the store brings SQLAlchemy, which arrays alone do not need.
+_LAZY = {"Graph": "whence.graph", "Log": "whence.store", "open": "whence.store", "summarize": "whence.graph"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        from whence import store
+        from importlib import import_module
 
-        return getattr(store, name)
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'whence' has no attribute {name!r}")
 
 

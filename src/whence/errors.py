@@ -52,6 +52,10 @@ class InUse(WhenceError, ValueError):
     """Something is not deleted, because other things depend on it."""
 
 
+class BadGraph(WhenceError, ValueError):
+    """Records that are no provenance graph: a cycle, an end that is not there, an edge between the wrong kinds."""
+
+
 class NoLineage(WhenceError, LookupError):
     """No lineage connects the datasets that were asked about."""
 

@@ -1,0 +1,11 @@
+"""The project graph: W3C PROV in memory, segments of it, and summaries of segments."""
+
+from whence.graph._graph import Graph
+from whence.graph.boundary import Boundary, beyond, on_edges, what, when, where, who
+from whence.graph.model import Edge, GraphWarning, Vertex
+from whence.graph.segment import Segment, SegmentDiff
+
+__all__ = [
+    "Boundary", "Edge", "Graph", "GraphWarning", "Segment", "SegmentDiff", "Vertex", "beyond", "on_edges", "what",
+    "when", "where", "who",
+]  # fmt: skip

@@ -1,0 +1,322 @@
+"""The graph: vertices and edges of W3C PROV in arrays, and the questions that can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import BadGraph, BadType
+from whence.graph import prov_json, reach
+from whence.graph.columns import Columns, Ids
+from whence.graph.model import (
+    ASSOCIATED, ATTRIBUTED, CODES, ENTITY, KINDS, RELATIONS, Edge, Kind, Numbers, Vertex,
+)  # fmt: skip
+from whence.graph.validate import Edges, ancestry_of, check, check_cycles
+
+if TYPE_CHECKING:
+    from whence._core import Ancestry
+    from whence.graph.segment import Segment
+
+_VERSION_OF = CODES["specializationOf"]
+Names = str | Iterable[str]
+
+
+class Graph:
+    """A provenance graph: entities, activities and agents, and how they are related. It never changes.
+
+    >>> g = Graph.build(
+    ...     [("data", "entity"), ("train", "activity", {"command": "train"}), ("model", "entity"), ("ada", "agent")],
+    ...     [("train", "used", "data"), ("model", "wasGeneratedBy", "train"), ("train", "wasAssociatedWith", "ada")],
+    ... )
+    >>> g
+    Graph(2 entities, 1 activity, 1 agent, 3 edges)
+    >>> g.ancestors("model"), g.blame("model")
+    (['data', 'train'], {'ada': ['train']})
+    """
+
+    def __init__(
+        self,
+        ids: Ids,
+        kinds: NDArray[np.uint8],
+        edges: Edges,
+        properties: Columns | None = None,
+        edge_properties: Columns | None = None,
+        *,
+        lenient: bool = False,
+    ) -> None:
+        check(ids, kinds, edges)
+        kinds.flags.writeable = False
+        self.ids = ids
+        self.kinds = kinds
+        self.edge_table = edges
+        self.properties = properties or Columns()
+        self.edge_properties = edge_properties or Columns()
+        self.ancestry: Ancestry = ancestry_of(len(kinds), edges)
+        self.acyclic = check_cycles(ids, edges, self.ancestry, lenient)
+
+    # --- making one
+
+    @classmethod
+    def build(cls, vertices: Iterable[Sequence[Any]], edges: Iterable[Sequence[Any]]) -> Graph:
+        """A graph out of records: (id, kind[, properties]) and (source id, PROV relation, target id[, properties])."""
+        names: list[str] = []
+        kinds: list[int] = []
+        rows: list[Mapping[str, Any]] = []
+        for id, kind, *rest in vertices:
+            if kind not in KINDS:
+                raise BadGraph(f"{id!r} is of no kind of PROV, {kind!r}; there are {', '.join(KINDS)}")
+            names.append(id)
+            kinds.append(KINDS.index(kind))
+            rows.append(rest[0] if rest else {})
+        ids = Ids(names, len(names))
+        ends: tuple[list[int], list[int], list[int]] = ([], [], [])
+        edge_rows: list[Mapping[str, Any]] = []
+        for source, relation, target, *rest in edges:
+            if relation not in CODES:
+                raise BadGraph(f"{source!r} {relation} {target!r}: there is no such relation in PROV")
+            for end in (source, target):
+                if end not in ids:
+                    raise BadGraph(f"{source!r} {relation} {target!r}: there is no vertex {end!r}")
+            for column, value in zip(ends, (CODES[relation], ids.number(source), ids.number(target)), strict=True):
+                column.append(value)
+            edge_rows.append(rest[0] if rest else {})
+        return cls(
+            ids, np.array(kinds, np.uint8),
+            Edges(np.array(ends[0], np.uint8), np.array(ends[1], np.int32), np.array(ends[2], np.int32)),
+            Columns.from_rows(rows), Columns.from_rows(edge_rows),
+        )  # fmt: skip
+
+    @classmethod
+    def from_arrays(
+        cls,
+        kinds: NDArray[np.integer[Any]],
+        edges: Mapping[str, tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]],
+        *,
+        ids: Sequence[str] | None = None,
+        properties: Mapping[str, Any] | None = None,
+        edge_properties: Mapping[str, Any] | None = None,
+        lenient: bool = False,
+    ) -> Graph:
+        """A graph out of arrays, the fast way.
+
+        `kinds` has 0 for an entity, 1 for an activity, 2 for an agent; `edges` maps a PROV relation to the numbers of
+        its source and target vertices; without `ids` vertices are called by their numbers. A property is a list with
+        a value (or None) for each vertex, or a pair (ascending row numbers, their values); those of edges likewise,
+        with the edges counted through in the order of the mapping.
+        """
+        unknown = [name for name in edges if name not in CODES]
+        if unknown:
+            raise BadGraph(f"{unknown[0]!r} is no relation of PROV; there are {', '.join(CODES)}")
+        count = sum(len(source) for source, _ in edges.values())
+        if max(count, len(kinds)) >= 2**31:
+            raise BadType("a graph holds up to 2^31 - 1 vertices, and as many edges")
+        relation = np.concatenate(
+            [np.full(len(source), CODES[name], np.uint8) for name, (source, _) in edges.items()] or [np.zeros(0, np.uint8)]
+        )
+        ends = [
+            np.concatenate([np.asarray(pair[place], np.int32) for pair in edges.values()] or [np.zeros(0, np.int32)])
+            for place in (0, 1)
+        ]
+        return cls(
+            Ids(ids, len(kinds)), np.array(kinds, np.uint8), Edges(relation, ends[0], ends[1]),
+            Columns.of(properties or {}, len(kinds)), Columns.of(edge_properties or {}, count), lenient=lenient,
+        )  # fmt: skip
+
+    @classmethod
+    def from_prov(cls, document: str | PathLike[str] | Mapping[str, Any]) -> Graph:
+        """A graph out of PROV-JSON: the path of a file, or the document as a dict.
+
+        >>> Graph.from_prov({
+        ...     "entity": {"ex:raw": {}, "ex:clean": {"ex:rows": 10}}, "activity": {"ex:wash": {}},
+        ...     "used": {"_:1": {"prov:activity": "ex:wash", "prov:entity": "ex:raw"}},
+        ...     "wasGeneratedBy": {"_:2": {"prov:entity": "ex:clean", "prov:activity": "ex:wash"}},
+        ... })
+        Graph(2 entities, 1 activity, 0 agents, 2 edges)
+        """
+        vertices, edges = prov_json.read(document)
+        return cls.build(((id, kind, properties) for id, (kind, properties) in vertices.items()), edges)
+
+    # --- looking
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.ids
+
+    def __getitem__(self, id: str) -> Vertex:
+        return self.vertex_at(self.ids.number(id))
+
+    def __repr__(self) -> str:
+        counts = np.bincount(self.kinds, minlength=3).tolist()
+        nouns = ("entity", "entities"), ("activity", "activities"), ("agent", "agents")
+        parts = [f"{count:,} {one if count == 1 else many}" for count, (one, many) in zip(counts, nouns, strict=True)]
+        edges = len(self.edge_table)
+        return f"Graph({', '.join(parts)}, {edges:,} edge{'' if edges == 1 else 's'})"
+
+    @property
+    def vertices(self) -> list[str]:
+        """The ids of all vertices."""
+        return list(self.ids)
+
+    @property
+    def edges(self) -> list[tuple[str, str, str]]:
+        """All edges: (source id, PROV relation, target id)."""
+        return self.edges_at(np.arange(len(self.edge_table), dtype=np.int64))
+
+    def vertex_at(self, number: int) -> Vertex:
+        """The vertex of that number."""
+        return Vertex(self.ids[number], KINDS[self.kinds[number]], self.properties.row(number))
+
+    def edge_at(self, row: int) -> Edge:
+        """The edge in that row of the edge table."""
+        table = self.edge_table
+        ends = [self.vertex_at(int(each[row])) for each in (table.source, table.target)]
+        return Edge(ends[0], RELATIONS[table.relation[row]].name, ends[1], self.edge_properties.row(row))
+
+    def edges_at(self, rows: NDArray[np.integer[Any]]) -> list[tuple[str, str, str]]:
+        """These edges by id."""
+        table, ids = self.edge_table, self.ids
+        columns = (each[rows].tolist() for each in (table.source, table.relation, table.target))
+        return [(ids[source], RELATIONS[code].name, ids[target]) for source, code, target in zip(*columns, strict=True)]
+
+    def of_kind(self, kind: Kind) -> list[str]:
+        """The ids of all vertices of a kind."""
+        return self.ids.of(np.flatnonzero(self.kinds == KINDS.index(kind)).tolist())
+
+    def numbers(self, names: Names, kind: Kind | None = None) -> Numbers:
+        """The numbers of these vertices; the name of an artifact stands for all its versions."""
+        if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+            names = (names,)  # type: ignore[assignment] # a wrong type is named below
+        found: list[int] = []
+        for name in names:
+            if not isinstance(name, str):
+                raise BadType(f"vertices are named by their ids, strings; this is {name!r}")
+            number = self.ids.find(name)
+            chosen = self.versions_at(name) if number is None else [number]
+            found += chosen or [self.ids.number(name)]
+        numbers = np.unique(np.array(found, np.int32))
+        if kind is not None:
+            for number in numbers.tolist():
+                if KINDS[self.kinds[number]] != kind:
+                    raise BadType(f"{self.ids[number]!r} is an {KINDS[self.kinds[number]]}, and an {kind} belongs there")
+        return numbers
+
+    # --- versions of an artifact
+
+    def versions(self, artifact: str) -> list[str]:
+        """The snapshots of an artifact, oldest first.
+
+        They are the entities whose property `artifact` has that name, or that are a specializationOf it.
+        """
+        return self.ids.of(self.versions_at(artifact))
+
+    def versions_at(self, artifact: str) -> list[int]:
+        """The numbers of an artifact's snapshots, oldest first."""
+        named = self._artifacts.get(artifact, [])
+        general = self.ids.find(artifact)
+        special, wide = self.edge_table.of(_VERSION_OF)
+        found = {*named, *(special[wide == general].tolist() if general is not None else ())}
+        return sorted(found, key=lambda number: int(self._place[number]))
+
+    @cached_property
+    def _artifacts(self) -> dict[Any, list[int]]:
+        rows = np.flatnonzero(self.kinds == ENTITY).astype(np.int32)
+        found: dict[Any, list[int]] = {}
+        if self.properties.called("artifact"):
+            for row, name in zip(rows.tolist(), self.properties.column("artifact", rows), strict=True):
+                if isinstance(name, str):
+                    found.setdefault(name, []).append(row)
+        return found
+
+    @cached_property
+    def _place(self) -> NDArray[np.int64]:
+        """The place of each vertex when ancestors come first; what is part of a cycle comes last."""
+        place = np.arange(len(self), dtype=np.int64) + len(self)
+        place[self.ancestry.order] = np.arange(len(self.ancestry.order))
+        return place
+
+    # --- asking
+
+    def ancestors(self, names: Names) -> list[str]:
+        """All that these came from, oldest first, by any number of steps; they themselves are not part of it."""
+        return self._reached(names, backward=True)
+
+    def descendants(self, names: Names) -> list[str]:
+        """All that came from these, oldest first, by any number of steps; they themselves are not part of it."""
+        return self._reached(names, backward=False)
+
+    def _reached(self, names: Names, backward: bool) -> list[str]:
+        starts = self.numbers(names)
+        mask = self.ancestry.reach(starts, backward)
+        mask[starts] = 0
+        return self.ids.of(self.in_order(np.flatnonzero(mask)))
+
+    def in_order(self, numbers: NDArray[np.integer[Any]]) -> list[int]:
+        """Vertices so that ancestors come first."""
+        found: list[int] = numbers[np.argsort(self._place[numbers], kind="stable")].tolist()
+        return found
+
+    def shortest_path(self, start: str, end: str) -> list[tuple[str, str, str]] | None:
+        """The edges of a shortest way back from `start` to `end`; None if it did not come from there."""
+        return reach.shortest_path(self, start, end)
+
+    def paths(self, start: str, end: str, most: int = 10_000) -> Iterator[list[tuple[str, str, str]]]:
+        """All ways back from `start` to `end`, one at a time; TooLarge once there were more than `most`."""
+        return reach.paths(self, start, end, most)
+
+    def blame(self, names: Names) -> dict[str, list[str]]:
+        """The agents that had a hand in these, each with what it was responsible for: itself, or an ancestor."""
+        mask = self.ancestry.reach(self.numbers(names), True).astype(np.bool_)
+        table = self.edge_table
+        rows = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & mask[table.source])
+        found: dict[str, set[int]] = {}
+        for source, target in zip(table.source[rows].tolist(), table.target[rows].tolist(), strict=True):
+            found.setdefault(self.ids[target], set()).add(source)
+        return {
+            agent: self.ids.of(self.in_order(np.array(sorted(things), np.int64)))
+            for agent, things in sorted(found.items())
+        }
+
+    def segment(
+        self,
+        src: Names,
+        dst: Names,
+        exclude: object = None,
+        expand: object = None,
+        match: object = None,
+    ) -> Segment:
+        """How the entities `src` took part in making the entities `dst` (PgSeg).
+
+        The segment holds both, all that lies on a path from `dst` back to `src`, all on similar paths (as long as one
+        of those; with `match`, alike in these properties step by step), the siblings made on the way, and the agents
+        involved. `exclude` takes away: names of PROV relations, boundaries (`who`, `when`, `where`, `what`,
+        `beyond`, `on_edges` of `whence.graph`), functions of a vertex, or a list of these. `expand=2` adds what lies up
+        to two activities further back from `src` and `dst`; `expand={"model": 2}` from these.
+        `Segment.adjust` does the same on a segment that is there.
+        """
+        from whence.graph.segment import Query, induce
+
+        query = Query.of(self, src, dst, match)
+        found = induce(query)
+        return found if exclude is None and expand is None else found.adjust(exclude=exclude, expand=expand)
+
+    def induced(self, names: Names) -> Segment:
+        """These vertices with all edges between them, as a segment."""
+        from whence.graph.segment import subgraph
+
+        return subgraph(self, self.numbers(names))
+
+    @cached_property
+    def agents_of(self) -> dict[int, tuple[int, ...]]:
+        """The agents of each vertex that has some: those it was associated with or attributed to."""
+        found: dict[int, set[int]] = {}
+        for code in (ASSOCIATED, ATTRIBUTED):
+            for source, target in zip(*(each.tolist() for each in self.edge_table.of(code)), strict=True):
+                found.setdefault(source, set()).add(target)
+        return {vertex: tuple(sorted(agents)) for vertex, agents in found.items()}

@@ -1,0 +1,280 @@
+"""Boundaries: what a segment leaves out, as ready-made filters (who, when, where, what) and as functions.
+
+A boundary selects vertices or edges; `exclude` drops what it selects. `~` selects the opposite among those that the
+boundary can speak of: `~who("alice")` is what others did, not what nobody is known to have done.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import fnmatch
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import BadType, UnknownName
+from whence.graph.model import (
+    ACTIVITY, AGENT, CODES, ENTITY, GENERATED, KINDS, RELATIONS, USED, Edge, Mask, Numbers, Vertex,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from whence.graph.segment import Segment
+
+Rows = NDArray[np.int64]
+Choice = tuple[Mask, Mask]  # selected; what the boundary can speak of
+_STARTS = ("prov:startTime", "startTime", "started", "time", "prov:time", "created", "prov:generatedAtTime")
+_ENDS = ("prov:endTime", "endTime", "ended")
+_PLACES = ("path", "filename", "prov:location", "location", "artifact", "name", "version")
+
+
+class Boundary:
+    """Something that selects vertices or edges of a segment."""
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        """Which of these vertices are selected."""
+        none = np.zeros(len(numbers), np.bool_)
+        return none, none
+
+    def edges(self, segment: Segment, rows: Rows) -> Choice:
+        """Which of these edges are selected."""
+        none = np.zeros(len(rows), np.bool_)
+        return none, none
+
+    def __invert__(self) -> Boundary:
+        return _Combined((self,), lambda choices: (choices[0][1] & ~choices[0][0], choices[0][1]))
+
+    def __and__(self, other: Boundary) -> Boundary:
+        return _Combined((self, other), lambda choices: (choices[0][0] & choices[1][0], choices[0][1] & choices[1][1]))
+
+    def __or__(self, other: Boundary) -> Boundary:
+        return _Combined((self, other), lambda choices: (choices[0][0] | choices[1][0], choices[0][1] | choices[1][1]))
+
+
+class _Combined(Boundary):
+    def __init__(self, parts: tuple[Boundary, ...], combine: Callable[[list[Choice]], Choice]) -> None:
+        self._parts, self._combine = parts, combine
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        return self._combine([part.vertices(segment, numbers) for part in self._parts])
+
+    def edges(self, segment: Segment, rows: Rows) -> Choice:
+        return self._combine([part.edges(segment, rows) for part in self._parts])
+
+
+class who(Boundary):  # noqa: N801 # used like a word: exclude=who("bob")
+    """What these agents did or answer for: themselves, their activities, and the entities that came of these."""
+
+    def __init__(self, *names: str) -> None:
+        if not names or not all(isinstance(name, str) for name in names):
+            raise BadType(f"who() takes the ids or names of agents, not {names!r}")
+        self._names = names
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        graph = segment.graph
+        agents = np.flatnonzero(graph.kinds == AGENT).astype(np.int32)
+        chosen: set[int] = set()
+        for name in self._names:
+            own = {
+                number
+                for number, label in zip(agents.tolist(), graph.properties.column("name", agents), strict=True)
+                if name in (graph.ids[number], label, graph.ids[number].rpartition(":")[2])
+            }
+            if not own:
+                raise UnknownName.of("agent", name, graph.ids.of(agents.tolist()))
+            chosen |= own
+        table = graph.edge_table
+        makers: dict[int, set[int]] = {}
+        mask = np.zeros(len(graph), np.bool_)
+        mask[numbers] = True
+        made = np.flatnonzero((table.relation == GENERATED) & mask[table.source])
+        for entity, activity in zip(table.source[made].tolist(), table.target[made].tolist(), strict=True):
+            makers.setdefault(entity, set()).update(graph.agents_of.get(activity, ()))
+        selected, known = np.zeros(len(numbers), np.bool_), np.zeros(len(numbers), np.bool_)
+        for place, number in enumerate(numbers.tolist()):
+            own = {number} if graph.kinds[number] == AGENT else set(graph.agents_of.get(number, ()))
+            own |= makers.get(number, set())
+            selected[place], known[place] = not own.isdisjoint(chosen), bool(own)
+        return selected, known
+
+
+class when(Boundary):  # noqa: N801
+    """What happened in an interval of time, its ends included. An entity happened when it was made.
+
+    Times are datetimes, dates, ISO 8601 strings or seconds since 1970; without a zone they are UTC.
+    """
+
+    def __init__(self, after: object = None, before: object = None) -> None:
+        if after is None and before is None:
+            raise BadType("when() takes after=, before= or both")
+        self._after = None if after is None else _time(after)
+        self._before = None if before is None else _time(before)
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        graph = segment.graph
+        first, last = times_of(segment, numbers)
+        selected, known = np.zeros(len(numbers), np.bool_), np.zeros(len(numbers), np.bool_)
+        for place, (start, end) in enumerate(zip(first, last, strict=True)):
+            if start is None or end is None or graph.kinds[numbers[place]] == AGENT:
+                continue
+            known[place] = True
+            late = self._after is not None and end < self._after
+            early = self._before is not None and start > self._before
+            selected[place] = not late and not early
+        return selected, known
+
+
+class where(Boundary):  # noqa: N801
+    """What lies where a pattern says (`src/*.py`): the id, path, file name, location, artifact, name or version."""
+
+    def __init__(self, *patterns: str) -> None:
+        if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
+            raise BadType(f"where() takes patterns such as 'data/*.csv', not {patterns!r}")
+        self._patterns = patterns
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        graph = segment.graph
+        columns = [graph.properties.column(name, numbers) for name in _PLACES]
+        selected = np.zeros(len(numbers), np.bool_)
+        for place, number in enumerate(numbers.tolist()):
+            texts = [graph.ids[number], *(str(column[place]) for column in columns if column[place] is not None)]
+            selected[place] = any(fnmatch.fnmatchcase(text, each) for text in texts for each in self._patterns)
+        return selected, graph.kinds[numbers] != AGENT
+
+
+class what(Boundary):  # noqa: N801
+    """What is of a kind, and has these values of properties: `what("activity", command="plot")`."""
+
+    def __init__(self, kind: str | None = None, **properties: Any) -> None:
+        if kind is not None and kind not in KINDS:
+            raise BadType(f"there are {', '.join(KINDS)}, and no {kind!r}")
+        self._kind, self._properties = kind, properties
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        graph = segment.graph
+        selected = np.ones(len(numbers), np.bool_)
+        if self._kind is not None:
+            selected &= graph.kinds[numbers] == KINDS.index(self._kind)
+        for name, value in self._properties.items():
+            column = graph.properties.column(name, numbers)
+            selected &= np.fromiter((each == value for each in column), np.bool_, len(numbers))
+        return selected, np.ones(len(numbers), np.bool_)
+
+
+class beyond(Boundary):  # noqa: N801
+    """Entities and activities more than so many activities away from all that the query names, in either direction."""
+
+    def __init__(self, activities: int) -> None:
+        if isinstance(activities, bool) or not isinstance(activities, int) or activities < 0:
+            raise BadType(f"beyond() takes a number of activities, not {activities!r}")
+        self._most = activities
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        graph = segment.graph
+        table, near = graph.edge_table, np.zeros(len(graph), np.bool_)
+        near[segment.query.named] = True
+        rows = segment.rows[np.isin(table.relation[segment.rows], (USED, GENERATED))]
+        source, target = table.source[rows], table.target[rows]
+        for _ in range(self._most):
+            for activities in (True, False):  # to the activities beside, then to their entities
+                for here, there in ((source, target), (target, source)):
+                    reached = there[near[here] & ((graph.kinds[there] == ACTIVITY) == activities)]
+                    near[reached] = True
+        speaks = np.isin(graph.kinds[numbers], (ENTITY, ACTIVITY))
+        return ~near[numbers] & speaks, speaks
+
+
+class on_edges(Boundary):  # noqa: N801
+    """Edges that a function of an `Edge` says yes to."""
+
+    def __init__(self, function: Callable[[Edge], object]) -> None:
+        self._function = function
+
+    def edges(self, segment: Segment, rows: Rows) -> Choice:
+        selected = [bool(self._function(segment.graph.edge_at(row))) for row in rows.tolist()]
+        return np.array(selected, np.bool_), np.ones(len(rows), np.bool_)
+
+
+class _Function(Boundary):
+    def __init__(self, function: Callable[[Vertex], object]) -> None:
+        self._function = function
+
+    def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
+        selected = [bool(self._function(segment.graph.vertex_at(number))) for number in numbers.tolist()]
+        return np.array(selected, np.bool_), np.ones(len(numbers), np.bool_)
+
+
+class _Relation(Boundary):
+    def __init__(self, name: str) -> None:
+        if name not in CODES:
+            raise UnknownName.of("relation of PROV", name, CODES)
+        self._code = CODES[name]
+
+    def edges(self, segment: Segment, rows: Rows) -> Choice:
+        return segment.graph.edge_table.relation[rows] == self._code, np.ones(len(rows), np.bool_)
+
+
+def boundaries(exclude: object) -> list[Boundary]:
+    """The boundaries that a caller may mean: one or several names of relations, boundaries or functions."""
+    if exclude is None:
+        return []
+    if isinstance(exclude, Boundary):
+        return [exclude]
+    if isinstance(exclude, str):
+        return [_Relation(exclude)]
+    if callable(exclude):
+        return [_Function(exclude)]
+    if isinstance(exclude, Iterable):
+        return [each for part in exclude for each in boundaries(part)]
+    raise BadType(
+        f"exclude takes relations of PROV ({RELATIONS[USED].name!r} ...), boundaries such as who('bob'), functions of a "
+        f"vertex, or a list of these, not {exclude!r}"
+    )
+
+
+def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | None], list[dt.datetime | None]]:
+    """When each vertex began and ended; an entity without a time of its own has that of the activity that made it."""
+    graph = segment.graph
+    table = graph.edge_table
+    mask = np.zeros(len(graph), np.bool_)
+    mask[numbers] = True
+    made = np.flatnonzero((table.relation == GENERATED) & mask[table.source])
+    makers = dict(zip(table.source[made].tolist(), zip(table.target[made].tolist(), made.tolist(), strict=True), strict=True))
+
+    def own(vertex: int, names: tuple[str, ...]) -> object:
+        return next((value for name in names if (value := graph.properties.get(vertex, name)) is not None), None)
+
+    first: list[dt.datetime | None] = []
+    last: list[dt.datetime | None] = []
+    for number in numbers.tolist():
+        start, end = own(number, _STARTS), own(number, _ENDS)
+        if start is None and end is None and number in makers:
+            maker, row = makers[number]
+            start = end = graph.edge_properties.get(row, "time")
+            if start is None:
+                start = end = own(maker, _ENDS) or own(maker, _STARTS)
+        start, end = (end if start is None else start), (start if end is None else end)
+        first.append(None if start is None else _time(start))
+        last.append(None if end is None else _time(end))
+    return first, last
+
+
+def _time(value: object) -> dt.datetime:
+    """A point in time out of what callers and properties hold.
+
+    >>> _time("2026-01-02").isoformat(), _time(0).isoformat()
+    ('2026-01-02T00:00:00+00:00', '1970-01-01T00:00:00+00:00')
+    """
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value)
+        except ValueError:
+            raise BadType(f"{value!r} is no time: write it as 2026-01-31T12:00:00Z") from None
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = dt.datetime.fromtimestamp(value, dt.UTC)
+    elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)  # the zone is added below
+    if not isinstance(value, dt.datetime):
+        raise BadType(f"{value!r} is no time: give a datetime, a date, an ISO 8601 string or seconds")
+    return value if value.tzinfo else value.replace(tzinfo=dt.UTC)

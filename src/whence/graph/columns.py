@@ -1,0 +1,177 @@
+"""Properties by column, and the names of vertices: what a graph holds beside numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from whence.errors import BadGraph, BadType, UnknownName
+from whence.graph.model import Numbers
+
+
+class Ids:
+    """The names of vertices, by number and back. Without names a vertex is called by its number.
+
+    >>> ids = Ids(["raw", "clean"], 2)
+    >>> ids[1], ids.number("raw"), "dirty" in ids
+    ('clean', 0, False)
+    """
+
+    def __init__(self, names: Sequence[str] | None, count: int) -> None:
+        if names is not None and len(names) != count:
+            raise BadType(f"{len(names)} ids for {count} vertices: give one for each")
+        self._names = names
+        self._count = count
+        self._numbers: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> str:
+        return str(int(number)) if self._names is None else self._names[number]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(self._count)) if self._names is None else iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def of(self, numbers: Iterable[int]) -> list[str]:
+        """The names of these vertices."""
+        return [self[number] for number in numbers]
+
+    def find(self, name: str) -> int | None:
+        """The number of a vertex, if there is one of that name."""
+        if self._names is None:
+            return int(name) if name.isdecimal() and str(int(name)) == name and int(name) < self._count else None
+        return self._table().get(name)
+
+    def number(self, name: str) -> int:
+        """The number of a vertex, or UnknownName with the nearest names."""
+        found = self.find(name)
+        if found is None:
+            near = () if self._names is None or self._count > 100_000 else self._names
+            raise UnknownName.of("vertex", name, near)
+        return found
+
+    def check_unique(self) -> None:
+        """An error that names an id which is there twice."""
+        if self._names is not None and len(self._table()) < self._count:
+            seen: set[str] = set()
+            for name in self._names:
+                if name in seen:
+                    raise BadGraph(f"the id {name!r} is there twice: each vertex needs an id of its own")
+                seen.add(name)
+
+    def _table(self) -> dict[str, int]:
+        if self._numbers is None:
+            self._numbers = dict(zip(self._names or (), range(self._count), strict=True))
+        return self._numbers
+
+
+class Columns:
+    """Properties of vertices, or of edges: for each name the rows that have it, ascending, and their values.
+
+    >>> columns = Columns.from_rows([{"lr": 0.1}, {}, {"lr": 0.2, "iter": 20}])
+    >>> columns.row(2), columns.get(1, "lr")
+    ({'lr': 0.2, 'iter': 20}, None)
+    """
+
+    def __init__(self, columns: Mapping[str, tuple[Numbers, Sequence[Any]]] | None = None) -> None:
+        self._columns = dict(columns or {})
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Columns:
+        """Columns out of one mapping for each row."""
+        gathered: dict[str, tuple[list[int], list[Any]]] = {}
+        for number, row in enumerate(rows):
+            for name, value in row.items():
+                column = gathered.get(name)
+                if column is None:
+                    column = gathered[name] = ([], [])
+                column[0].append(number)
+                column[1].append(value)
+        return cls({name: (np.array(rows, np.int32), values) for name, (rows, values) in gathered.items()})
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], count: int) -> Columns:
+        """Columns as a caller gives them: a value for each row (None: it has none), or a pair (rows, values)."""
+        columns: dict[str, tuple[Numbers, Sequence[Any]]] = {}
+        for name, values in given.items():
+            if isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], np.ndarray):
+                rows, own = values
+            else:
+                if len(values) != count:
+                    raise BadType(f"the property {name!r} has {len(values)} values for {count} rows: give one for each")
+                held = [(row, value) for row, value in enumerate(values) if value is not None]
+                rows, own = [row for row, _ in held], [value for _, value in held]
+            columns[name] = (np.asarray(rows, np.int32), own)
+        return cls(columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all properties."""
+        return list(self._columns)
+
+    def called(self, name: str) -> list[str]:
+        """The properties that a name means: itself, else those of that name in any namespace (`ex:lr` for `lr`)."""
+        if name in self._columns:
+            return [name]
+        return [each for each in self._columns if each.rpartition(":")[2] == name]
+
+    def get(self, row: int, name: str) -> Any:
+        """The value of a property, or None."""
+        for each in self.called(name):
+            rows, values = self._columns[each]
+            place = int(np.searchsorted(rows, row))
+            if place < len(rows) and rows[place] == row:
+                return values[place]
+        return None
+
+    def row(self, row: int) -> dict[str, Any]:
+        """All properties of one row."""
+        found = {}
+        for name, (rows, values) in self._columns.items():
+            place = int(np.searchsorted(rows, row))
+            if place < len(rows) and rows[place] == row:
+                found[name] = values[place]
+        return found
+
+    def column(self, name: str, rows: Numbers) -> list[Any]:
+        """The values of a property for these rows; None where there is none."""
+        found: list[Any] = [None] * len(rows)
+        for each in reversed(self.called(name)):
+            own, values = self._columns[each]
+            if not len(own):
+                continue
+            place = np.minimum(np.searchsorted(own, rows), len(own) - 1)
+            for at in np.flatnonzero(own[place] == rows).tolist():
+                found[at] = values[place[at]]
+        return found
+
+    def codes(self, names: Iterable[str], rows: Numbers) -> Numbers:
+        """Numbers that are equal where all these properties are; having none is a value of its own."""
+        codes = np.zeros(len(rows), np.int32)
+        for name in names:
+            codes = combined(codes, [hashable(value) for value in self.column(name, rows)])
+        return codes
+
+
+def combined(codes: Numbers, keys: Sequence[Hashable]) -> Numbers:
+    """Codes that tell apart what either of the two tells apart, numbered by first appearance."""
+    table: dict[Hashable, int] = {}
+    return np.fromiter(
+        (table.setdefault(pair, len(table)) for pair in zip(codes.tolist(), keys, strict=True)), np.int32, len(codes)
+    )
+
+
+def hashable(value: Any) -> Hashable:
+    """The value itself where it can be a key, else its JSON."""
+    try:
+        hash(value)
+    except TypeError:
+        return json.dumps(value, sort_keys=True, default=repr)
+    return (type(value).__name__, value) if isinstance(value, bool) else value  # True is not 1 here

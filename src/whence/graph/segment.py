@@ -1,0 +1,336 @@
+"""Segments: how some entities took part in making others (PgSeg), in two steps, inducing and adjusting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import BadType
+from whence.graph.boundary import Boundary, boundaries
+from whence.graph.model import (
+    ACTIVITY, ASSOCIATED, ATTRIBUTED, ENTITY, GENERATED, KINDS, USED, Mask, Numbers,
+)  # fmt: skip
+from whence.graph.similar import matched, part_of, scope_of
+
+if TYPE_CHECKING:
+    from whence.graph._graph import Graph
+
+Rows = NDArray[np.int64]
+_SHOWN = 12  # vertices of one kind in a printed segment
+RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expanded")
+
+
+@dataclass(frozen=True)
+class Query:
+    """What was asked for: sources, destinations, and the properties to match along similar paths."""
+
+    graph: Graph
+    sources: Numbers
+    destinations: Numbers
+    match: object = None
+
+    @classmethod
+    def of(cls, graph: Graph, src: object, dst: object, match: object) -> Query:
+        """A query out of what a caller gives."""
+        ends = []
+        for name, given in (("src", src), ("dst", dst)):
+            numbers = graph.numbers(given, "entity")  # type: ignore[arg-type] # a wrong type is named there
+            if not len(numbers):
+                raise BadType(f"{name} names no entity: give at least one id")
+            ends.append(numbers)
+        if match is not None:
+            matched(match)
+        return cls(graph, ends[0], ends[1], match)
+
+    @property
+    def named(self) -> Numbers:
+        """Sources and destinations."""
+        return np.union1d(self.sources, self.destinations).astype(np.int32)
+
+
+class Segment:
+    """A part of a graph: vertices and all edges between them that no boundary excludes. It never changes.
+
+    >>> from whence.testing.graphs import lifecycle
+    >>> seg = lifecycle().segment("dataset-v1", "weight-v2", exclude=["wasAttributedTo", "wasDerivedFrom"])
+    >>> seg
+    Segment(5 entities, 1 activity, 1 agent, 6 edges)
+    >>> seg.by_rule["similar"], seg.by_rule["sibling"], seg.by_rule["agent"]
+    (['model-v2', 'solver-v1'], ['log-v2'], ['Alice'])
+    """
+
+    def __init__(
+        self, graph: Graph, query: Query, vertices: Numbers, rows: Rows, rules: Mapping[str, Numbers], why: str,
+        base: Segment | None = None,
+    ) -> None:  # fmt: skip
+        self.graph = graph
+        self.query = query
+        self.numbers = vertices  # ascending
+        self.rows = rows  # of the graph's edge table
+        self._rules = dict(rules)
+        self._base = base
+        self.why = why  # one sentence; of an empty segment, the reason
+
+    # --- looking
+
+    @property
+    def vertices(self) -> list[str]:
+        """The ids of the vertices, ancestors first."""
+        return self.graph.ids.of(self.graph.in_order(self.numbers))
+
+    @property
+    def edges(self) -> list[tuple[str, str, str]]:
+        """The edges: (source id, PROV relation, target id)."""
+        return self.graph.edges_at(self.rows)
+
+    @property
+    def by_rule(self) -> dict[str, list[str]]:
+        """The vertices by what brought them in: source, destination, direct, similar, sibling, agent, expanded."""
+        return {name: self.graph.ids.of(self.graph.in_order(self._rules[name])) for name in RULES if name in self._rules}
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vertices)
+
+    def __contains__(self, id: object) -> bool:
+        number = self.graph.ids.find(id) if isinstance(id, str) else None
+        if number is None:
+            return False
+        place = int(np.searchsorted(self.numbers, number))
+        return place < len(self.numbers) and bool(self.numbers[place] == number)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Segment):
+            return NotImplemented
+        if self.graph is other.graph:
+            return np.array_equal(self.numbers, other.numbers) and np.array_equal(self.rows, other.rows)
+        return set(self.vertices) == set(other.vertices) and sorted(self.edges) == sorted(other.edges)
+
+    def __hash__(self) -> int:
+        return hash((len(self.numbers), len(self.rows)))
+
+    def __repr__(self) -> str:
+        counts = np.bincount(self.graph.kinds[self.numbers], minlength=3).tolist()
+        nouns = ("entity", "entities"), ("activity", "activities"), ("agent", "agents")
+        parts = [f"{count:,} {one if count == 1 else many}" for count, (one, many) in zip(counts, nouns, strict=True)]
+        return f"Segment({', '.join(parts)}, {len(self.rows):,} edge{'' if len(self.rows) == 1 else 's'})"
+
+    def __str__(self) -> str:
+        lines = [repr(self), f"  {self.why}"]
+        for code, kind in enumerate(KINDS):
+            own = self.graph.in_order(self.numbers[self.graph.kinds[self.numbers] == code])
+            if own:
+                more = f" and {len(own) - _SHOWN:,} more" if len(own) > _SHOWN else ""
+                lines.append(f"  {kind}: {', '.join(self.graph.ids.of(own[:_SHOWN]))}{more}")
+        return "\n".join(lines)
+
+    # --- the second step
+
+    def adjust(self, exclude: object = None, expand: object = None) -> Segment:
+        """The same query with other boundaries: what was induced is not looked for again.
+
+        The boundaries are those of the result, not in addition to earlier ones; a path through something excluded is
+        no path, so that what only such paths led to is gone as well. What the query names is never excluded.
+        """
+        base = self._base or self
+        chosen, reaches = boundaries(exclude), expansions(base, expand)
+        found = _excluding(base, chosen) if chosen else base
+        return _expanding(found, base, reaches, chosen) if reaches else found
+
+    def diff(self, other: Segment) -> SegmentDiff:
+        """What is in this segment, in the other, and in both."""
+        return SegmentDiff.of(self, other)
+
+
+@dataclass(frozen=True)
+class SegmentDiff:
+    """Two segments compared, by ids: what only the first has, what only the second has, what both have."""
+
+    only_first: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
+    only_second: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
+    common: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
+
+    @classmethod
+    def of(cls, first: Segment, second: Segment) -> SegmentDiff:
+        """The comparison of two segments, of one graph or of two."""
+        vertices, edges = (first.vertices, second.vertices), (first.edges, second.edges)
+        sets = [[set(each) for each in pair] for pair in (vertices, edges)]
+        (v1, v2), (e1, e2) = sets
+        return cls(
+            (tuple(v for v in vertices[0] if v not in v2), tuple(e for e in edges[0] if e not in e2)),
+            (tuple(v for v in vertices[1] if v not in v1), tuple(e for e in edges[1] if e not in e1)),
+            (tuple(v for v in vertices[0] if v in v2), tuple(e for e in edges[0] if e in e2)),
+        )
+
+    def __str__(self) -> str:
+        lines = []
+        for title, (vertices, edges) in (
+            ("only in the first", self.only_first), ("only in the second", self.only_second), ("in both", self.common),
+        ):  # fmt: skip
+            shown = ", ".join(vertices[:_SHOWN]) + (f" and {len(vertices) - _SHOWN} more" if len(vertices) > _SHOWN else "")
+            lines.append(f"{title}: {len(vertices)} vertices, {len(edges)} edges{': ' + shown if vertices else ''}")
+        return "\n".join(lines)
+
+
+def induce(query: Query) -> Segment:
+    """The first step: all that the four rules bring in, without boundaries."""
+    graph = query.graph
+    direct, similar = scope_of(graph, query.match).paths(query.sources, query.destinations)
+    connected = direct.any() or bool(np.isin(query.sources, query.destinations).any())
+    if not connected:
+        return _nothing(query)
+    return _complete(query, direct, similar, np.arange(len(graph.edge_table), dtype=np.int64), None)
+
+
+def subgraph(graph: Graph, numbers: Numbers) -> Segment:
+    """These vertices and all edges between them."""
+    mask = _mask(graph, numbers)
+    rows = np.flatnonzero(mask[graph.edge_table.source] & mask[graph.edge_table.target])
+    none = np.zeros(0, np.int32)
+    return Segment(graph, Query(graph, none, none), numbers, rows, {}, f"{len(numbers):,} vertices, as they were given.")
+
+
+def _nothing(query: Query) -> Segment:
+    graph, none = query.graph, np.zeros(0, np.int32)
+    ends = [", ".join(map(repr, graph.ids.of(each[:5].tolist()))) + (" ..." if len(each) > 5 else "")
+            for each in (query.destinations, query.sources)]  # fmt: skip
+    backward = graph.ancestry.reach(query.sources, True) & graph.ancestry.reach(query.destinations, False)
+    hint = "; it is the other way round: exchange src and dst" if backward.any() else ""
+    why = f"Nothing of {ends[0]} came from {ends[1]}: no path leads back from dst to src{hint}."
+    return Segment(graph, query, none, np.zeros(0, np.int64), {}, why)
+
+
+def _complete(query: Query, direct: Mask, similar: Mask, rows: Rows, base: Segment | None) -> Segment:
+    """A segment from the vertices on paths: with siblings, agents, and the edges, out of the rows that are allowed."""
+    graph, table = query.graph, query.graph.edge_table
+    relation, source, target = table.relation[rows], table.source[rows], table.target[rows]
+    named = _mask(graph, query.named)
+    on_path = direct | similar
+    core = on_path | named
+    made_on_path = (relation == GENERATED) & on_path[target]
+    sibling = _mask(graph, source[made_on_path]) & ~core
+    answers = core | sibling
+    agent = _mask(graph, target[((relation == ASSOCIATED) | (relation == ATTRIBUTED)) & answers[source]]) & ~answers
+    chosen = answers | agent
+    inside = chosen[source] & chosen[target]
+    rules = {
+        "source": query.sources, "destination": query.destinations, "direct": _numbers(direct & ~named),
+        "similar": _numbers(similar & ~direct & ~named), "sibling": _numbers(sibling), "agent": _numbers(agent),
+    }  # fmt: skip
+    told = [f"{len(rules[name]):,} {text}" for name, text in
+            (("direct", "on direct paths"), ("similar", "on similar ones"), ("sibling", "siblings"), ("agent", "agents"))]  # fmt: skip
+    why = f"{len(query.named):,} named, {', '.join(told)}."
+    return Segment(graph, query, _numbers(chosen), rows[inside], rules, why, base)
+
+
+def _excluding(base: Segment, chosen: list[Boundary]) -> Segment:
+    """The segment that the query would give on the graph without what the boundaries select.
+
+    Every path that is left lies within what was induced without boundaries, so this part of the graph is enough.
+    """
+    query, graph = base.query, base.graph
+    out = _selected(base, chosen, base.numbers)
+    out[np.isin(base.numbers, query.named)] = False
+    kept = base.numbers[~out]
+    present = _mask(graph, kept)
+    table = graph.edge_table
+    rows = base.rows[present[table.source[base.rows]] & present[table.target[base.rows]]]
+    rows = rows[~_selected_edges(base, chosen, rows)]
+    scope, number = part_of(graph, query.match, kept, rows)
+    sources, destinations = number[query.sources], number[query.destinations]
+    if (sources < 0).any() or (destinations < 0).any():  # nothing was induced in the first place
+        return base
+    paths = scope.paths(sources, destinations)
+    direct, similar = (_mask(graph, kept[each]) for each in paths)
+    if not direct.any() and not np.isin(query.sources, query.destinations).any():
+        none = np.zeros(0, np.int32)
+        why = "The boundaries cut every path from dst back to src."
+        return Segment(graph, query, none, np.zeros(0, np.int64), {}, why, base)
+    return _complete(query, direct, similar, rows, base)
+
+
+def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
+    """`expand` in its full form: from which entities, by how many activities."""
+    if expand is None:
+        return []
+    if isinstance(expand, int) and not isinstance(expand, bool):
+        pairs: Iterable[tuple[object, object]] = [(None, expand)]
+    elif isinstance(expand, Mapping):
+        pairs = expand.items()
+    elif isinstance(expand, tuple) and len(expand) == 2:
+        pairs = [expand]
+    else:
+        raise BadType(f"expand takes a number of activities, or {{id: number}}, not {expand!r}")
+    found = []
+    for names, count in pairs:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise BadType(f"expand counts activities, 0 or more, and {count!r} is no such number")
+        start = base.query.named if names is None else base.graph.numbers(names, "entity")  # type: ignore[arg-type]
+        found.append((start, count))
+    return found
+
+
+def _expanding(found: Segment, base: Segment, reaches: list[tuple[Numbers, int]], chosen: list[Boundary]) -> Segment:
+    """With what lies up to k activities further back; agents of that, too."""
+    if not len(found):
+        return found
+    graph, table = found.graph, found.graph.edge_table
+    fine = np.ones(len(table), np.bool_)
+    inside = _mask(graph, found.numbers)
+    added = np.zeros(len(graph), np.bool_)
+    for start, count in reaches:
+        here = _mask(graph, start) & inside
+        for _ in range(count):
+            for code, kind in ((GENERATED, ACTIVITY), (USED, ENTITY)):
+                rows = np.flatnonzero((table.relation == code) & here[table.source])
+                rows = rows[~_selected_edges(base, chosen, rows)]
+                here = _allowed(base, chosen, np.unique(table.target[rows]), inside)
+                added |= here
+                assert (graph.kinds[_numbers(here)] == kind).all()
+    added &= ~inside
+    everything = inside | added
+    agents = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & added[table.source] & fine)
+    agents = agents[~_selected_edges(base, chosen, agents)]
+    extra = _allowed(base, chosen, np.unique(table.target[agents]), inside) & ~everything
+    everything |= extra
+    rows = np.flatnonzero(everything[table.source] & everything[table.target])
+    rows = rows[~_selected_edges(base, chosen, rows)]
+    rules = {**found._rules, "expanded": _numbers(added), "agent": np.union1d(found._rules["agent"], _numbers(extra))}
+    why = f"{found.why[:-1]}, {int(added.sum()):,} by expansion."
+    return Segment(graph, found.query, _numbers(everything), rows, rules, why, base)
+
+
+def _allowed(base: Segment, chosen: list[Boundary], numbers: Numbers, inside: Mask) -> Mask:
+    """Those of the vertices that no boundary excludes; what is in the segment is not asked about again."""
+    new = numbers[~inside[numbers]]
+    return _mask(base.graph, np.concatenate([numbers[inside[numbers]], new[~_selected(base, chosen, new)]]))
+
+
+def _selected(base: Segment, chosen: list[Boundary], numbers: Numbers) -> Mask:
+    out = np.zeros(len(numbers), np.bool_)
+    for boundary in chosen if len(numbers) else ():
+        out |= boundary.vertices(base, numbers)[0]
+    return out
+
+
+def _selected_edges(base: Segment, chosen: list[Boundary], rows: Rows) -> Mask:
+    out = np.zeros(len(rows), np.bool_)
+    for boundary in chosen if len(rows) else ():
+        out |= boundary.edges(base, rows)[0]
+    return out
+
+
+def _mask(graph: Graph, numbers: NDArray[np.integer]) -> Mask:  # type: ignore[type-arg]
+    mask = np.zeros(len(graph), np.bool_)
+    mask[numbers] = True
+    return mask
+
+
+def _numbers(mask: Mask) -> Numbers:
+    return np.flatnonzero(mask).astype(np.int32)

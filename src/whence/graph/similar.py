@@ -1,0 +1,145 @@
+"""Direct and similar paths between destinations and sources, on a graph or on a part of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._core import Ancestry, rows_of
+from whence.errors import BadGraph, BadType
+from whence.graph.columns import combined
+from whence.graph.model import CODES, DERIVED, GENERATED, KINDS, USED, Mask, Numbers
+
+if TYPE_CHECKING:
+    from whence.graph._graph import Graph
+
+Rows = NDArray[np.int64]  # of the edge table
+
+INTERVALS = 1 << 26  # beyond so many (half a gigabyte), levels are swept in windows
+PAIRS = 1 << 28  # of vertices and states, when properties are matched
+PAIR_BYTES = 1 << 33  # for the quadratic method, which only cycles need
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What has to agree along similar paths, as numbers: of vertices, and of the edges generated and used."""
+
+    vertex: Numbers
+    generated: Numbers
+    used: Numbers
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A graph, or a part of one, in which paths are looked for: its own numbering of vertices, its ancestry."""
+
+    ancestry: Ancestry
+    count: int
+    acyclic: bool
+    labels: Labels | None  # edges in the order of rows of `ancestry`
+
+    def paths(self, sources: Numbers, destinations: Numbers) -> tuple[Mask, Mask]:
+        """The vertices on direct paths, and those on similar paths (of which direct ones are a part)."""
+        direct = self.ancestry.reach(sources, False) & self.ancestry.reach(destinations, True)
+        similar = np.zeros(self.count, np.uint8)
+        if direct.any():
+            self._mark(sources, destinations, similar)
+        return direct.astype(np.bool_), similar.astype(np.bool_)
+
+    def _mark(self, sources: Numbers, destinations: Numbers, marks: NDArray[np.uint8]) -> None:
+        if self.labels is not None:
+            if not self.acyclic:
+                raise BadGraph("properties cannot be matched along the paths of a graph that has a cycle")
+            labels = self.labels
+            self.ancestry.mark_matching(
+                labels.vertex, labels.generated, labels.used, sources, destinations, PAIRS, marks
+            )
+        elif self.acyclic:
+            self.ancestry.mark_similar(sources, destinations, INTERVALS, marks)
+        else:
+            self.ancestry.mark_by_pairs(sources, destinations, False, PAIR_BYTES, marks)
+
+
+def scope_of(graph: Graph, match: object) -> Scope:
+    """The whole graph as a scope."""
+    labels = None
+    if match is not None:
+        generated, used = (_by_row(graph, code) for code in (GENERATED, USED))
+        vertex, edges = labels_of(graph, match)
+        labels = Labels(vertex, edges[generated], edges[used])
+    return Scope(graph.ancestry, len(graph), graph.acyclic, labels)
+
+
+def _by_row(graph: Graph, code: int) -> Rows:
+    """The edges of a relation, as rows of the edge table, in the order of the rows of the ancestry."""
+    rows = np.flatnonzero(graph.edge_table.relation == code)
+    _, _, places = rows_of(len(graph), graph.edge_table.source[rows], graph.edge_table.target[rows])
+    return rows[places]
+
+
+def part_of(graph: Graph, match: object, vertices: Numbers, rows: Rows) -> tuple[Scope, Numbers]:
+    """A part of the graph as a scope: these vertices, in this order, and these edges; and the new numbers by the old."""
+    table = graph.edge_table
+    number = np.full(len(graph), -1, np.int32)
+    number[vertices] = np.arange(len(vertices), dtype=np.int32)
+    rows = rows[np.isin(table.relation[rows], (USED, GENERATED, DERIVED))]
+    source, target = number[table.source[rows]], number[table.target[rows]]
+    inside = (source >= 0) & (target >= 0)
+    rows, source, target = rows[inside], source[inside], target[inside]
+    chosen = {code: table.relation[rows] == code for code in (GENERATED, USED, DERIVED)}
+    ancestry = Ancestry(
+        len(vertices), *(each[chosen[code]] for code in (GENERATED, USED, DERIVED) for each in (source, target))
+    )
+    labels = None
+    if match is not None:
+        vertex, edges = labels_of(graph, match)
+        placed = {
+            code: rows[chosen[code]][rows_of(len(vertices), source[chosen[code]], target[chosen[code]])[2]]
+            for code in (GENERATED, USED)
+        }
+        labels = Labels(np.ascontiguousarray(vertex[vertices]), edges[placed[GENERATED]], edges[placed[USED]])
+    return Scope(ancestry, len(vertices), len(ancestry.order) == len(vertices), labels), number
+
+
+def labels_of(graph: Graph, match: object) -> tuple[Numbers, Numbers]:
+    """A number for each vertex and each edge; they are equal where what is to be matched is.
+
+    `match` is a property, or several, of entities and activities; or maps kinds of vertices and relations of PROV to
+    properties. `agent` stands for the agents that a vertex was associated with or attributed to.
+    """
+    wanted = matched(match)
+    vertex, edge = np.zeros(len(graph), np.int32), np.zeros(len(graph.edge_table), np.int32)
+    for name, properties in wanted.items():
+        if name in CODES:
+            rows = np.flatnonzero(graph.edge_table.relation == CODES[name]).astype(np.int32)
+            edge[rows] = graph.edge_properties.codes(properties, rows)
+            continue
+        rows = np.flatnonzero(graph.kinds == KINDS.index(name)).astype(np.int32)  # type: ignore[arg-type]
+        codes = graph.properties.codes([each for each in properties if each != "agent"], rows)
+        if "agent" in properties:
+            codes = combined(codes, [graph.agents_of.get(row, ()) for row in rows.tolist()])
+        vertex[rows] = codes
+    return vertex, edge
+
+
+def matched(match: object) -> dict[str, tuple[str, ...]]:
+    """`match` in its full form."""
+    if isinstance(match, str):
+        match = (match,)
+    if isinstance(match, Mapping):
+        known = ("entity", "activity", "used", "wasGeneratedBy")
+        found = {}
+        for name, properties in match.items():
+            if name not in known:
+                raise BadType(f"match knows {', '.join(known)}, and not {name!r}: similar paths pass nothing else")
+            found[name] = (properties,) if isinstance(properties, str) else tuple(properties)
+        return found
+    if isinstance(match, Iterable):
+        properties = tuple(match)
+        if all(isinstance(each, str) for each in properties):
+            return {"entity": properties, "activity": properties}
+    raise BadType(f"match takes properties such as 'command', or {{'activity': ['command']}}, not {match!r}")

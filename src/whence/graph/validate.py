@@ -1,0 +1,110 @@
+"""What makes a set of vertices and edges a provenance graph; each error names the record that is in the way."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._core import Ancestry
+from whence.errors import BadGraph
+from whence.graph.columns import Ids
+from whence.graph.model import ANCESTRY, DERIVED, GENERATED, KINDS, RELATIONS, USED, GraphWarning, Mask, Numbers
+
+_ANY = len(KINDS)
+# For each relation the kinds that may stand at its two ends.
+_FITS = np.array(
+    [
+        [[end is None or end == kind for kind in KINDS] for end in (relation.source, relation.target)]
+        for relation in RELATIONS
+    ],
+    np.bool_,
+)
+
+
+class Edges:
+    """The edges of a graph: three arrays of the same length."""
+
+    __slots__ = ("relation", "source", "target")
+
+    def __init__(self, relation: NDArray[np.uint8], source: Numbers, target: Numbers) -> None:
+        self.relation, self.source, self.target = relation, source, target
+        for each in (relation, source, target):
+            each.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.relation)
+
+    def of(self, code: int, within: Mask | None = None) -> tuple[Numbers, Numbers]:
+        """The two ends of the edges of one relation."""
+        chosen = self.relation == code
+        if within is not None:
+            chosen &= within
+        return self.source[chosen], self.target[chosen]
+
+    def told(self, ids: Ids, row: int) -> str:
+        """An edge as it is named in messages."""
+        return f"{ids[self.source[row]]!r} {RELATIONS[self.relation[row]].name} {ids[self.target[row]]!r}"
+
+
+def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
+    """Ids are unique, edges connect what their relation connects, nothing comes from itself where PROV excludes it."""
+    ids.check_unique()
+    if len(kinds) and kinds.max() >= _ANY:
+        raise BadGraph(f"{ids[int(kinds.argmax())]!r} is of no kind of PROV; there are {', '.join(KINDS)}")
+    for ends, place in ((edges.source, 0), (edges.target, 1)):
+        if len(ends) and (ends.min() < 0 or ends.max() >= len(kinds)):
+            row = int(np.flatnonzero((ends < 0) | (ends >= len(kinds)))[0])
+            raise BadGraph(f"edge {row} leads to vertex number {ends[row]}, and there are {len(kinds)} vertices")
+        wrong = ~_FITS[edges.relation, place, kinds[ends]]
+        if wrong.any():
+            row = int(wrong.argmax())
+            relation = RELATIONS[edges.relation[row]]
+            wanted = relation.target if place else relation.source
+            raise BadGraph(
+                f"{edges.told(ids, row)}: {ids[ends[row]]!r} is an {KINDS[kinds[ends[row]]]}, and an {wanted} belongs there"
+            )
+    for row in np.flatnonzero(edges.source == edges.target).tolist():
+        if not RELATIONS[edges.relation[row]].loops:
+            raise BadGraph(f"{edges.told(ids, row)}: nothing stands in this relation to itself")
+        warnings.warn(f"{edges.told(ids, row)}: an edge from a vertex to itself", GraphWarning, stacklevel=4)
+
+
+def ancestry_of(count: int, edges: Edges) -> Ancestry:
+    """The edges that ancestry runs along, in compact rows."""
+    return Ancestry(count, *edges.of(GENERATED), *edges.of(USED), *edges.of(DERIVED))
+
+
+def check_cycles(ids: Ids, edges: Edges, ancestry: Ancestry, lenient: bool) -> bool:
+    """Whether there is none. Only cycles that an activity is part of are allowed by PROV: it may use what it made."""
+    count = len(ids)
+    if len(ancestry.order) == count:
+        return True
+    none = np.zeros(0, np.int32)
+    derived = Ancestry(count, none, none, none, none, *edges.of(DERIVED))
+    invalid = len(derived.order) < count
+    cycle = _cycle(count, edges, (DERIVED,) if invalid else ANCESTRY, derived if invalid else ancestry)
+    shown = " -> ".join(repr(ids[vertex]) for vertex in cycle[:8]) + (" -> ..." if len(cycle) > 8 else "")
+    if invalid and not lenient:
+        raise BadGraph(f"a cycle of derivations, in which everything would be older than itself: {shown}")
+    warnings.warn(
+        f"a cycle: {shown}. Questions are answered all the same, but similar paths by a method whose memory grows "
+        "with the square of the graph; giving each version of a thing an id of its own avoids it",
+        GraphWarning, stacklevel=4,
+    )  # fmt: skip
+    return False
+
+
+def _cycle(count: int, edges: Edges, relations: tuple[int, ...], ancestry: Ancestry) -> list[int]:
+    """One cycle: from a vertex that could not be put in order, on along edges to others that could not."""
+    left = np.ones(count, np.bool_)
+    left[ancestry.order] = False
+    chosen = np.isin(edges.relation, relations) & left[edges.source] & left[edges.target]
+    onward = dict(zip(edges.source[chosen].tolist(), edges.target[chosen].tolist(), strict=True))
+    vertex, seen = int(np.flatnonzero(left)[0]), dict[int, int]()
+    while vertex not in seen:
+        seen[vertex] = len(seen)
+        vertex = onward[vertex]
+    path = list(seen)[seen[vertex] :]
+    return [*path, vertex]

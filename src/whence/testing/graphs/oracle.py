@@ -1,0 +1,105 @@
+"""Segments by the definitions alone: every path is listed. For graphs of a dozen vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+Edge = tuple[str, str, str]
+Label = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A provenance graph as plain Python sees it."""
+
+    kinds: dict[str, str]
+    edges: tuple[Edge, ...]
+    older: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # (relation, vertex), used or generated
+
+    @classmethod
+    def of(cls, kinds: dict[str, str], edges: Iterable[Edge]) -> Plain:
+        """A graph out of kinds by id, and edges (source id, PROV relation, target id)."""
+        held = tuple(edges)
+        older: dict[str, list[tuple[str, str]]] = {vertex: [] for vertex in kinds}
+        for source, relation, target in held:
+            if relation in ("used", "wasGeneratedBy"):
+                older[source].append((relation, target))
+        return cls(kinds, held, older)
+
+
+def same(_: str) -> object:
+    """No label: only the types of PROV count."""
+    return None
+
+
+def ways_back(graph: Plain, start: str) -> Iterator[tuple[str, ...]]:
+    """All paths from an entity back along generated and used, that end at an entity and have a step or more."""
+    stack = [(start,)]
+    while stack:
+        path = stack.pop()
+        if len(path) > 1 and graph.kinds[path[-1]] == "entity":
+            yield path
+        stack.extend((*path, vertex) for _, vertex in graph.older[path[-1]] if vertex not in path)
+
+
+def similar(graph: Plain, sources: set[str], destinations: set[str], label: Label = same) -> set[str]:
+    """The vertices of all paths that SimProv accepts: for each destination, those as long as, and labelled between
+    their ends like, one to a source."""
+    found: set[str] = set()
+    for destination in destinations:
+        paths = list(ways_back(graph, destination))
+        words = {tuple(map(label, path[1:-1])) for path in paths if path[-1] in sources}
+        for path in paths:
+            if tuple(map(label, path[1:-1])) in words:
+                found.update(path)
+    return found
+
+
+def direct(graph: Plain, sources: set[str], destinations: set[str]) -> set[str]:
+    """The vertices of all paths from a destination to a source, along used, generated and derived."""
+    onward: dict[str, list[str]] = {}
+    for source, relation, target in graph.edges:
+        if relation in ("used", "wasGeneratedBy", "wasDerivedFrom"):
+            onward.setdefault(source, []).append(target)
+    found: set[str] = set()
+    stack = [(each,) for each in destinations]
+    while stack:
+        path = stack.pop()
+        if path[-1] in sources:
+            found.update(path)
+        stack.extend((*path, vertex) for vertex in onward.get(path[-1], ()) if vertex not in path)
+    return found
+
+
+def segment(
+    graph: Plain,
+    sources: set[str],
+    destinations: set[str],
+    *,
+    label: Label = same,
+    excluded: frozenset[str] = frozenset(),
+    relations: frozenset[str] = frozenset(),
+    expand: int = 0,
+) -> tuple[set[str], set[Edge]]:
+    """The vertices and edges of a segment. What is excluded is taken out of the graph first; named vertices are not."""
+    named = sources | destinations
+    out = excluded - named
+    graph = Plain.of(
+        {vertex: kind for vertex, kind in graph.kinds.items() if vertex not in out},
+        [e for e in graph.edges if e[0] not in out and e[2] not in out and e[1] not in relations],
+    )
+    straight = direct(graph, sources, destinations)
+    if not straight:
+        return set(), set()
+    on_path = straight | similar(graph, sources, destinations, label)
+    siblings = {s for s, relation, t in graph.edges if relation == "wasGeneratedBy" and t in on_path}
+    answers = on_path | named | siblings
+    here = set(named)
+    for _ in range(expand):
+        activities = {t for s, relation, t in graph.edges if relation == "wasGeneratedBy" and s in here}
+        here = {t for s, relation, t in graph.edges if relation == "used" and s in activities}
+        answers |= activities | here
+    responsible = ("wasAssociatedWith", "wasAttributedTo")
+    answers |= {t for s, relation, t in graph.edges if relation in responsible and s in answers}
+    return answers, {e for e in graph.edges if e[0] in answers and e[2] in answers}
