@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,51 +11,13 @@ import whence as wh
 from whence.graph import Graph, GraphWarning
 from whence.graph.model import GENERATED, USED
 from whence.testing.graphs import oracle
+from whence.testing.graphs.strategies import Drawn, provenance
 
 GIB = 1 << 30
 
 
-@st.composite
-def provenance(draw: st.DrawFn, activities: int = 7) -> tuple[dict[str, tuple[str, dict[str, Any]]], list[oracle.Edge]]:
-    """Activities one after another, each using some of what is there and making one to three entities."""
-    vertices: dict[str, tuple[str, dict[str, Any]]] = {"u0": ("agent", {}), "u1": ("agent", {})}
-    entities = [f"e{i}" for i in range(draw(st.integers(1, 3)))]
-    vertices.update({name: ("entity", {}) for name in entities})
-    edges: list[oracle.Edge] = []
-    for number in range(draw(st.integers(1, activities))):
-        name = f"a{number}"
-        vertices[name] = ("activity", {"command": draw(st.sampled_from("xyz"))})
-        used = draw(st.lists(st.sampled_from(entities), max_size=3, unique=True))
-        edges += [(name, "used", each) for each in used]
-        made = [f"e{len(entities) + i}" for i in range(draw(st.integers(0, 3)))]
-        for each in made:
-            vertices[each] = ("entity", {"filename": draw(st.sampled_from("pq"))})
-            edges.append((each, "wasGeneratedBy", name))
-            if used and draw(st.booleans()):
-                edges.append((each, "wasDerivedFrom", used[0]))
-            if draw(st.integers(0, 3)) == 0:
-                edges.append((each, "wasAttributedTo", "u1"))
-        if draw(st.booleans()):
-            edges.append((name, "wasAssociatedWith", draw(st.sampled_from(["u0", "u1"]))))
-        entities += made
-    if len(entities) > 4 and draw(st.booleans()):  # an entity may be of two activities
-        extra = (entities[-1], "wasGeneratedBy", "a0")
-        if extra not in edges:
-            edges.append(extra)
-    return vertices, edges
-
-
-def built(vertices: dict[str, tuple[str, dict[str, Any]]], edges: list[oracle.Edge]) -> Graph:
-    return Graph.build([(name, kind, properties) for name, (kind, properties) in vertices.items()], edges)
-
-
-def plain(vertices: dict[str, tuple[str, dict[str, Any]]], edges: list[oracle.Edge]) -> oracle.Plain:
-    return oracle.Plain.of({name: kind for name, (kind, _) in vertices.items()}, edges)
-
-
-def ends(data: st.DataObject, vertices: dict[str, Any]) -> tuple[set[str], set[str]]:
-    entities = [name for name, (kind, _) in vertices.items() if kind == "entity"]
-    some = st.sets(st.sampled_from(entities), min_size=1, max_size=3)
+def ends(data: st.DataObject, drawn: Drawn) -> tuple[set[str], set[str]]:
+    some = st.sets(st.sampled_from(drawn.of_kind("entity")), min_size=1, max_size=3)
     return data.draw(some, "src"), data.draw(some, "dst")
 
 
@@ -81,50 +41,50 @@ def marked(graph: Graph, engine: str, src: set[str], dst: set[str]) -> set[str]:
 
 
 @given(provenance(), st.data())
-def test_all_engines_find_the_similar_paths_that_a_listing_of_paths_finds(drawn: Any, data: st.DataObject) -> None:
-    src, dst = ends(data, drawn[0])
-    graph, expected = built(*drawn), oracle.similar(plain(*drawn), src, dst)
+def test_all_engines_find_the_similar_paths_that_a_listing_of_paths_finds(drawn: Drawn, data: st.DataObject) -> None:
+    src, dst = ends(data, drawn)
+    graph, expected = drawn.graph, oracle.similar(drawn.plain, src, dst)
     for engine in ("intervals", "windows", "SimProvAlg", "CflrB", "match"):
         assert marked(graph, engine, src, dst) == expected, engine
 
 
 @given(provenance(), st.data())
-def test_a_segment_is_what_the_definition_says(drawn: Any, data: st.DataObject) -> None:
-    src, dst = ends(data, drawn[0])
-    vertices, edges = oracle.segment(plain(*drawn), src, dst)
-    found = built(*drawn).segment(src, dst)
+def test_a_segment_is_what_the_definition_says(drawn: Drawn, data: st.DataObject) -> None:
+    src, dst = ends(data, drawn)
+    vertices, edges = oracle.segment(drawn.plain, src, dst)
+    found = drawn.graph.segment(src, dst)
     assert set(found.vertices) == vertices
     assert set(found.edges) == edges
     assert found.why
 
 
 @given(provenance(), st.data())
-def test_boundaries_and_expansion_in_one_step_or_two(drawn: Any, data: st.DataObject) -> None:
-    src, dst = ends(data, drawn[0])
-    graph = built(*drawn)
-    excluded = data.draw(st.frozensets(st.sampled_from(sorted(drawn[0])), max_size=3), "excluded")
+def test_boundaries_and_expansion_in_one_step_or_two(drawn: Drawn, data: st.DataObject) -> None:
+    src, dst = ends(data, drawn)
+    graph = drawn.graph
+    excluded = data.draw(st.frozensets(st.sampled_from(sorted(drawn.vertices)), max_size=3), "excluded")
     relations = data.draw(st.frozensets(st.sampled_from(["wasDerivedFrom", "wasAttributedTo", "used"]), max_size=1))
     expand = data.draw(st.integers(0, 2), "expand")
     base = graph.segment(src, dst)
     boundaries = [lambda vertex: vertex.id in excluded, *relations]
     one, two = graph.segment(src, dst, exclude=boundaries, expand=expand), base.adjust(boundaries, expand)
     assert one == two
-    vertices, edges = oracle.segment(plain(*drawn), src, dst, excluded=excluded, relations=relations, expand=expand)
+    vertices, edges = oracle.segment(drawn.plain, src, dst, excluded=excluded, relations=relations, expand=expand)
     assert set(two.vertices) == vertices
     assert set(two.edges) == edges
     assert two.adjust() == base
 
 
 @given(provenance(), st.data())
-def test_properties_are_matched_step_by_step(drawn: Any, data: st.DataObject) -> None:
-    src, dst = ends(data, drawn[0])
-    graph, known = built(*drawn), drawn[0]
+def test_properties_are_matched_step_by_step(drawn: Drawn, data: st.DataObject) -> None:
+    src, dst = ends(data, drawn)
+    graph, known = drawn.graph, drawn.vertices
     for match, label in (
         ("command", lambda v: known[v][1].get("command")),
         ({"activity": ["command"], "entity": "filename"}, lambda v: sorted(known[v][1].items())),
-        ({"activity": "agent"}, lambda v: [t for s, r, t in drawn[1] if s == v and r == "wasAssociatedWith"]),
+        ({"activity": "agent"}, lambda v: [t for s, r, t in drawn.edges if s == v and r == "wasAssociatedWith"]),
     ):
-        expected = oracle.segment(plain(*drawn), src, dst, label=lambda v, label=label: repr(label(v)))  # type: ignore[misc]
+        expected = oracle.segment(drawn.plain, src, dst, label=lambda v, label=label: repr(label(v)))  # type: ignore[misc]
         found = graph.segment(src, dst, match=match)
         assert (set(found.vertices), set(found.edges)) == expected
         cut = found.adjust(exclude="wasDerivedFrom")
@@ -132,11 +92,11 @@ def test_properties_are_matched_step_by_step(drawn: Any, data: st.DataObject) ->
 
 
 @given(provenance(activities=5), st.data())
-def test_ancestors_descendants_and_paths(drawn: Any, data: st.DataObject) -> None:
-    graph = built(*drawn)
-    vertex, other = data.draw(st.tuples(*[st.sampled_from(sorted(drawn[0]))] * 2))
+def test_ancestors_descendants_and_paths(drawn: Drawn, data: st.DataObject) -> None:
+    graph = drawn.graph
+    vertex, other = data.draw(st.tuples(*[st.sampled_from(sorted(drawn.vertices))] * 2))
     onward: dict[str, set[str]] = {}
-    for source, relation, target in drawn[1]:
+    for source, relation, target in drawn.edges:
         if relation in ("used", "wasGeneratedBy", "wasDerivedFrom"):
             onward.setdefault(source, set()).add(target)
     closure: set[str] = set()
@@ -161,22 +121,22 @@ def test_ancestors_descendants_and_paths(drawn: Any, data: st.DataObject) -> Non
 
 
 @given(provenance(activities=4), st.data())
-def test_cycles_through_activities_are_answered_too(drawn: Any, data: st.DataObject) -> None:
-    vertices, edges = drawn
-    activity, entity = (data.draw(st.sampled_from([v for v in vertices if vertices[v][0] == k])) for k in ("activity", "entity"))
-    edges = [e for e in dict.fromkeys([*edges, (activity, "used", entity)]) if e[1] != "wasDerivedFrom"]
-    src, dst = ends(data, vertices)
+def test_cycles_through_activities_are_answered_too(drawn: Drawn, data: st.DataObject) -> None:
+    activity, entity = (data.draw(st.sampled_from(drawn.of_kind(kind))) for kind in ("activity", "entity"))
+    edges = [e for e in dict.fromkeys([*drawn.edges, (activity, "used", entity)]) if e[1] != "wasDerivedFrom"]
+    drawn = Drawn(drawn.vertices, tuple(edges))
+    src, dst = ends(data, drawn)
     try:
-        graph = built(vertices, edges)
+        graph = drawn.graph
     except GraphWarning:
         with pytest.warns(GraphWarning, match="a cycle"):
-            graph = built(vertices, edges)
+            graph = drawn.graph
     found = graph.segment(src, dst)
     if graph.acyclic:
-        assert set(found.vertices) == oracle.segment(plain(vertices, edges), src, dst)[0]
+        assert set(found.vertices) == oracle.segment(drawn.plain, src, dst)[0]
     else:
         everything = set(graph.ancestors(dst)) | dst
-        straight = oracle.direct(plain(vertices, edges), src, dst)
+        straight = oracle.direct(drawn.plain, src, dst)
         assert straight <= set(found.vertices)
         if straight:
             assert marked(graph, "CflrB", src, dst) - set(found.by_rule["direct"]) - src - dst == set(found.by_rule["similar"])

@@ -4,8 +4,9 @@ from whence.graph._graph import Graph
 from whence.graph.boundary import Boundary, beyond, on_edges, what, when, where, who
 from whence.graph.model import Edge, GraphWarning, Vertex
 from whence.graph.segment import Segment, SegmentDiff
+from whence.graph.summary import Summary, SummaryEdge, SummaryVertex, summarize
 
 __all__ = [
-    "Boundary", "Edge", "Graph", "GraphWarning", "Segment", "SegmentDiff", "Vertex", "beyond", "on_edges", "what",
-    "when", "where", "who",
+    "Boundary", "Edge", "Graph", "GraphWarning", "Segment", "SegmentDiff", "Summary", "SummaryEdge", "SummaryVertex",
+    "Vertex", "beyond", "on_edges", "summarize", "what", "when", "where", "who",
 ]  # fmt: skip

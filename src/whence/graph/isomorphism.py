@@ -1,0 +1,129 @@
+"""Whether two small labelled graphs, each with a root, are the same but for the names of their vertices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+Step = tuple[int, int, int]  # direction (0 out, 1 in), relation, vertex
+STEPS = 20_000  # of the search; what is not found by then is taken to be different
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The vertices within k steps of a root: the root is 0, `labels` and `steps` are by vertex."""
+
+    labels: tuple[Hashable, ...]
+    steps: tuple[tuple[Step, ...], ...]
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether there is one way only from the root to each vertex: then colours alone tell such graphs apart."""
+        return sum(map(len, self.steps)) == 2 * (len(self.labels) - 1)
+
+
+def ball(root: int, k: int, steps: Sequence[Sequence[Step]], labels: Sequence[Hashable]) -> Ball:
+    """The vertices within k steps of a vertex, either way, and all edges between them; with their distance in the label."""
+    number, distance, frontier = {root: 0}, [0], [root]
+    for away in range(1, k + 1):
+        reached = []
+        for vertex in frontier:
+            for _, _, other in steps[vertex]:
+                if other not in number:
+                    number[other] = len(number)
+                    distance.append(away)
+                    reached.append(other)
+        frontier = reached
+    own = [
+        tuple((side, relation, number[other]) for side, relation, other in steps[vertex] if other in number)
+        for vertex in number
+    ]
+    return Ball(tuple(zip(distance, (labels[vertex] for vertex in number), strict=True)), tuple(own))
+
+
+def colours(balls: Sequence[Ball]) -> list[list[int]]:
+    """Colours of the vertices of several balls, refined until they are stable; the same numbers mean the same in all."""
+    table: dict[Hashable, int] = {}
+    found = [[table.setdefault(label, len(table)) for label in each.labels] for each in balls]
+    count = len(table)
+    while True:
+        table = {}
+        found = [
+            [
+                table.setdefault((old[vertex], _around(each.steps[vertex], old)), len(table))
+                for vertex in range(len(each.labels))
+            ]
+            for each, old in zip(balls, found, strict=True)
+        ]
+        if len(table) == count:
+            return found
+        count = len(table)
+
+
+def _around(steps: Sequence[Step], colour: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+    return tuple(sorted((side, relation, colour[other]) for side, relation, other in steps))
+
+
+def isomorphic(a: Ball, b: Ball) -> bool:
+    """Whether a bijection keeps root, labels and edges. Colours first; then a search among vertices of one colour.
+
+    >>> tree = Ball(("r", "x"), (((0, 0, 1),), ((1, 0, 0),)))
+    >>> isomorphic(tree, tree), isomorphic(tree, Ball(("r", "y"), tree.steps))
+    (True, False)
+    """
+    if len(a.labels) != len(b.labels) or sum(map(len, a.steps)) != sum(map(len, b.steps)):
+        return False
+    first, second = colours([a, b])
+    if Counter(first) != Counter(second):
+        return False
+    size = Counter(first)
+    order = sorted(range(len(first)), key=lambda vertex: (size[first[vertex]], vertex))
+    places: dict[int, list[int]] = {}
+    for vertex, colour in enumerate(second):
+        places.setdefault(colour, []).append(vertex)
+    edges_a, edges_b = ([Counter(each) for each in graph.steps] for graph in (a, b))
+    return _search(order, first, places, edges_a, edges_b)
+
+
+def _search(
+    order: Sequence[int], colour: Sequence[int], places: Mapping[int, Sequence[int]],
+    edges_a: Sequence[Counter[Step]], edges_b: Sequence[Counter[Step]],
+) -> bool:  # fmt: skip
+    image: dict[int, int] = {}
+    taken: set[int] = set()
+    choices = [iter(places[colour[order[0]]])] if order else []
+    left = STEPS
+    while choices:
+        vertex = order[len(choices) - 1]
+        if vertex in image:  # the last choice led nowhere
+            taken.discard(image.pop(vertex))
+        for other in choices[-1]:
+            left -= 1
+            if left < 0:
+                return False
+            if other not in taken and _agrees(vertex, other, image, edges_a, edges_b):
+                image[vertex] = other
+                taken.add(other)
+                break
+        else:
+            choices.pop()
+            continue
+        if len(choices) == len(order):
+            return True
+        choices.append(iter(places[colour[order[len(choices)]]]))
+    return not order
+
+
+def _agrees(
+    vertex: int, other: int, image: Mapping[int, int], edges_a: Sequence[Counter[Step]], edges_b: Sequence[Counter[Step]]
+) -> bool:
+    """Whether the edges to all vertices that have an image are the edges of the images."""
+    here = {
+        (side, relation, other if end == vertex else image[end]): count
+        for (side, relation, end), count in edges_a[vertex].items()
+        if end == vertex or end in image
+    }
+    images = {*image.values(), other}
+    there = {step: count for step, count in edges_b[other].items() if step[2] in images}
+    return here == there

@@ -1,0 +1,93 @@
+"""Traces exactly: which vertices begin the same sets of paths, and whose are part of whose.
+
+Sets of vertices that one word leads to are followed instead of single vertices (the subset construction). Sets
+that go on in the same way get the same number, so two vertices are trace equivalent exactly if their numbers are equal.
+That can take exponential time, so there is a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Step = tuple[int, int]  # edge label, vertex
+Node = tuple[int, tuple[tuple[tuple[int, int], int], ...]]  # label, and by (edge label, label) the number that follows
+
+
+class Traces:
+    """The traces of all vertices of an acyclic graph, seen from one side.
+
+    >>> traces = Traces([0, 0, 1, 1], [[(0, 2)], [(0, 2), (0, 3)], [], []])
+    >>> traces.number[0] == traces.number[1], traces.number[2] == traces.number[0], traces.below(2, 3)
+    (True, False, True)
+    """
+
+    def __init__(self, labels: Sequence[int], steps: Sequence[Sequence[Step]]) -> None:
+        self.number: list[int] = []
+        self.nodes: list[Node] = []
+        self._labels, self._steps = labels, steps
+        self._known: dict[Node, int] = {}
+        self._sets: dict[frozenset[int], int] = {}
+        self._below: dict[tuple[int, int], bool] = {}
+        self.left = 1 << 60
+        self.number = [self._follow(frozenset((vertex,))) for vertex in range(len(labels))]
+
+    @classmethod
+    def within(cls, labels: Sequence[int], steps: Sequence[Sequence[Step]], budget: int) -> Traces | None:
+        """The traces, or None if that takes looking at more than so many sets of vertices."""
+        self = cls([], [])
+        self._labels, self._steps, self.left = labels, steps, budget
+        for vertex in range(len(labels)):
+            number = self._follow(frozenset((vertex,)))
+            if number < 0:
+                return None
+            self.number.append(number)
+        return self
+
+    def below(self, u: int, v: int) -> bool:
+        """Whether every trace of u is one of v."""
+        return self._included(self.number[u], self.number[v])
+
+    def _follow(self, start: frozenset[int]) -> int:
+        """The number of a set of vertices; -1 if the budget is spent."""
+        stack = [start]
+        while stack:
+            here = stack[-1]
+            if here in self._sets:
+                stack.pop()
+                continue
+            onward = self._onward(here)
+            missing = [each for each in onward.values() if each not in self._sets]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            label = self._labels[next(iter(here))]
+            node = (label, tuple(sorted((key, self._sets[each]) for key, each in onward.items())))
+            number = self._known.setdefault(node, len(self.nodes))
+            if number == len(self.nodes):
+                self.nodes.append(node)
+            self._sets[here] = number
+            self.left -= len(here)
+            if self.left < 0:
+                return -1
+        return self._sets[start]
+
+    def _onward(self, here: frozenset[int]) -> dict[tuple[int, int], frozenset[int]]:
+        gathered: dict[tuple[int, int], set[int]] = {}
+        for vertex in here:
+            for edge, other in self._steps[vertex]:
+                gathered.setdefault((edge, self._labels[other]), set()).add(other)
+        return {key: frozenset(each) for key, each in gathered.items()}
+
+    def _included(self, a: int, b: int) -> bool:
+        if a == b:
+            return True
+        known = self._below.get((a, b))
+        if known is None:
+            (label_a, steps_a), (label_b, steps_b) = self.nodes[a], self.nodes[b]
+            onward = dict(steps_b)
+            known = label_a == label_b and all(
+                key in onward and self._included(number, onward[key]) for key, number in steps_a
+            )
+            self._below[a, b] = known
+        return known

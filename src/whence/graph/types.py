@@ -1,0 +1,129 @@
+"""Which vertices of segments may be merged: equal in the kept properties, and in their surroundings (provenance types).
+
+The surroundings of a vertex are those in the union of all segments of its graph: a vertex has one type, however many
+segments it is part of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import BadType
+from whence.graph.columns import hashable
+from whence.graph.isomorphism import Ball, Step, ball, isomorphic
+from whence.graph.model import KINDS, Numbers
+
+if TYPE_CHECKING:
+    from whence.graph._graph import Graph
+    from whence.graph.segment import Segment
+
+Keep = Mapping[str, Sequence[str]]
+Told = tuple[str, tuple[tuple[str, Any], ...]]  # kind, kept properties
+
+
+def kept(keep: object) -> dict[str, tuple[str, ...]]:
+    """`keep` in its full form."""
+    if keep is None:
+        keep = {}
+    if not isinstance(keep, Mapping):
+        raise BadType(f"keep maps kinds to properties, such as {{'entity': ['filename']}}, not {keep!r}")
+    found = {}
+    for kind, names in keep.items():
+        if kind not in KINDS:
+            raise BadType(f"keep knows {', '.join(KINDS)}, and not {kind!r}")
+        own = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
+        if not all(isinstance(name, str) for name in own):
+            raise BadType(f"keep[{kind!r}] is a list of names of properties, not {names!r}")
+        found[kind] = own
+    return found
+
+
+class Classes:
+    """The equivalence classes of all vertices of some segments, numbered; `told[c]` says what the vertices of c are."""
+
+    def __init__(self, segments: Sequence[Segment], keep: Mapping[str, Sequence[str]], k: int) -> None:
+        self.told: list[Told] = []
+        self._base: dict[tuple[object, ...], int] = {}
+        self._named: list[Told] = []
+        self.of: dict[int, Numbers] = {}  # by id() of the graph: the class of each of its vertices, or -1
+        self._types: dict[tuple[int, object], list[tuple[Ball | None, int]]] = {}
+        self._colours: dict[object, int] = {}
+        graphs = {id(segment.graph): segment.graph for segment in segments}
+        for key, graph in graphs.items():
+            own = [segment for segment in segments if segment.graph is graph]
+            self.of[key] = self._classes(graph, own, keep, k)
+
+    def _classes(self, graph: Graph, segments: Sequence[Segment], keep: Mapping[str, Sequence[str]], k: int) -> Numbers:
+        numbers = np.unique(np.concatenate([segment.numbers for segment in segments]))
+        found = np.full(len(graph), -1, np.int32)
+        labels = self._labels(graph, numbers, keep)
+        if k == 0:
+            found[numbers] = [self._number(label, None, None) for label in labels]
+            return found
+        steps = _steps(graph, numbers, np.unique(np.concatenate([segment.rows for segment in segments])))
+        colour = list(labels)
+        for _ in range(k):
+            colour = [
+                self._colours.setdefault((colour[v], tuple(sorted((s, r, colour[w]) for s, r, w in steps[v]))), len(self._colours))
+                for v in range(len(numbers))
+            ]
+        for v, number in enumerate(numbers.tolist()):
+            around = ball(v, k, steps, labels) if not _star(v, steps, k) else None
+            if around is not None and around.is_tree:
+                around = None
+            found[number] = self._number(labels[v], colour[v], around)
+        return found
+
+    def _labels(self, graph: Graph, numbers: Numbers, keep: Mapping[str, Sequence[str]]) -> list[int]:
+        """A number for each vertex, equal where kind and kept properties are."""
+        labels = np.zeros(len(numbers), np.int64)
+        for code, kind in enumerate(KINDS):
+            places = np.flatnonzero(graph.kinds[numbers] == code)
+            names = keep.get(kind, ())
+            columns = [graph.properties.column(name, numbers[places]) for name in names]
+            for at, place in enumerate(places.tolist()):
+                values = [column[at] for column in columns]
+                key = (kind, *map(hashable, values))
+                label = self._base.get(key)
+                if label is None:
+                    label = self._base[key] = len(self._base)
+                    self._named.append((kind, tuple(zip(names, values, strict=True))))
+                labels[place] = label
+        return labels.tolist()  # type: ignore[no-any-return]
+
+    def _number(self, label: int, colour: int | None, around: Ball | None) -> int:
+        """The class of a vertex: same label and colours, and where these leave a doubt, isomorphic surroundings."""
+        known = self._types.setdefault((label, colour), [])
+        for other, number in known:
+            if (around is None) == (other is None) and (around is None or other is None or isomorphic(around, other)):
+                return number
+        number = len(self.told)
+        self.told.append(self._named[label])
+        known.append((around, number))
+        return number
+
+
+def _steps(graph: Graph, numbers: Numbers, rows: np.ndarray) -> list[list[Step]]:  # type: ignore[type-arg]
+    """For each vertex its edges within the union of the segments: direction, relation, and the place of the other end."""
+    place = np.full(len(graph), -1, np.int64)
+    place[numbers] = np.arange(len(numbers))
+    table = graph.edge_table
+    steps: list[list[Step]] = [[] for _ in range(len(numbers))]
+    ends = (place[table.source[rows]].tolist(), table.relation[rows].tolist(), place[table.target[rows]].tolist())
+    for source, relation, target in zip(*ends, strict=True):
+        steps[source].append((0, relation, target))
+        steps[target].append((1, relation, source))
+    return steps
+
+
+def _star(vertex: int, steps: Sequence[Sequence[Step]], k: int) -> bool:
+    """Whether the surroundings are seen at once to be a star: one step, to neighbours that are none of each other."""
+    if k != 1:
+        return False
+    around = {other for _, _, other in steps[vertex]}
+    if len(around) < len(steps[vertex]):
+        return False
+    return all(other == vertex or other not in around for each in around for _, _, other in steps[each])

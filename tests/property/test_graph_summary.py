@@ -1,0 +1,149 @@
+"""Summaries of segments of small random graphs: the paths of the segments and no others, and as small as can be."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import whence as wh
+from whence.graph import Segment, Summary, merge
+from whence.graph.isomorphism import Ball, isomorphic
+from whence.testing.graphs import sd
+from whence.testing.graphs.psum import Edge, psum
+from whence.testing.graphs.strategies import Drawn, provenance
+from whence.testing.graphs.words import new_word, words
+
+KEEP = {"activity": ["command"]}
+
+
+def of_summary(summary: Summary) -> tuple[list[object], list[Edge]]:
+    labels: list[object] = [vertex.type for vertex in summary.vertices]
+    return labels, [(e.source.id, hash_of(e.relation), e.target.id) for e in summary.edges]
+
+
+def of_segments(summary: Summary, segments: list[Segment]) -> tuple[list[object], list[Edge]]:
+    """All segments side by side, each vertex with the type that the summary gives it."""
+    types = {member: vertex.type for vertex in summary.vertices for member in vertex.occurrences}
+    labels: list[object] = []
+    edges: list[Edge] = []
+    for number, segment in enumerate(segments):
+        place = {name: len(labels) + i for i, name in enumerate(segment.vertices)}
+        labels += [types[number, name] for name in segment.vertices]
+        edges += [(place[s], hash_of(r), place[t]) for s, r, t in segment.edges]
+    return labels, edges
+
+
+def hash_of(relation: str) -> int:
+    return sum(ord(letter) << 7 * place for place, letter in enumerate(relation))
+
+
+@st.composite
+def segments(draw: st.DrawFn, activities: int = 5) -> list[Segment]:
+    """Parts of one or two graphs: by sources and destinations, or any vertices."""
+    found = []
+    for _ in range(draw(st.integers(1, 2))):
+        drawn: Drawn = draw(provenance(activities))
+        graph = drawn.graph
+        for _ in range(draw(st.integers(1, 2))):
+            if draw(st.booleans()):
+                names = draw(st.sets(st.sampled_from(sorted(drawn.vertices)), min_size=1))
+                found.append(graph.induced(names))
+            else:
+                some = st.sampled_from(drawn.of_kind("entity"))
+                found.append(graph.segment(draw(some), draw(some)))
+    return found
+
+
+@given(segments(), st.integers(0, 2))
+def test_a_summary_has_the_paths_of_its_segments_and_no_others(parts: list[Segment], k: int) -> None:
+    summary = wh.summarize(parts, keep=KEEP, k=k)
+    ours, theirs = of_summary(summary), of_segments(summary, parts)
+    assert words(*ours) == words(*theirs)
+    assert new_word(*ours, *theirs) is None
+    assert new_word(*theirs, *ours) is None
+
+
+@given(segments(), st.integers(0, 1))
+def test_a_summary_is_never_larger_than_that_of_psum(parts: list[Segment], k: int) -> None:
+    summary = wh.summarize(parts, keep=KEEP, k=k)
+    assert len(summary) <= psum(*of_segments(summary, parts))
+
+
+@given(segments(), st.integers(0, 1))
+def test_simulation_alone_gives_a_valid_summary_that_exact_comparison_does_not_enlarge(
+    parts: list[Segment], k: int
+) -> None:
+    exact = wh.summarize(parts, keep=KEEP, k=k)
+    small, merge.SMALL = merge.SMALL, 0
+    try:
+        simulated = wh.summarize(parts, keep=KEEP, k=k)
+    finally:
+        merge.SMALL = small
+    assert new_word(*of_summary(simulated), *of_segments(simulated, parts)) is None
+    assert len(exact) <= len(simulated) <= psum(*of_segments(simulated, parts))
+    assert exact.exact or not exact.vertices
+    assert not simulated.exact or not simulated.vertices
+
+
+@given(segments(), st.integers(0, 1))
+def test_every_vertex_of_every_segment_is_in_one_vertex_and_edges_count_segments(
+    parts: list[Segment], k: int
+) -> None:
+    summary = wh.summarize(parts, keep=KEEP, k=k)
+    held = [each for vertex in summary.vertices for each in vertex.occurrences]
+    assert sorted(held) == sorted((number, name) for number, part in enumerate(parts) for name in part.vertices)
+    place = {each: vertex.id for vertex in summary.vertices for each in vertex.occurrences}
+    counts: dict[tuple[int, str, int], set[int]] = {}
+    for number, part in enumerate(parts):
+        for source, relation, target in part.edges:
+            counts.setdefault((place[number, source], relation, place[number, target]), set()).add(number)
+    assert {(e.source.id, e.relation, e.target.id): e.frequency for e in summary.edges} == {
+        edge: len(own) / len(parts) for edge, own in counts.items()
+    }
+    for vertex in summary.vertices:
+        for number, name in vertex.occurrences:
+            seen = parts[number].graph[name]
+            assert seen.kind == vertex.kind
+            assert [seen.get(key) for key in vertex.properties] == list(vertex.properties.values())
+
+
+@st.composite
+def balls(draw: st.DrawFn) -> Ball:
+    count = draw(st.integers(1, 5))
+    edges = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, 1), st.integers(0, count - 1)), max_size=7))
+    steps: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
+    for source, relation, target in edges:
+        steps[source].append((0, relation, target))
+        steps[target].append((1, relation, source))
+    labels = ("root", *draw(st.lists(st.sampled_from("xy"), min_size=count - 1, max_size=count - 1)))
+    return Ball(labels, tuple(map(tuple, steps)))
+
+
+@given(balls(), balls(), st.randoms())
+def test_isomorphism_is_what_trying_all_bijections_finds(a: Ball, b: Ball, random: object) -> None:
+    def renamed(each: Ball, order: tuple[int, ...]) -> tuple[object, object]:
+        labels = [each.labels[order.index(place)] for place in range(len(order))]
+        steps = [sorted((s, r, order[v]) for s, r, v in each.steps[order.index(place)]) for place in range(len(order))]
+        return labels, steps
+
+    def tried(one: Ball, two: Ball) -> bool:
+        if len(one.labels) != len(two.labels):
+            return False
+        same = tuple(range(len(one.labels)))
+        return any(renamed(one, order) == renamed(two, same) for order in permutations(same) if order[0] == 0)
+
+    assert isomorphic(a, b) == tried(a, b)
+    turned = tuple([0, *sorted(range(1, len(a.labels)), reverse=True)])
+    labels, steps = renamed(a, turned)
+    assert isomorphic(a, Ball(tuple(labels), tuple(map(tuple, steps))))  # type: ignore[arg-type,call-overload]
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.01, 0.1, 1.0]))
+def test_similar_pipelines_are_summarized_validly_and_better_than_by_psum(seed: int, alpha: float) -> None:
+    parts = sd(alpha=alpha, n=6, segments=4, k=3, lambda_i=1, lambda_o=1, seed=seed)
+    summary = wh.summarize(parts, keep=KEEP)
+    theirs = of_segments(summary, parts)
+    assert new_word(*of_summary(summary), *theirs) is None
+    assert len(summary) <= psum(*theirs)
