@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -111,7 +113,7 @@ def test_ancestors_descendants_and_paths(drawn: Drawn, data: st.DataObject) -> N
     for path in paths:
         assert path[0][0] == vertex
         assert path[-1][2] == other
-        assert all(a[2] == b[0] for a, b in zip(path, path[1:], strict=False))
+        assert all(a[2] == b[0] for a, b in pairwise(path))
     shortest = graph.shortest_path(vertex, other)
     if paths:
         assert shortest is not None
@@ -139,7 +141,9 @@ def test_cycles_through_activities_are_answered_too(drawn: Drawn, data: st.DataO
         straight = oracle.direct(drawn.plain, src, dst)
         assert straight <= set(found.vertices)
         if straight:
-            assert marked(graph, "CflrB", src, dst) - set(found.by_rule["direct"]) - src - dst == set(found.by_rule["similar"])
+            assert marked(graph, "CflrB", src, dst) - set(found.by_rule["direct"]) - src - dst == set(
+                found.by_rule["similar"]
+            )
             assert set(found.by_rule["similar"]) <= everything
 
 

@@ -88,9 +88,7 @@ def test_simulation_alone_gives_a_valid_summary_that_exact_comparison_does_not_e
 
 
 @given(segments(), st.integers(0, 1))
-def test_every_vertex_of_every_segment_is_in_one_vertex_and_edges_count_segments(
-    parts: list[Segment], k: int
-) -> None:
+def test_every_vertex_of_every_segment_is_in_one_vertex_and_edges_count_segments(parts: list[Segment], k: int) -> None:
     summary = wh.summarize(parts, keep=KEEP, k=k)
     held = [each for vertex in summary.vertices for each in vertex.occurrences]
     assert sorted(held) == sorted((number, name) for number, part in enumerate(parts) for name in part.vertices)
@@ -112,7 +110,9 @@ def test_every_vertex_of_every_segment_is_in_one_vertex_and_edges_count_segments
 @st.composite
 def balls(draw: st.DrawFn) -> Ball:
     count = draw(st.integers(1, 5))
-    edges = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, 1), st.integers(0, count - 1)), max_size=7))
+    edges = draw(
+        st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, 1), st.integers(0, count - 1)), max_size=7)
+    )
     steps: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
     for source, relation, target in edges:
         steps[source].append((0, relation, target))
@@ -135,7 +135,7 @@ def test_isomorphism_is_what_trying_all_bijections_finds(a: Ball, b: Ball, rando
         return any(renamed(one, order) == renamed(two, same) for order in permutations(same) if order[0] == 0)
 
     assert isomorphic(a, b) == tried(a, b)
-    turned = tuple([0, *sorted(range(1, len(a.labels)), reverse=True)])
+    turned = (0, *sorted(range(1, len(a.labels)), reverse=True))
     labels, steps = renamed(a, turned)
     assert isomorphic(a, Ball(tuple(labels), tuple(map(tuple, steps))))  # type: ignore[arg-type,call-overload]
 

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from whence.errors import BadGraph, BadType
 from whence.graph import prov_json, reach
 from whence.graph.columns import Columns, Ids
-from whence.graph.model import (
-    ASSOCIATED, ATTRIBUTED, CODES, ENTITY, KINDS, RELATIONS, Edge, Kind, Numbers, Vertex,
-)  # fmt: skip
+from whence.graph.model import ASSOCIATED, ATTRIBUTED, CODES, ENTITY, KINDS, RELATIONS, Edge, Kind, Numbers, Vertex
 from whence.graph.validate import Edges, ancestry_of, check, check_cycles
 
 if TYPE_CHECKING:
@@ -67,10 +65,10 @@ class Graph:
         names: list[str] = []
         kinds: list[int] = []
         rows: list[Mapping[str, Any]] = []
-        for id, kind, *rest in vertices:
+        for name, kind, *rest in vertices:
             if kind not in KINDS:
-                raise BadGraph(f"{id!r} is of no kind of PROV, {kind!r}; there are {', '.join(KINDS)}")
-            names.append(id)
+                raise BadGraph(f"{name!r} is of no kind of PROV, {kind!r}; there are {', '.join(KINDS)}")
+            names.append(name)
             kinds.append(KINDS.index(kind))
             rows.append(rest[0] if rest else {})
         ids = Ids(names, len(names))
@@ -116,7 +114,8 @@ class Graph:
         if max(count, len(kinds)) >= 2**31:
             raise BadType("a graph holds up to 2^31 - 1 vertices, and as many edges")
         relation = np.concatenate(
-            [np.full(len(source), CODES[name], np.uint8) for name, (source, _) in edges.items()] or [np.zeros(0, np.uint8)]
+            [np.full(len(source), CODES[name], np.uint8) for name, (source, _) in edges.items()]
+            or [np.zeros(0, np.uint8)]
         )
         ends = [
             np.concatenate([np.asarray(pair[place], np.int32) for pair in edges.values()] or [np.zeros(0, np.int32)])
@@ -139,7 +138,7 @@ class Graph:
         Graph(2 entities, 1 activity, 0 agents, 2 edges)
         """
         vertices, edges = prov_json.read(document)
-        return cls.build(((id, kind, properties) for id, (kind, properties) in vertices.items()), edges)
+        return cls.build(((name, *described) for name, described in vertices.items()), edges)
 
     # --- looking
 
@@ -192,7 +191,7 @@ class Graph:
     def numbers(self, names: Names, kind: Kind | None = None) -> Numbers:
         """The numbers of these vertices; the name of an artifact stands for all its versions."""
         if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
-            names = (names,)  # type: ignore[assignment] # a wrong type is named below
+            names = (names,)
         found: list[int] = []
         for name in names:
             if not isinstance(name, str):
@@ -204,7 +203,9 @@ class Graph:
         if kind is not None:
             for number in numbers.tolist():
                 if KINDS[self.kinds[number]] != kind:
-                    raise BadType(f"{self.ids[number]!r} is an {KINDS[self.kinds[number]]}, and an {kind} belongs there")
+                    raise BadType(
+                        f"{self.ids[number]!r} is an {KINDS[self.kinds[number]]}, and an {kind} belongs there"
+                    )
         return numbers
 
     # --- versions of an artifact

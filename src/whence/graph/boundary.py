@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import BadType, UnknownName
-from whence.graph.model import (
-    ACTIVITY, AGENT, CODES, ENTITY, GENERATED, KINDS, RELATIONS, USED, Edge, Mask, Numbers, Vertex,
-)  # fmt: skip
+from whence.graph.columns import counts
+from whence.graph.model import ACTIVITY, AGENT, CODES, ENTITY, GENERATED, KINDS, USED, Edge, Mask, Numbers, Vertex
 
 if TYPE_CHECKING:
     from whence.graph.segment import Segment
@@ -63,7 +62,7 @@ class _Combined(Boundary):
         return self._combine([part.edges(segment, rows) for part in self._parts])
 
 
-class who(Boundary):  # noqa: N801 # used like a word: exclude=who("bob")
+class who(Boundary):  # lower case, because it is used like a word: exclude=who("bob")
     """What these agents did or answer for: themselves, their activities, and the entities that came of these."""
 
     def __init__(self, *names: str) -> None:
@@ -99,7 +98,7 @@ class who(Boundary):  # noqa: N801 # used like a word: exclude=who("bob")
         return selected, known
 
 
-class when(Boundary):  # noqa: N801
+class when(Boundary):
     """What happened in an interval of time, its ends included. An entity happened when it was made.
 
     Times are datetimes, dates, ISO 8601 strings or seconds since 1970; without a zone they are UTC.
@@ -125,7 +124,7 @@ class when(Boundary):  # noqa: N801
         return selected, known
 
 
-class where(Boundary):  # noqa: N801
+class where(Boundary):
     """What lies where a pattern says (`src/*.py`): the id, path, file name, location, artifact, name or version."""
 
     def __init__(self, *patterns: str) -> None:
@@ -143,7 +142,7 @@ class where(Boundary):  # noqa: N801
         return selected, graph.kinds[numbers] != AGENT
 
 
-class what(Boundary):  # noqa: N801
+class what(Boundary):
     """What is of a kind, and has these values of properties: `what("activity", command="plot")`."""
 
     def __init__(self, kind: str | None = None, **properties: Any) -> None:
@@ -162,11 +161,11 @@ class what(Boundary):  # noqa: N801
         return selected, np.ones(len(numbers), np.bool_)
 
 
-class beyond(Boundary):  # noqa: N801
+class beyond(Boundary):
     """Entities and activities more than so many activities away from all that the query names, in either direction."""
 
     def __init__(self, activities: int) -> None:
-        if isinstance(activities, bool) or not isinstance(activities, int) or activities < 0:
+        if not counts(activities):
             raise BadType(f"beyond() takes a number of activities, not {activities!r}")
         self._most = activities
 
@@ -185,7 +184,7 @@ class beyond(Boundary):  # noqa: N801
         return ~near[numbers] & speaks, speaks
 
 
-class on_edges(Boundary):  # noqa: N801
+class on_edges(Boundary):
     """Edges that a function of an `Edge` says yes to."""
 
     def __init__(self, function: Callable[[Edge], object]) -> None:
@@ -228,8 +227,8 @@ def boundaries(exclude: object) -> list[Boundary]:
     if isinstance(exclude, Iterable):
         return [each for part in exclude for each in boundaries(part)]
     raise BadType(
-        f"exclude takes relations of PROV ({RELATIONS[USED].name!r} ...), boundaries such as who('bob'), functions of a "
-        f"vertex, or a list of these, not {exclude!r}"
+        "exclude takes relations of PROV ('used' ...), boundaries such as who('bob'), functions of a vertex, or a list "
+        f"of these, not {exclude!r}"
     )
 
 
@@ -240,7 +239,9 @@ def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | Non
     mask = np.zeros(len(graph), np.bool_)
     mask[numbers] = True
     made = np.flatnonzero((table.relation == GENERATED) & mask[table.source])
-    makers = dict(zip(table.source[made].tolist(), zip(table.target[made].tolist(), made.tolist(), strict=True), strict=True))
+    makers = dict(
+        zip(table.source[made].tolist(), zip(table.target[made].tolist(), made.tolist(), strict=True), strict=True)
+    )
 
     def own(vertex: int, names: tuple[str, ...]) -> object:
         return next((value for name in names if (value := graph.properties.get(vertex, name)) is not None), None)

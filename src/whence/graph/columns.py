@@ -168,6 +168,11 @@ def combined(codes: Numbers, keys: Sequence[Hashable]) -> Numbers:
     )
 
 
+def counts(value: object) -> bool:
+    """Whether this is a number of things: an integer, 0 or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def hashable(value: Any) -> Hashable:
     """The value itself where it can be a key, else its JSON."""
     try:

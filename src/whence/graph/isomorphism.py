@@ -24,7 +24,7 @@ class Ball:
 
 
 def ball(root: int, k: int, steps: Sequence[Sequence[Step]], labels: Sequence[Hashable]) -> Ball:
-    """The vertices within k steps of a vertex, either way, and all edges between them; with their distance in the label."""
+    """The vertices within k steps of a vertex, either way, and all edges between them; labels hold the distance."""
     number, distance, frontier = {root: 0}, [0], [root]
     for away in range(1, k + 1):
         reached = []
@@ -43,7 +43,7 @@ def ball(root: int, k: int, steps: Sequence[Sequence[Step]], labels: Sequence[Ha
 
 
 def colours(balls: Sequence[Ball]) -> list[list[int]]:
-    """Colours of the vertices of several balls, refined until they are stable; the same numbers mean the same in all."""
+    """Colours of the vertices of several balls, refined until they are stable; a number means the same in all."""
     table: dict[Hashable, int] = {}
     found = [[table.setdefault(label, len(table)) for label in each.labels] for each in balls]
     count = len(table)
@@ -116,7 +116,11 @@ def _search(
 
 
 def _agrees(
-    vertex: int, other: int, image: Mapping[int, int], edges_a: Sequence[Counter[Step]], edges_b: Sequence[Counter[Step]]
+    vertex: int,
+    other: int,
+    image: Mapping[int, int],
+    edges_a: Sequence[Counter[Step]],
+    edges_b: Sequence[Counter[Step]],
 ) -> bool:
     """Whether the edges to all vertices that have an image are the edges of the images."""
     here = {

@@ -21,7 +21,9 @@ _NUMBERS = {
 }  # fmt: skip
 
 
-def read(document: str | PathLike[str] | Mapping[str, Any]) -> tuple[dict[str, tuple[Kind, Attributes]], list[EdgeRecord]]:
+def read(
+    document: str | PathLike[str] | Mapping[str, Any],
+) -> tuple[dict[str, tuple[Kind, Attributes]], list[EdgeRecord]]:
     """The vertices by id, and the edges, of a PROV-JSON document or of the file that holds it."""
     return _Reader().read(document if isinstance(document, Mapping) else _load(Path(document)))
 
@@ -57,12 +59,12 @@ class _Reader:
     def read(self, document: Mapping[str, Any]) -> tuple[dict[str, tuple[Kind, Attributes]], list[EdgeRecord]]:
         for part in self.parts(document):
             for kind in KINDS:
-                for id, attributes in _records(part, kind):
-                    self.add_vertex(id, kind, attributes)
+                for name, attributes in _records(part, kind):
+                    self.add_vertex(name, kind, attributes)
         for part in self.parts(document):
             for relation in RELATIONS:
-                for id, attributes in _records(part, relation.name):
-                    self.add_edge(id, relation.name, attributes)
+                for name, attributes in _records(part, relation.name):
+                    self.add_edge(name, relation.name, attributes)
         return self.vertices, self.edges
 
     def parts(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -113,7 +115,9 @@ class _Reader:
         if known is None:
             if kind is None:
                 raise BadGraph(f"{record} speaks of {id!r}, which is nowhere described, and so of unknown kind")
-            warnings.warn(f"{record} speaks of {id!r}, which is nowhere described: taken as {_a(kind)}", GraphWarning, 5)
+            warnings.warn(
+                f"{record} speaks of {id!r}, which is nowhere described: taken as {_a(kind)}", GraphWarning, 5
+            )
             self.vertices[id] = (kind, {})
         elif kind is not None and known[0] != kind:
             if id not in self.twofold:
@@ -127,11 +131,11 @@ def _records(part: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:
     records = part.get(name, {})
     if not isinstance(records, Mapping):
         raise BadGraph(f"{name!r} is no object that maps ids to records, but {type(records).__name__}")
-    for id, content in records.items():
+    for key, content in records.items():
         for each in content if isinstance(content, list) else (content,):
             if not isinstance(each, Mapping):
-                raise BadGraph(f"{name} {id!r} is no object with attributes, but {each!r}")
-            yield id, each if name == "bundle" else {key: _value(value) for key, value in each.items()}
+                raise BadGraph(f"{name} {key!r} is no object with attributes, but {each!r}")
+            yield key, each if name == "bundle" else {own: _value(value) for own, value in each.items()}
 
 
 def _value(value: Any) -> Any:

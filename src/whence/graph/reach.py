@@ -73,9 +73,7 @@ def _mask_of(graph: Graph, vertices: list[int]) -> Mask:
     return mask
 
 
-def _onward(
-    graph: Graph, within: Mask
-) -> dict[int, dict[int, list[int]]]:
+def _onward(graph: Graph, within: Mask) -> dict[int, dict[int, list[int]]]:
     """For each vertex the older ones it leads to, with the rows of the edges, among these vertices."""
     table = graph.edge_table
     chosen = np.flatnonzero(np.isin(table.relation, ANCESTRY) & within[table.source] & within[table.target])

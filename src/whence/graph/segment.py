@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import BadType
 from whence.graph.boundary import Boundary, boundaries
-from whence.graph.model import (
-    ACTIVITY, ASSOCIATED, ATTRIBUTED, ENTITY, GENERATED, KINDS, USED, Mask, Numbers,
-)  # fmt: skip
+from whence.graph.columns import counts
+from whence.graph.model import ASSOCIATED, ATTRIBUTED, GENERATED, KINDS, USED, Mask, Numbers
 from whence.graph.similar import matched, part_of, scope_of
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Segment:
     >>> seg
     Segment(5 entities, 1 activity, 1 agent, 6 edges)
     >>> seg.by_rule["similar"], seg.by_rule["sibling"], seg.by_rule["agent"]
-    (['model-v2', 'solver-v1'], ['log-v2'], ['Alice'])
+    (['solver-v1', 'model-v2'], ['log-v2'], ['Alice'])
     """
 
     def __init__(
@@ -90,7 +89,9 @@ class Segment:
     @property
     def by_rule(self) -> dict[str, list[str]]:
         """The vertices by what brought them in: source, destination, direct, similar, sibling, agent, expanded."""
-        return {name: self.graph.ids.of(self.graph.in_order(self._rules[name])) for name in RULES if name in self._rules}
+        return {
+            name: self.graph.ids.of(self.graph.in_order(self._rules[name])) for name in RULES if name in self._rules
+        }
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -173,7 +174,9 @@ class SegmentDiff:
         for title, (vertices, edges) in (
             ("only in the first", self.only_first), ("only in the second", self.only_second), ("in both", self.common),
         ):  # fmt: skip
-            shown = ", ".join(vertices[:_SHOWN]) + (f" and {len(vertices) - _SHOWN} more" if len(vertices) > _SHOWN else "")
+            shown = ", ".join(vertices[:_SHOWN]) + (
+                f" and {len(vertices) - _SHOWN} more" if len(vertices) > _SHOWN else ""
+            )
             lines.append(f"{title}: {len(vertices)} vertices, {len(edges)} edges{': ' + shown if vertices else ''}")
         return "\n".join(lines)
 
@@ -193,7 +196,9 @@ def subgraph(graph: Graph, numbers: Numbers) -> Segment:
     mask = _mask(graph, numbers)
     rows = np.flatnonzero(mask[graph.edge_table.source] & mask[graph.edge_table.target])
     none = np.zeros(0, np.int32)
-    return Segment(graph, Query(graph, none, none), numbers, rows, {}, f"{len(numbers):,} vertices, as they were given.")
+    return Segment(
+        graph, Query(graph, none, none), numbers, rows, {}, f"{len(numbers):,} vertices, as they were given."
+    )
 
 
 def _nothing(query: Query) -> Segment:
@@ -223,8 +228,8 @@ def _complete(query: Query, direct: Mask, similar: Mask, rows: Rows, base: Segme
         "source": query.sources, "destination": query.destinations, "direct": _numbers(direct & ~named),
         "similar": _numbers(similar & ~direct & ~named), "sibling": _numbers(sibling), "agent": _numbers(agent),
     }  # fmt: skip
-    told = [f"{len(rules[name]):,} {text}" for name, text in
-            (("direct", "on direct paths"), ("similar", "on similar ones"), ("sibling", "siblings"), ("agent", "agents"))]  # fmt: skip
+    texts = {"direct": "on direct paths", "similar": "on similar ones", "sibling": "siblings", "agent": "agents"}
+    told = [f"{len(rules[name]):,} {text}" for name, text in texts.items()]
     why = f"{len(query.named):,} named, {', '.join(told)}."
     return Segment(graph, query, _numbers(chosen), rows[inside], rules, why, base)
 
@@ -269,7 +274,7 @@ def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
         raise BadType(f"expand takes a number of activities, or {{id: number}}, not {expand!r}")
     found = []
     for names, count in pairs:
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        if not isinstance(count, int) or not counts(count):
             raise BadType(f"expand counts activities, 0 or more, and {count!r} is no such number")
         start = base.query.named if names is None else base.graph.numbers(names, "entity")  # type: ignore[arg-type]
         found.append((start, count))
@@ -281,21 +286,19 @@ def _expanding(found: Segment, base: Segment, reaches: list[tuple[Numbers, int]]
     if not len(found):
         return found
     graph, table = found.graph, found.graph.edge_table
-    fine = np.ones(len(table), np.bool_)
     inside = _mask(graph, found.numbers)
     added = np.zeros(len(graph), np.bool_)
     for start, count in reaches:
         here = _mask(graph, start) & inside
         for _ in range(count):
-            for code, kind in ((GENERATED, ACTIVITY), (USED, ENTITY)):
+            for code in (GENERATED, USED):
                 rows = np.flatnonzero((table.relation == code) & here[table.source])
                 rows = rows[~_selected_edges(base, chosen, rows)]
                 here = _allowed(base, chosen, np.unique(table.target[rows]), inside)
                 added |= here
-                assert (graph.kinds[_numbers(here)] == kind).all()
     added &= ~inside
     everything = inside | added
-    agents = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & added[table.source] & fine)
+    agents = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & added[table.source])
     agents = agents[~_selected_edges(base, chosen, agents)]
     extra = _allowed(base, chosen, np.unique(table.target[agents]), inside) & ~everything
     everything |= extra
@@ -326,7 +329,7 @@ def _selected_edges(base: Segment, chosen: list[Boundary], rows: Rows) -> Mask:
     return out
 
 
-def _mask(graph: Graph, numbers: NDArray[np.integer]) -> Mask:  # type: ignore[type-arg]
+def _mask(graph: Graph, numbers: NDArray[np.integer[Any]]) -> Mask:
     mask = np.zeros(len(graph), np.bool_)
     mask[numbers] = True
     return mask

@@ -82,7 +82,7 @@ def _by_row(graph: Graph, code: int) -> Rows:
 
 
 def part_of(graph: Graph, match: object, vertices: Numbers, rows: Rows) -> tuple[Scope, Numbers]:
-    """A part of the graph as a scope: these vertices, in this order, and these edges; and the new numbers by the old."""
+    """These vertices, in this order, and these edges as a scope; and the new numbers of vertices by the old."""
     table = graph.edge_table
     number = np.full(len(graph), -1, np.int32)
     number[vertices] = np.arange(len(vertices), dtype=np.int32)
@@ -118,7 +118,7 @@ def labels_of(graph: Graph, match: object) -> tuple[Numbers, Numbers]:
             rows = np.flatnonzero(graph.edge_table.relation == CODES[name]).astype(np.int32)
             edge[rows] = graph.edge_properties.codes(properties, rows)
             continue
-        rows = np.flatnonzero(graph.kinds == KINDS.index(name)).astype(np.int32)  # type: ignore[arg-type]
+        rows = np.flatnonzero(graph.kinds == KINDS.index(name)).astype(np.int32)
         codes = graph.properties.codes([each for each in properties if each != "agent"], rows)
         if "agent" in properties:
             codes = combined(codes, [graph.agents_of.get(row, ()) for row in rows.tolist()])

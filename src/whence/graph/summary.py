@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence.errors import BadGraph, BadType
+from whence.graph.columns import counts
 from whence.graph.merge import Labelled, merge
 from whence.graph.model import RELATIONS, Kind
 from whence.graph.segment import Segment
 from whence.graph.types import Classes, kept
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def summarize(segments: Segment | Iterable[Segment], keep: object = None, k: int
     for each in given:
         if not isinstance(each, Segment):
             raise BadType(f"summarize takes segments, which Graph.segment gives, not {each!r}")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+    if not counts(k):
         raise BadType(f"k is a number of steps, 0 or more, not {k!r}")
     properties = kept(keep)
     full = [each for each in given if len(each)]
@@ -115,7 +119,11 @@ def summarize(segments: Segment | Iterable[Segment], keep: object = None, k: int
 
 def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
     """All vertices of all segments side by side, then merged."""
-    labels, sources, targets, relations, owners = [], [], [], [], []
+    labels: list[Array] = []
+    sources: list[Array] = []
+    targets: list[Array] = []
+    relations: list[Array] = []
+    owners: list[Array] = []
     start = 0
     for number, segment in enumerate(segments):
         if not len(segment):
@@ -145,30 +153,30 @@ def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
     return Summary(vertices, edges, len(segments), size, found.exact)
 
 
-def _once(*columns: np.ndarray) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+def _once(*columns: Array) -> tuple[Array, ...]:
     rows = np.unique(np.stack(columns, axis=1), axis=0)
     return tuple(np.ascontiguousarray(rows[:, place]).astype(np.int32) for place in range(len(columns)))
 
 
 def _vertices(
-    segments: Sequence[Segment], classes: Classes, label: np.ndarray, merged: np.ndarray, count: int,  # type: ignore[type-arg]
-) -> tuple[SummaryVertex, ...]:  # fmt: skip
+    segments: Sequence[Segment], classes: Classes, label: Array, merged: Array, count: int
+) -> tuple[SummaryVertex, ...]:
     occurrences: list[list[tuple[int, str]]] = [[] for _ in range(count)]
     type_of = np.zeros(count, np.int64)
     type_of[merged] = label
     place = 0
     for number, segment in enumerate(segments):
-        for id in segment.graph.ids.of(segment.numbers.tolist()):
-            occurrences[merged[place]].append((number, id))
+        for name in segment.graph.ids.of(segment.numbers.tolist()):
+            occurrences[merged[place]].append((number, name))
             place += 1
     names = _names(classes, sorted(set(type_of.tolist())))
     found = []
     for vertex in range(count):
-        type = int(type_of[vertex])
-        kind, properties = classes.told[type]
-        members = tuple(dict.fromkeys(id for _, id in occurrences[vertex]))
+        own = int(type_of[vertex])
+        kind, properties = classes.told[own]
+        members = tuple(dict.fromkeys(name for _, name in occurrences[vertex]))
         found.append(
-            SummaryVertex(vertex, kind, names[type], dict(properties), members, tuple(occurrences[vertex]), type)  # type: ignore[arg-type]
+            SummaryVertex(vertex, kind, names[own], dict(properties), members, tuple(occurrences[vertex]), own)
         )
     return tuple(found)
 
@@ -176,15 +184,14 @@ def _vertices(
 def _names(classes: Classes, types: Sequence[int]) -> dict[int, str]:
     """What vertices of a type are called; with a number where several types would have the same name."""
     plain = {}
-    for type in types:
-        kind, properties = classes.told[type]
-        values = [str(value) for _, value in properties if value is not None]
-        plain[type] = " ".join(values) or kind
+    for each in types:
+        kind, properties = classes.told[each]
+        plain[each] = " ".join(str(value) for _, value in properties if value is not None) or kind
     shared: dict[str, list[int]] = {}
-    for type, name in plain.items():
-        shared.setdefault(name, []).append(type)
+    for each, name in plain.items():
+        shared.setdefault(name, []).append(each)
     return {
-        type: name if len(own) == 1 else f"{name} t{place}"
+        each: name if len(own) == 1 else f"{name} t{place}"
         for name, own in shared.items()
-        for place, type in enumerate(own, 1)
+        for place, each in enumerate(own, 1)
     }

@@ -10,18 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence.errors import BadType
 from whence.graph.columns import hashable
 from whence.graph.isomorphism import Ball, Step, ball, isomorphic
-from whence.graph.model import KINDS, Numbers
+from whence.graph.model import KINDS, Kind, Numbers
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
     from whence.graph.segment import Segment
 
 Keep = Mapping[str, Sequence[str]]
-Told = tuple[str, tuple[tuple[str, Any], ...]]  # kind, kept properties
+Told = tuple[Kind, tuple[tuple[str, Any], ...]]  # kind, kept properties
 
 
 def kept(keep: object) -> dict[str, tuple[str, ...]]:
@@ -67,7 +68,9 @@ class Classes:
         colour = list(labels)
         for _ in range(k):
             colour = [
-                self._colours.setdefault((colour[v], tuple(sorted((s, r, colour[w]) for s, r, w in steps[v]))), len(self._colours))
+                self._colours.setdefault(
+                    (colour[v], tuple(sorted((s, r, colour[w]) for s, r, w in steps[v]))), len(self._colours)
+                )
                 for v in range(len(numbers))
             ]
         for v, number in enumerate(numbers.tolist()):
@@ -92,7 +95,7 @@ class Classes:
                     label = self._base[key] = len(self._base)
                     self._named.append((kind, tuple(zip(names, values, strict=True))))
                 labels[place] = label
-        return labels.tolist()  # type: ignore[no-any-return]
+        return labels.tolist()
 
     def _number(self, label: int, colour: int | None, around: Ball | None) -> int:
         """The class of a vertex: same label and colours, and where these leave a doubt, isomorphic surroundings."""
@@ -106,8 +109,8 @@ class Classes:
         return number
 
 
-def _steps(graph: Graph, numbers: Numbers, rows: np.ndarray) -> list[list[Step]]:  # type: ignore[type-arg]
-    """For each vertex its edges within the union of the segments: direction, relation, and the place of the other end."""
+def _steps(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) -> list[list[Step]]:
+    """For each vertex its edges within the union of the segments: direction, relation, place of the other end."""
     place = np.full(len(graph), -1, np.int64)
     place[numbers] = np.arange(len(numbers))
     table = graph.edge_table

@@ -63,7 +63,8 @@ def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
             relation = RELATIONS[edges.relation[row]]
             wanted = relation.target if place else relation.source
             raise BadGraph(
-                f"{edges.told(ids, row)}: {ids[ends[row]]!r} is an {KINDS[kinds[ends[row]]]}, and an {wanted} belongs there"
+                f"{edges.told(ids, row)}: {ids[ends[row]]!r} is an {KINDS[kinds[ends[row]]]}, "
+                f"and an {wanted} belongs there"
             )
     for row in np.flatnonzero(edges.source == edges.target).tolist():
         if not RELATIONS[edges.relation[row]].loops:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,6 @@ class Arrays:
 
     kinds: NDArray[np.uint8]
     edges: dict[str, tuple[Numbers, Numbers]]
-    commands: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # of the activities
 
     @property
     def entities(self) -> Numbers:
@@ -103,7 +103,10 @@ def sd(
     matrix = random.dirichlet(np.full(k, alpha), k)
     kinds: list[NDArray[np.uint8]] = []
     commands: list[int | None] = []
-    edges: dict[str, tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]] = {"used": ([], []), "wasGeneratedBy": ([], [])}
+    edges: dict[str, tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]] = {
+        "used": ([], []),
+        "wasGeneratedBy": ([], []),
+    }
     bounds = [0]
     for _ in range(segments):
         (users, things), made = _usage(random, n, lambda_i, lambda_o, s_e, first=1)
@@ -115,19 +118,22 @@ def sd(
         for _ in range(n):
             walk.append(state)
             state = int(random.choice(k, p=matrix[state]))
-        commands += [None] * entities + walk
+        commands += [None] * entities
+        commands += walk
         edges["used"][0].append(start + entities + users)
         edges["used"][1].append(start + things)
         edges["wasGeneratedBy"][0].append(start + 1 + np.arange(entities - 1))
         edges["wasGeneratedBy"][1].append(start + entities + np.repeat(np.arange(n), made))
         bounds.append(start + entities + n)
-    joined = {name: (np.concatenate(a).astype(np.int32), np.concatenate(b).astype(np.int32)) for name, (a, b) in edges.items()}
+    joined = {
+        name: (np.concatenate(a).astype(np.int32), np.concatenate(b).astype(np.int32)) for name, (a, b) in edges.items()
+    }
     graph = Graph.from_arrays(np.concatenate(kinds), joined, properties={"command": commands})
-    return [graph.induced([str(v) for v in range(a, b)]) for a, b in zip(bounds, bounds[1:])]  # noqa: B905
+    return [graph.induced([str(v) for v in range(a, b)]) for a, b in pairwise(bounds)]
 
 
 def lifecycle() -> Graph:
-    """The paper's example (Fig. 2): Alice trains, changes the model, trains again; Bob changes the solver and trains."""
+    """The paper's example (Fig. 2): Alice trains, changes the model, trains again; Bob changes the solver, trains."""
     from whence.graph import Graph
 
     def entity(name: str, version: int, **more: object) -> tuple[str, str, dict[str, object]]:
@@ -138,7 +144,8 @@ def lifecycle() -> Graph:
 
     vertices = [
         ("Alice", "agent", {"name": "Alice"}), ("Bob", "agent", {"name": "Bob"}),
-        entity("dataset", 1, url="http://data.example"), entity("model", 1, ref="vgg16"), entity("solver", 1, iter=20000),
+        entity("dataset", 1, url="http://data.example"), entity("model", 1, ref="vgg16"),
+        entity("solver", 1, iter=20000),
         activity("train", 1, opt="-gpu", startTime="2026-01-01T10:00:00Z"),
         entity("log", 1, acc=0.7), entity("weight", 1, exp="v1"),
         activity("update", 2, startTime="2026-01-02T10:00:00Z"), entity("model", 2, ann="AVG"),

@@ -35,7 +35,7 @@ def same(_: str) -> object:
 
 def ways_back(graph: Plain, start: str) -> Iterator[tuple[str, ...]]:
     """All paths from an entity back along generated and used, that end at an entity and have a step or more."""
-    stack = [(start,)]
+    stack: list[tuple[str, ...]] = [(start,)]
     while stack:
         path = stack.pop()
         if len(path) > 1 and graph.kinds[path[-1]] == "entity":
@@ -63,7 +63,7 @@ def direct(graph: Plain, sources: set[str], destinations: set[str]) -> set[str]:
         if relation in ("used", "wasGeneratedBy", "wasDerivedFrom"):
             onward.setdefault(source, []).append(target)
     found: set[str] = set()
-    stack = [(each,) for each in destinations]
+    stack: list[tuple[str, ...]] = [(each,) for each in destinations]
     while stack:
         path = stack.pop()
         if path[-1] in sources:

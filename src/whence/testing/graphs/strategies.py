@@ -53,7 +53,8 @@ def provenance(draw: st.DrawFn, activities: int = 7) -> Drawn:
         for each in made:
             vertices[each] = ("entity", {"filename": draw(st.sampled_from("pq"))})
             edges.append((each, "wasGeneratedBy", name))
-            if used and draw(st.booleans()):
+            derived: bool = draw(st.booleans())
+            if used and derived:
                 edges.append((each, "wasDerivedFrom", used[0]))
             if draw(st.integers(0, 3)) == 0:
                 edges.append((each, "wasAttributedTo", "u1"))
