@@ -8,6 +8,7 @@ import mmap
 import operator
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,11 +233,13 @@ class Relation:
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same tuples, however they are stored."""
+        from whence.relation.compose import same_rows
+
         if not isinstance(other, Relation):
             return NotImplemented
         if (self._out_shape, self._in_shape) != (other._out_shape, other._in_shape) or self.count() != other.count():
             return False
-        return self.to_bytes() == other.to_bytes() or np.array_equal(self.to_array(), other.to_array())
+        return same_rows(self, other) or np.array_equal(self.to_array(), other.to_array())
 
     __hash__ = None  # type: ignore[assignment]  # equal relations may be stored differently
 
@@ -292,11 +295,13 @@ class Relation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the relation to a file."""
-        data = self.to_bytes()
+        data, target = self.to_bytes(), Path(path)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            with open(path, "wb") as file:
-                file.write(data)
+            part.write_bytes(data)
+            part.replace(target)  # a reader that has the old file mapped keeps it
         except OSError as error:
+            part.unlink(missing_ok=True)
             raise StoreError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from error
 
     @classmethod

@@ -8,7 +8,8 @@ has no children, one value for each value of its parent, or one child whose inte
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 
@@ -62,6 +63,21 @@ def hull(forest: Forest, v: Hashable) -> tuple[int, int]:
         return bound.lo, bound.hi
     a, b = hull(forest, bound.parent)
     return bound.lo + min(bound.p * a, bound.p * b), bound.hi + max(bound.q * a, bound.q * b)
+
+
+def canonical(forest: Forest, names: Sequence[Hashable]) -> Forest:
+    """The same row with each axis, in the order of names, as much of a root as it can be.
+
+    >>> canonical({"b": Bound(1, 1, "a", -1, -1), "a": Bound(0, 1)}, ["b", "a"])
+    {'b': Bound(lo=0, hi=1, parent=None, p=0, q=0), 'a': Bound(lo=1, hi=1, parent='b', p=-1, q=-1)}
+    """
+    settled: set[Hashable] = set()
+    for v in names:
+        if _root(forest, v) not in settled:
+            with suppress(NoForm):
+                forest = _rooted(forest, v)
+            settled.add(_root(forest, v))
+    return {v: forest[v] for v in names}
 
 
 def _root(forest: Forest, v: Hashable) -> Hashable:
