@@ -52,7 +52,7 @@ def compress(raw: Any, out_shape: Sequence[int] | int, in_shape: Sequence[int] |
 def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _core.Table | Stored:
     held: list[Tuples] = []
     while sum(map(len, held)) < DECIDE and (chunk := next(chunks, None)) is not None:
-        held.append(chunk)
+        held.append(chunk.copy())  # its producer may write the next one into the same array
     first = np.vstack(held) if held else np.empty((0, len(out_shape) + len(in_shape)), np.int64)
     if len(first) < DECIDE:
         return fold(first, out_shape, in_shape)
