@@ -56,6 +56,18 @@ class NoLineage(WhenceError, LookupError):
     """No lineage connects the datasets that were asked about."""
 
 
+class NotTraceable(WhenceError, NotImplementedError):
+    """A pipeline holds something whose lineage is not known: streaming, or an operator without a rule."""
+
+
+class NoSuchRow(WhenceError, LookupError):
+    """No row of the output, or of the source, is the one that was asked about; or several are where one was meant."""
+
+
+class SourceChanged(WhenceError, OSError):
+    """A source is gone, or is no longer what it was when the pipeline ran."""
+
+
 class TooLarge(WhenceError, MemoryError):
     """The answer would not fit: asked to expand what is only small while it is compressed."""
 
