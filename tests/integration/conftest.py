@@ -1,4 +1,4 @@
-"""Real servers and real disks for the tests: PostgreSQL on loopback, a file system that is read-only, one that is full."""
+"""Real servers and real disks for the tests: PostgreSQL on loopback, a read-only file system, a full one."""
 
 from __future__ import annotations
 

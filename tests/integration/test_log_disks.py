@@ -1,4 +1,4 @@
-"""Disks that are read-only, full or slow to unlock, and paths that are no logs: a clear error, and the log unchanged."""
+"""Disks that are read-only or full, locks, servers, paths that are no logs: a clear error, the log unchanged."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_no_log_can_be_made_on_a_read_only_disk(tmp_path: Path, read_only: Calla
     directory = tmp_path / "directory"
     directory.mkdir()
     view = read_only(directory)
-    with pytest.raises(StoreError, match="read-only|permission denied"):
+    with pytest.raises(StoreError, match=r"read-only|permission denied"):
         store.open(view / "log.whence")
     with pytest.raises(StoreError, match="cannot open"):
         store.open(view)
@@ -163,11 +163,16 @@ def test_a_disk_that_fills_up_with_the_catalog(small_disk: Path) -> None:
     with store.open(path) as log:
         (small_disk / "ballast").write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 500_000))
         acknowledged = 0
-        with pytest.raises(StoreError, match="full"):
+
+        def write_on() -> None:
+            nonlocal acknowledged
             for number in range(1000):
                 log.array(f"x{number}", shape=(number,))
                 log.lineage(f"x{number}", "A", lambda index: [index[0] % 4])
                 acknowledged = number
+
+        with pytest.raises(StoreError, match="full"):
+            write_on()
         assert acknowledged
         assert log.check().ok
         (small_disk / "ballast").unlink()
@@ -257,7 +262,7 @@ def test_a_server_that_restarts(postgresql: Any, postgresql_url: str, tmp_path: 
             lambda: log.lineage("B", "A", "whole"),
         ):
             postgresql.stop()
-            with pytest.raises(StoreError, match="cannot read|cannot write"):
+            with pytest.raises(StoreError, match=r"cannot read|cannot write"):
                 question()
             postgresql.start()
             question()
@@ -266,7 +271,7 @@ def test_a_server_that_restarts(postgresql: Any, postgresql_url: str, tmp_path: 
 
 
 def test_servers_that_are_not_there(tmp_path: Path, postgresql: Any) -> None:
-    with pytest.raises(StoreError, match="cannot open postgresql://ada:.*@127.0.0.1:1/x") as caught:
+    with pytest.raises(StoreError, match=r"cannot open postgresql://ada:.*@127\.0\.0\.1:1/x") as caught:
         store.open("postgresql://ada:secret@127.0.0.1:1/x", blobs=tmp_path / "blobs")
     assert "secret" not in str(caught.value)
     with pytest.raises(StoreError, match='database "nothing" does not exist'):
@@ -328,13 +333,9 @@ def test_a_damaged_catalog(tmp_path: Path) -> None:
     data[4096 * (pages - 3) : 4096 * (pages - 1)] = os.urandom(4096 * 2)
     (path / "catalog.sqlite").write_bytes(data)
     with store.open(path) as log:
-        try:
-            report = log.check()
-        except Damaged as error:
-            assert "restore it from a backup" in str(error)
-        else:
-            assert not report.ok
-            assert "restore the catalog" in report.problems[0].remedy
+        report = log.check()
+        assert not report.ok
+        assert "from a backup" in str(report)
 
 
 def test_references_that_lead_nowhere(tmp_path: Path) -> None:

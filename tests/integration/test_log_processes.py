@@ -175,7 +175,7 @@ def test_a_blob_collected_before_it_is_referred_to(place: Place) -> None:
 
     prepare(place)
     with opened(place) as log, opened(place) as other:
-        removed = []
+        removed: list[int] = []
 
         class Unlucky(LocalBlobs):
             def put(self, name: str, data: bytes) -> bool:

@@ -22,6 +22,7 @@ NAME = re.compile(r"[0-9a-f]{64}")
 TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
 OWNER = "LOG"  # the file that says whose blobs these are
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
+MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
 GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
 
 
@@ -121,7 +122,7 @@ class LocalBlobs:
                 return False
 
     def open(self, name: str, title: str) -> Relation:
-        """The relation, memory-mapped."""
+        """The relation, memory-mapped unless it is small."""
         path = self._path(name)
         with explained("read", self.where):
             try:
@@ -129,8 +130,8 @@ class LocalBlobs:
             except FileNotFoundError:
                 raise missing(name, self.where, title) from None
             with file:
-                if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
-                    return Relation.from_bytes(b"", title)
+                if os.fstat(file.fileno()).st_size < MAPPED:  # a map would keep the file open, and there may be many
+                    return Relation.from_bytes(file.read(), title)
                 return Relation.from_bytes(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), title)
 
     def verify(self, name: str) -> None:

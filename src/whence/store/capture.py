@@ -100,6 +100,8 @@ def _integers(rows: object, columns: int, expected: str) -> Cells:
         array = np.asarray(rows)
     except ValueError:  # rows of unequal lengths
         raise BadCells(f"expected {expected}, {columns} integers in each; they are of different lengths") from None
+    if array.ndim == 2 and array.shape[1] == columns and not array.size:  # NumPy takes [(), ()] for floats
+        return np.empty(array.shape, dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != columns:
         raise BadCells(
             f"expected {expected}, {columns} integers in each; got an array of {array.dtype} with shape {array.shape}"
@@ -154,8 +156,6 @@ def _indices(found: object, axes: int, in_shape: Shape) -> Cells:
             ]
         elif any(not isinstance(item, (list, tuple, np.ndarray)) for item in listed):
             raise BadCells(f"expected {expected} such as [{(0,) * axes}], not {found!r}")
-        if axes == 0 and not any(len(item) for item in listed):  # NumPy would take [(), ()] for floats
-            return np.empty((len(listed), 0), dtype=np.int64)
         found = listed
     elif axes == 1 and found.ndim == 1:
         found = found[:, None]

@@ -198,7 +198,7 @@ class Log:
     def _walk(self, direction: Direction, name: str, cells: object, to: str | None) -> Selection | dict[str, Selection]:
         name, to = name_of(name), None if to is None else name_of(to)
         selection = self._selection(name, cells)
-        found = self._reader.ask(
+        found: dict[str, Selection] = self._reader.ask(
             lambda graph: plan(graph, name, direction, to), lambda made: made.follow(selection, self._reader.load)
         )
         return found if to is None else found[to]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from whence.errors import Damaged
 from whence.store import catalog
+from whence.store.blobs import MAPPED
 from whence.store.cache import RelationCache
 from whence.store.walk import Adjacency
 
@@ -68,7 +69,7 @@ class Reader:
             return relation
         relation = self._blobs.open(hash, f"the lineage {self._bearers(hash)}")
         with lock:
-            self._cache.put(hash, relation, _decoded_size(relation))
+            self._cache.put(hash, relation, self._weight(relation))
         return relation
 
     def _current(self) -> Adjacency:
@@ -105,7 +106,10 @@ class Reader:
             ]
         return " and ".join(pairs[:3]) or hash[:12]
 
+    def _weight(self, relation: Relation) -> int:
+        """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.
 
-def _decoded_size(relation: Relation) -> int:
-    """Roughly the bytes that a relation takes once all of it was read: two numbers for each axis of each box."""
-    return 512 + 16 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
+        One that may be mapped weighs so much that the cache never holds more than 512 files open.
+        """
+        size = 512 + 16 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
+        return size if size < MAPPED else max(size, self._cache.limit >> 9)
