@@ -47,7 +47,7 @@ def _by_rows(outer: Relation, inner: Relation) -> Relation:
             found += join(left, right, middle)
     if _overlapping(found, names) or any(_too_steep(b) for forest in found for b in forest.values()):
         raise NoForm
-    place = {name: i for i, name in enumerate(names)}
+    place: dict[Hashable, int] = {name: i for i, name in enumerate(names)}
     table = _core.Table(outer.out_shape, inner.in_shape, out_view, in_view)
     for forest in found:
         bounds = [forest[name] for name in names]

@@ -1,9 +1,9 @@
 """Joining two rows without expanding them: eliminate the axes in the middle, or say that no row can hold the result.
 
-A row is a forest of axes (docs/design/boxes.md). Joining C <- B with B <- A puts two forests together at the axes of B. Three
-moves do all the work: an axis that is a one-to-one image of its parent can trade places with it; a constant bound on an
-axis is passed to its parent, splitting the parent's range where another bound takes over; and a middle axis drops out where it
-has no children, one value for each value of its parent, or one child whose intervals leave no gap.
+A row is a forest of axes (docs/design/boxes.md). Joining C <- B with B <- A puts two forests together at the axes of B.
+Three moves do all the work: an axis that is a one-to-one image of its parent can trade places with it; a constant bound
+on an axis is passed to its parent, splitting the parent's range where another bound takes over; and a middle axis drops
+out where it has no children, one value for each value of its parent, or one child whose intervals leave no gap.
 """
 
 from __future__ import annotations
@@ -143,9 +143,7 @@ def _clipped(forest: Forest, v: Hashable, low: int, high: int) -> Iterator[Fores
                 yield from [piece] if (a, b) == (first, last) else _clipped(piece, u, a, b)
 
 
-def _halves(
-    c: int, k: int, bound: int, first: int, last: int, *, above: bool
-) -> Iterator[tuple[int, int, int, int]]:
+def _halves(c: int, k: int, bound: int, first: int, last: int, *, above: bool) -> Iterator[tuple[int, int, int, int]]:
     """Ranges of u in which c + k*u (first) or the constant bound (second) is the stricter one, with that bound."""
     a, b = _within(c, k, bound, first, last, above=above)
     if a <= b:
@@ -210,9 +208,7 @@ def _eliminated(forest: Forest, v: Hashable) -> Forest:
             raise NoForm  # gaps between the intervals of neighbours
     lower = (bound.lo, bound.p) if b.p >= 0 else (bound.hi, bound.q)
     upper = (bound.hi, bound.q) if b.q >= 0 else (bound.lo, bound.p)
-    rest[w] = _under(
-        b.lo + b.p * lower[0], b.p * lower[1], b.hi + b.q * upper[0], b.q * upper[1], bound.parent
-    )
+    rest[w] = _under(b.lo + b.p * lower[0], b.p * lower[1], b.hi + b.q * upper[0], b.q * upper[1], bound.parent)
     return rest
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from whence import _core
 from whence.relation import sources
 from whence.relation._relation import Relation, as_shape
-from whence.relation.codec import Encoded, Part, assemble, encode as encode_part
+from whence.relation.codec import Encoded, Part, assemble
+from whence.relation.codec import encode as encode_part
 from whence.relation.compress import FEW_ROWS, Keys, choose, encode, finish, fits_key, fold, new_folder, out_of_range
 from whence.relation.layout import Layout, Shape, natural
 from whence.relation.sources import Tuples
