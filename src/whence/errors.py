@@ -52,6 +52,10 @@ class InUse(WhenceError, ValueError):
     """Something is not deleted, because other things depend on it."""
 
 
+class NoRule(WhenceError, NotImplementedError):
+    """A function, or a way of calling it, whose lineage is not known."""
+
+
 class NoLineage(WhenceError, LookupError):
     """No lineage connects the datasets that were asked about."""
 
