@@ -150,7 +150,7 @@ def bars(claims: list[Claim], path: Path, title: str, label: str) -> Path:
             color="black" if system == "whence" else f"C{place}",
         )
     axes.set_yticks([number + 0.5 - height for number in range(len(claims))], [row["name"] for row in claims])
-    axes.invert_yaxis()
+    axes.set_ylim(len(claims) - height, -height)
     axes.set_xscale("log")
     axes.set_xlabel(label)
     axes.set_title(title)
