@@ -101,7 +101,7 @@ def test_a_blob_is_durable_before_it_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "fsync", spy_fsync)
     monkeypatch.setattr(os, "replace", spy_replace)
     LocalBlobs(tmp_path).put(NAME, DATA)
-    assert happened == ["sync directory", "sync file", "rename", "sync directory"]
+    assert happened == ["sync directory", "sync directory", "sync file", "rename", "sync directory"]
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [NAME]
 
 

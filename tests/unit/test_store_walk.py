@@ -151,12 +151,12 @@ def test_a_cycle_is_followed_until_nothing_is_new() -> None:
 def test_a_route_is_a_step_at_a_time() -> None:
     raw = RawRelation((2,), (2,), frozenset({(0, 1)}))
     graph = Graph({"A": (2,), "B": (2,), "C": (2,)}, [("B", "A", raw), ("B", "A", RawRelation.identity((2,)))])
-    [step] = route(graph.adjacency, ["B", "A"])
+    [step] = route(graph.adjacency, ["B", "A"]).steps
     assert (step.backward, step.forward) == (("0", "1"), ())
-    [step] = route(graph.adjacency, ["A", "B"])
+    [step] = route(graph.adjacency, ["A", "B"]).steps
     assert (step.backward, step.forward) == ((), ("0", "1"))
     assert set(as_cells(step.follow(wh.Selection.of([(1,)], (2,)), graph.load).cells())) == {(0,), (1,)}
-    assert route(graph.adjacency, ["A"]) == ()
+    assert route(graph.adjacency, ["A"]).steps == ()
     with pytest.raises(NoLineage, match="between 'B' and 'C': 'B' comes from 'A'; 'C' is connected to nothing"):
         route(graph.adjacency, ["A", "B", "C"])
     with pytest.raises(UnknownName, match="'D'"):

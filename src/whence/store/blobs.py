@@ -100,6 +100,7 @@ class LocalBlobs:
     def __init__(self, root: Path) -> None:
         self.where = str(root)
         self._root = root
+        self._durable: set[Path] = set()  # directories that this process has seen to
 
     def put(self, name: str, data: bytes) -> bool:
         """Store a blob: written under another name, synced, renamed, and its directory synced."""
@@ -165,7 +166,7 @@ class LocalBlobs:
         path = self._root / OWNER
         with explained("open", self.where):
             if not path.exists() and os.access(self._root if self._root.exists() else self._root.parent, os.W_OK):
-                self._root.mkdir(parents=True, exist_ok=True)
+                make_directory(self._root)
                 self._write_temporary(path, f"{log}\n".encode(), publish=_link)
             with contextlib.suppress(FileNotFoundError):  # on a disk that cannot be written, nobody claims
                 owner = path.read_text().strip()
@@ -176,9 +177,10 @@ class LocalBlobs:
         return self._root / name[:2] / name
 
     def _write(self, path: Path, data: bytes) -> None:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _sync_directory(self._root)
+        if path.parent not in self._durable or not path.parent.is_dir():
+            make_directory(path.parent)
+            _sync_directory(self._root)  # another process may have made it, and be about to do this
+            self._durable.add(path.parent)
         self._write_temporary(path, data, publish=os.replace)
 
     def _write_temporary(self, path: Path, data: bytes, publish: Callable[[Path, Path], None]) -> None:
@@ -203,6 +205,15 @@ def found(name: str, size: int, modified: float) -> Found:
 
 def _hasher() -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=32)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory that is not there, and those above it, so that they survive a crash."""
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    path.mkdir(exist_ok=True)
+    _sync_directory(path.parent)
 
 
 def _link(temporary: Path, path: Path) -> None:

@@ -29,8 +29,8 @@ def relation_of(capture: object, output: str, out_shape: Shape, input: str, in_s
 
     >>> relation_of("identity", "B", (2,), "A", (2,)).to_array().tolist()
     [[0, 0], [1, 1]]
-    >>> relation_of(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).backward([(1,)])
-    Selection([1, 0:2], shape=(2, 2))
+    >>> relation_of(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).count()
+    4
     """
     with _naming(output, input):
         if isinstance(capture, Relation):

@@ -140,7 +140,9 @@ class Database:
 
 def _close_all(connections: list[sa.Connection]) -> None:
     while connections:
-        connections.pop().close()
+        connection = connections.pop()
+        connection.invalidate()  # closes without a word, which works even if nobody is there to hear it
+        connection.close()
 
 
 # A process that inherits a connection would share its locks (SQLite) or its stream of bytes (PostgreSQL) with its
