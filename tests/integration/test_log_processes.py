@@ -20,6 +20,7 @@ from whence.store.blobs import Found, LocalBlobs
 PROCESSES = mp.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.remote", "psycopg"])
 SIZE = 5
+PATIENCE = 240  # seconds after which a process is taken to hang
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -43,12 +44,14 @@ def together(place: Place, *jobs: tuple[Callable[..., None], Any]) -> None:
     for process in processes:
         process.start()
     for process in processes:
+        process.join(PATIENCE)
+        process.kill()  # one that hangs; the others have ended
         process.join()
     assert [process.exitcode for process in processes] == [0] * len(processes)
 
 
 def _begin(start: Any, work: Callable[..., None], place: Place, number: Any) -> None:
-    start.wait()
+    start.wait(PATIENCE)
     work(place, number)
 
 
@@ -96,7 +99,7 @@ def write(place: Place, number: int) -> None:
 def read(place: Place, number: int) -> None:
     """Whatever is there must be there whole."""
     seen = 0
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE / 2
     with opened(place) as log:
         while seen < number and time.monotonic() < deadline:
             operations = log.operations()
@@ -298,7 +301,6 @@ def forks_with_threads(place: Place, _: object) -> None:
     assert log.check().ok
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_fork_amid_threads(place: Place) -> None:
     prepare(place)
     together(place, (forks_with_threads, None))
