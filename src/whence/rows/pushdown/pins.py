@@ -1,0 +1,95 @@
+"""Which columns a predicate pins to one value, and what that says of other predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from whence.rows.expressions import TRUE, Attr, Compare, Expr, IsNull, conjunction, conjuncts
+from whence.rows.tree import Tree, transform
+
+EQUAL = ("=", "<=>")
+
+
+def pins(*predicates: Expr | None) -> dict[Attr, Expr]:
+    """The columns that have one value in every selected row, through chains of equalities, and that value.
+
+    >>> from whence.rows import Attr, Compare, Param
+    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
+    >>> pins(conjunction(Compare("=", a, b), Compare("<=>", a, Param("v", "long"))))[b]
+    Param(name='v', dtype='long')
+    """
+    known: dict[Attr, Expr] = {}
+    pairs = [(c.left, c.right) for p in predicates for c in conjuncts(p) if isinstance(c, Compare) and c.op in EQUAL]
+    nulls = [c.arg for p in predicates for c in conjuncts(p) if isinstance(c, IsNull) and isinstance(c.arg, Attr)]
+    for attr in nulls:
+        known.setdefault(attr, _null(attr))
+    changed = True
+    while changed:
+        changed = False
+        for left, right in pairs:
+            for a, b in ((left, right), (right, left)):
+                if isinstance(a, Attr) and a not in known and b.deterministic and b.attrs <= known.keys():
+                    known[a] = substituted(b, known)
+                    changed = True
+    return known
+
+
+def _null(attr: Attr) -> Expr:
+    from whence.rows.expressions import Literal
+
+    return Literal(None, attr.dtype)
+
+
+def substituted(expr: Expr, values: Mapping[Attr, Expr]) -> Expr:
+    """The expression with columns replaced."""
+
+    def change(part: Tree) -> Tree:
+        return values.get(part, part) if isinstance(part, Attr) else part
+
+    out = transform(expr, change)
+    assert isinstance(out, Expr)
+    return out
+
+
+def is_pin(conjunct: Expr) -> bool:
+    """Whether a conjunct says that a column has a value that no row decides."""
+    if isinstance(conjunct, IsNull):
+        return isinstance(conjunct.arg, Attr)
+    if not isinstance(conjunct, Compare) or conjunct.op not in EQUAL:
+        return False
+    sides = (conjunct.left, conjunct.right)
+    return any(isinstance(a, Attr) and not b.attrs for a, b in (sides, sides[::-1]))
+
+
+def side(facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[Attr]) -> tuple[Expr, bool]:
+    """What facts about pairs of rows say of one side alone, and whether that is all they say of it.
+
+    Columns of the other side are replaced by their values where these are known.
+    """
+    out: list[Expr] = []
+    whole = True
+    for fact in facts:
+        if not fact.deterministic:
+            whole = whole and not (fact.attrs & columns)
+            continue
+        if not fact.attrs & columns:
+            continue
+        others = {attr: known[attr] for attr in fact.attrs - columns if attr in known}
+        reduced = substituted(fact, others) if others else fact
+        if reduced.attrs <= columns:
+            out.append(reduced)
+        else:
+            whole = False
+    out += [Compare("<=>", attr, known[attr]) for attr in columns if attr in known]
+    return _tidy(out), whole
+
+
+def _tidy(facts: list[Expr]) -> Expr:
+    """Each fact once; `a = v` goes where `a <=> v` says it already."""
+    pinned = {(f.left, f.right) for f in facts if isinstance(f, Compare) and f.op == "<=>"}
+    kept = [f for f in facts if not (isinstance(f, Compare) and f.op == "=" and _said(f, pinned))]
+    return conjunction(TRUE, *kept)
+
+
+def _said(fact: Compare, pinned: set[tuple[Expr, Expr]]) -> bool:
+    return (fact.left, fact.right) in pinned or (fact.right, fact.left) in pinned
