@@ -28,10 +28,14 @@ def pins(*predicates: Expr | None) -> dict[Attr, Expr]:
         changed = False
         for left, right in pairs:
             for a, b in ((left, right), (right, left)):
-                if isinstance(a, Attr) and a not in known and b.deterministic and b.attrs <= known.keys():
+                if isinstance(a, Attr) and a not in known and b.deterministic and _settled(b, known):
                     known[a] = substituted(b, known)
                     changed = True
     return known
+
+
+def _settled(expr: Expr, known: Mapping[Attr, Expr]) -> bool:
+    return expr.attrs <= known.keys() and (isinstance(expr, Attr) or all(_may_replace(a, expr) for a in expr.attrs))
 
 
 def _null(attr: Attr) -> Expr:
@@ -74,7 +78,7 @@ def side(facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[A
             continue
         if not fact.attrs & columns:
             continue
-        others = {attr: known[attr] for attr in fact.attrs - columns if attr in known}
+        others = {attr: known[attr] for attr in fact.attrs - columns if attr in known and _may_replace(attr, fact)}
         reduced = substituted(fact, others) if others else fact
         if reduced.attrs <= columns:
             out.append(reduced)
@@ -82,6 +86,17 @@ def side(facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[A
             whole = False
     out += [Compare("<=>", attr, known[attr]) for attr in columns if attr in known]
     return _tidy(out), whole
+
+
+def _may_replace(attr: Attr, fact: Expr) -> bool:
+    """Whether a column can be replaced by a value that is equal to it.
+
+    Equal is not the same for floating point (0.0 and -0.0) and for text under a collation: a comparison cannot tell
+    them apart, a function can.
+    """
+    if attr.dtype not in ("float", "double") and "collat" not in attr.dtype.lower():
+        return True
+    return isinstance(fact, Compare) and attr in (fact.left, fact.right)
 
 
 def _tidy(facts: list[Expr]) -> Expr:
