@@ -59,7 +59,8 @@ def claim(
     if ratio is None:
         ratio = best / ours if ours > 0 else float("inf")
     if at_most is None:
-        target, reached, goal = at_least, ratio >= at_least, f"{at_least:g}x the best baseline"
+        opponents = " or ".join(against) if against else "any baseline"
+        target, reached, goal = at_least, ratio >= at_least, f"{at_least:g}x {opponents}"
     else:
         target, reached, goal = best / at_most, ours <= at_most, f"at most {at_most:.4g} {unit}"
     return {
