@@ -73,10 +73,14 @@ class Database:
     @contextmanager
     def hold(self, doing: str = "lock") -> Iterator[sa.Connection]:
         """The writers' lock, for changes to the blobs that no writer may see half done."""
-        if self.read_only:
-            raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where it can be written")
+        self.require_writable(doing)
         with self._transaction(doing, self._backend.begin_write) as connection:
             yield connection
+
+    def require_writable(self, doing: str = "write to") -> None:
+        """Fail at once, before any work is done, if nothing can be written."""
+        if self.read_only:
+            raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where it can be written")
 
     def stamp(self) -> Stamp:
         """The catalog's present counts: what every question asks first, so it bypasses all that it can."""

@@ -87,6 +87,7 @@ class Log:
         from whence.store import catalog
         from whence.store.writer import prepare, store
 
+        self._database.require_writable()
         out, inp = name_of(out), name_of(inp)
         shapes = self._reader.shapes((out, inp))
         item = prepare(out, inp, relation_of(capture, out, shapes[out], inp, shapes[inp]))
@@ -114,6 +115,7 @@ class Log:
         from whence.store import catalog
         from whence.store.writer import prepare, store
 
+        self._database.require_writable()
         started = now()
         op_name = name_of(op_name, "operation")
         inputs, outputs = names_of(in_arrs, "in_arrs"), names_of(out_arrs, "out_arrs")
