@@ -30,6 +30,7 @@ from whence.errors import (
     Redefined,
     ShapeMismatch,
     StoreError,
+    TooLarge,
     UnknownName,
     WhenceError,
 )
@@ -146,6 +147,17 @@ def test_names_and_shapes_that_are_refused(log: store.Log) -> None:
         unchanged(log, BadType, "name", partial(log.array, name, shape=(1,)))
     for shape in [(-1,), (2.5,), "3", None, (True,), (2**61, 2), [[1, 2]], {"a": 1}]:
         unchanged(log, BadCells, "shape", partial(log.array, "A", shape=shape))
+
+
+def test_a_relation_larger_than_any_memory(log: store.Log) -> None:
+    log.array("A", shape=(2**20, 2**20))
+    log.array("B", shape=(2**20, 2**20))
+    assert log.lineage("B", "A", "whole").tuples == 2**80
+    assert log.show("B").derived_from[0].tuples == 2**80
+    found = log.query(["B", "A"], "5,5")
+    assert len(found) == 2**40
+    unchanged(log, TooLarge, ".", found.cells)
+    assert log.check().ok
 
 
 # --- lineage, in every form of capture

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import whence as wh
 from whence.errors import Damaged, MissingExtra, StoreError
@@ -181,3 +183,36 @@ def test_the_cache_keeps_what_was_used_last() -> None:
     cache.put("a", relation, 40)
     cache.put("d", relation, 100)
     assert [cache.get(name) is None for name in "acd"] == [True, True, False]
+
+
+class Forgetful(MemoryFileSystem):  # type: ignore[misc]  # fsspec publishes no types
+    """A file system that fails in its own way, and remembers its directories as object stores' clients do."""
+
+    protocol = "forgetful"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    broken = False
+    remembered: ClassVar[dict[str, Any]] = {}
+
+    def info(self, path: str, **options: Any) -> Any:
+        if self.broken:
+            raise LookupError("the bucket answered 503")
+        if path not in self.remembered:
+            self.remembered[path] = super().info(path, **options)
+        return self.remembered[path]
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        self.remembered.clear()
+
+
+def test_a_file_system_with_ideas_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.register_implementation("forgetful", Forgetful, clobber=True)
+    blobs = RemoteBlobs("forgetful://bucket")
+    blobs.put(NAME, DATA)
+    assert blobs.has(NAME, len(DATA))
+    Forgetful.store.clear()  # as another process would
+    assert not blobs.has(NAME, len(DATA))
+    assert blobs.put(NAME, DATA)
+    monkeypatch.setattr(Forgetful, "broken", True)
+    with pytest.raises(StoreError, match="cannot read forgetful://bucket: the bucket answered 503"):
+        blobs.has(NAME, len(DATA))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ class Database:
         self.read_only = backend.read_only
         self._backend = backend
         self._closed = False
+        self.before: Callable[[], None] | None = None  # what has to be written before anything is read
         self._connections: list[sa.Connection] = []  # one, or none; a list so that the finalizer can share it
         self._cursor: Any = None
         self._finalizer = weakref.finalize(self, _close_all, self._connections)
@@ -84,6 +85,7 @@ class Database:
 
     def stamp(self) -> Stamp:
         """The catalog's present counts: what every question asks first, so it bypasses all that it can."""
+        self._settle()
         with self.lock, explained("read", self.where):
             connection = self._connected()
             try:
@@ -93,14 +95,25 @@ class Database:
                 row = self._connected().exec_driver_sql(_STAMP).one()
             return Stamp(*row)
 
+    def require_open(self) -> None:
+        """An error, Closed, if it is not."""
+        if self._closed:
+            raise Closed(f"the log at {self.where} is closed: open it again with whence.open")
+
+    def _settle(self) -> None:
+        if self.before is not None and not self._closed:
+            self.before()
+
     def close(self) -> None:
-        """Close the connection for good."""
+        """Close the connection for good, after writing what waits to be."""
+        self._settle()
         with self.lock:
             self._disconnect()
             self._closed = True
 
     @contextmanager
     def _transaction(self, doing: str, begin: tuple[str, ...]) -> Iterator[sa.Connection]:
+        self._settle()
         with self.lock, explained(doing, self.where):
             connection = self._connected()
             if not self._backend.answers(connection):
@@ -117,8 +130,7 @@ class Database:
                 raise
 
     def _connected(self) -> sa.Connection:
-        if self._closed:
-            raise Closed(f"the log at {self.where} is closed: open it again with whence.open")
+        self.require_open()
         if self._connections and self._backend.stale():
             self._disconnect()
         if not self._connections:
@@ -130,16 +142,6 @@ class Database:
     def _disconnect(self) -> None:
         self._cursor = None
         _close_all(self._connections)
-
-    def _before_fork(self) -> None:
-        self.lock.acquire()
-        self._disconnect()
-
-    def _after_fork_in_parent(self) -> None:
-        self.lock.release()
-
-    def _after_fork_in_child(self) -> None:
-        self.lock = threading.RLock()
 
 
 def _close_all(connections: list[sa.Connection]) -> None:
@@ -156,20 +158,22 @@ _forking = threading.local()
 
 
 def _before_fork() -> None:
-    _forking.databases = sorted(_open_databases, key=id)  # one order, lest two forking threads wait for each other
-    for database in _forking.databases:
-        database._before_fork()
+    _forking.databases = []
+    for database in sorted(_open_databases, key=id):  # one order, lest two forking threads wait for each other
+        database.lock.acquire()
+        _forking.databases.append(database)
+        database._disconnect()
 
 
 def _after_fork_in_parent() -> None:
     for database in _forking.databases:
-        database._after_fork_in_parent()
+        database.lock.release()
     del _forking.databases
 
 
 def _after_fork_in_child() -> None:
     for database in _forking.databases:
-        database._after_fork_in_child()
+        database.lock = threading.RLock()  # the old one may be waited for by threads that are not here
     del _forking.databases
 
 
