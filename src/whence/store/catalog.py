@@ -36,7 +36,6 @@ class Edge:
     output: str
     input: str
     relation: Stored
-    kind: str = "boxes"  # or "selection": cells that decided, and went into nothing
 
 
 def log_id(connection: sa.Connection) -> str:
@@ -247,7 +246,7 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
                 "generated": ids[edge.output],
                 "used": ids[edge.input],
                 "activity": operation.id if operation else None,
-                "kind": edge.kind,
+                "kind": "boxes",
                 "relation": edge.relation.hash,
                 "created": time,
             }
@@ -258,7 +257,7 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
         Derivation(
             edge.output,
             edge.input,
-            edge.kind,
+            "boxes",
             edge.relation.hash,
             edge.relation.boxes,
             edge.relation.tuples,

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from whence.errors import FutureVersion, StoreError
 from whence.store.clock import now
-from whence.store.migrations import m0001_prov, m0002_views
+from whence.store.migrations import m0001_prov
 
 TYPES = {
     "sqlite": {"id": "INTEGER PRIMARY KEY NOT NULL", "json": "TEXT"},
@@ -25,10 +25,7 @@ class Migration:
     apply: Callable[[sa.Connection, dict[str, str], str], None]
 
 
-MIGRATIONS = (
-    Migration(m0001_prov.NAME, m0001_prov.apply),
-    Migration(m0002_views.NAME, m0002_views.apply),
-)
+MIGRATIONS = (Migration(m0001_prov.NAME, m0001_prov.apply),)
 
 
 def pending(connection: sa.Connection, where: str) -> tuple[Migration, ...]:
