@@ -52,7 +52,7 @@ def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     known = pins(*about_left)
     left, _ = side(asked, known, lefts)
     matched = {**known, **{a: v for a, v in pins(*about_left, op.condition).items() if a in rights}}
-    right, whole = side(conjuncts(op.condition), matched, rights)
+    right, whole = side(conjuncts(op.condition), matched, rights, stated=False)
     if aim is Aim.LINEAGE:
         about_right = [fact for fact in asked if fact.attrs <= rights]
         right = conjunction(right, *about_right)
@@ -79,7 +79,7 @@ def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     implied = conjuncts(op.condition) if op.how == "semi" else ()
     left, _ = side((*asked, *(fact for fact in implied if fact.attrs <= lefts)), known, lefts)
     known_right = {**known, **{a: v for a, v in pins(*asked, op.condition).items() if a in rights}}
-    right, whole = side(conjuncts(op.condition), known_right, rights)
+    right, whole = side(conjuncts(op.condition), known_right, rights, stated=False)
     decided = whole and _decided(op, known, lefts)
     if op.how == "anti" and aim is Aim.LINEAGE:
         right = FALSE

@@ -65,10 +65,13 @@ def is_pin(conjunct: Expr) -> bool:
     return any(isinstance(a, Attr) and not b.attrs for a, b in (sides, sides[::-1]))
 
 
-def side(facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[Attr]) -> tuple[Expr, bool]:
+def side(
+    facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[Attr], *, stated: bool = True
+) -> tuple[Expr, bool]:
     """What facts about pairs of rows say of one side alone, and whether that is all they say of it.
 
-    Columns of the other side are replaced by their values where these are known.
+    Columns of the other side are replaced by their values where these are known. `stated`: known values of this side
+    are said, too. That is wrong where a pair may be missing: a column known by `=` is not null, its value may be.
     """
     out: list[Expr] = []
     whole = True
@@ -84,7 +87,8 @@ def side(facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[A
             out.append(reduced)
         else:
             whole = False
-    out += [Compare("<=>", attr, known[attr]) for attr in columns if attr in known]
+    if stated:
+        out += [Compare("<=>", attr, known[attr]) for attr in columns if attr in known]
     return _tidy(out), whole
 
 
