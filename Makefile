@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/*/*.cpp native/*/*.hpp)
 
-# An editable install remembers where each module is: one that moved or went away has to be installed again.
-MODULES := $(sort $(shell find src/whence -name '*.py'))
+# An editable install finds new modules by itself, but remembers where the old ones were: it is renewed when one is gone.
+GONE := $(shell cat $(STAMPS)/modules 2> /dev/null | while read module; do test -e "$$module" || echo "$$module"; done)
 
 # Two warnings that tell a user of this Makefile nothing: a newer pip exists; pip runs as root (in a container, into a venv).
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -67,12 +67,10 @@ $(STAMPS)/tools: $(STAMPS)/python pyproject.toml
 	@$(PIP) install --group dev --group docs
 	@touch $@
 
-$(STAMPS)/modules: $(STAMPS)/python FORCE
-	@echo '$(MODULES)' | cmp -s - $@ || echo '$(MODULES)' > $@
-
-FORCE:
-
-$(STAMPS)/package: $(STAMPS)/tools $(STAMPS)/modules pyproject.toml $(NATIVE)
+$(STAMPS)/package: $(STAMPS)/tools pyproject.toml $(NATIVE) $(if $(GONE),FORCE)
 	@echo "building whence"
 	@$(PIP) install --no-build-isolation --editable ".[bench,postgres]"
+	@find src/whence -name '*.py' > $(STAMPS)/modules
 	@touch $@
+
+FORCE:

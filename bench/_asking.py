@@ -92,6 +92,7 @@ def ask_all(system: System, questions: Sequence[Question], manner: Manner) -> No
             question.cold[system.name] = 1000 * (opening + once(system, question, manner.limit))
             system.close()
     system.open()
+    gc.collect()
     for question in questions:
         first = once(system, question, manner.limit)
         question.warm[system.name] = 1000 * (first if first > ENOUGH else again(system, question, manner))
@@ -118,7 +119,6 @@ def once(system: System, question: Question, limit: float) -> float:
 def again(system: System, question: Question, manner: Manner) -> float:
     """The median time of an answer, in seconds; what takes microseconds is asked more often."""
     times: list[float] = []
-    gc.collect()
     many = 5 * manner.repeat if isinstance(system, Relations) else manner.repeat
     while len(times) < many and sum(times) < 2 * ENOUGH:
         start = time.perf_counter()

@@ -59,7 +59,8 @@ def claim(
     if ratio is None:
         ratio = best / ours if ours > 0 else float("inf")
     if at_most is None:
-        target, reached, goal = at_least, ratio >= at_least, f"{at_least:g}x the best baseline"
+        opponents = " or ".join(against) if against else "any baseline"
+        target, reached, goal = at_least, ratio >= at_least, f"{at_least:g}x {opponents}"
     else:
         target, reached, goal = best / at_most, ours <= at_most, f"at most {at_most:.4g} {unit}"
     return {
@@ -150,7 +151,7 @@ def bars(claims: list[Claim], path: Path, title: str, label: str) -> Path:
             color="black" if system == "whence" else f"C{place}",
         )
     axes.set_yticks([number + 0.5 - height for number in range(len(claims))], [row["name"] for row in claims])
-    axes.invert_yaxis()
+    axes.set_ylim(len(claims) - height, -height)
     axes.set_xscale("log")
     axes.set_xlabel(label)
     axes.set_title(title)

@@ -9,7 +9,6 @@ import numpy as np
 from bench.baselines.systems import FORWARD, Box, Ints, System
 
 import whence as wh
-from whence import store
 from whence.testing.operations import Raw
 
 
@@ -62,14 +61,14 @@ class Log(Relations):
     name = "whence log"
 
     def write(self, steps: Sequence[Raw]) -> None:
-        with store.open(self.directory / "log") as log:
+        with wh.open(self.directory / "log") as log:
             log.array("d0", shape=steps[0].in_shape)
             for number, step in enumerate(steps, 1):
                 log.array(f"d{number}", shape=step.out_shape)
                 log.lineage(f"d{number}", f"d{number - 1}", wh.compress(step.tuples, step.out_shape, step.in_shape))
 
     def open(self) -> None:
-        self.log = store.open(self.directory / "log")
+        self.log = wh.open(self.directory / "log")
         self.names = [f"d{number}" for number in range(len(self.shapes) + 1)]
 
     def close(self) -> None:

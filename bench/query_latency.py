@@ -35,13 +35,14 @@ class Scale:
     chains: int
     tuples: int
     manner: Manner
+    target: float  # of the fixed workflows; on small tables, DuckDB's time is that of starting a statement
 
 
 SCALES = {
-    "tiny": Scale((36, 64), 20, 300, 2, 6, 400, 1, 10_000, Manner((0.0, 0.1), 20, 1)),
-    "small": Scale((360, 640), 208, 12_000, 8, 28, 100_000, 2, 1_000_000, Manner((0.0, 0.001, 0.1, 1.0), 30, 3)),
+    "tiny": Scale((36, 64), 20, 300, 2, 6, 400, 1, 10_000, Manner((0.0, 0.1), 20, 1), 1.0),
+    "small": Scale((360, 640), 208, 12_000, 8, 28, 100_000, 2, 1_000_000, Manner((0.0, 0.001, 0.1, 1.0), 30, 3), 100.0),
     "full": Scale((720, 1280), 416, 300_000, 16, 56, 100_000, 20, 6_000_000,
-                  Manner((0.0, 1e-4, 0.001, 0.01, 0.1, 1.0), 600, 5)),
+                  Manner((0.0, 1e-4, 0.001, 0.01, 0.1, 1.0), 600, 5), 1000.0),
 }  # fmt: skip
 REGULAR_SIDES = {"tiny": (20, 10), "small": (500, 400), "full": (500, 400)}  # half of the cells are asked
 
@@ -61,7 +62,7 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
     ]
     for name, make in fixed:
         say(f"query latency: {name}")
-        claims += judged(name, asked(make(), scale.manner), 1000.0, UP_TO_1500)
+        claims += judged(name, asked(make(), scale.manner), scale.target, UP_TO_1500)
     for length in (5, 10):
         questions: list[Question] = []
         for number in range(scale.chains):
@@ -84,16 +85,18 @@ def medians(questions: Sequence[Question]) -> dict[str, float]:
 
 
 def judged(name: str, questions: Sequence[Question], target: float, paper: str) -> list[Claim]:
-    """The claims about one workflow, or about a set of random ones."""
-    claims = []
-    for direction in (FORWARD, BACKWARD):
-        own = [question for question in questions if question.direction == direction]
-        times = medians(own)
-        claims.append(claim(
-            f"{name}, {direction}: median question", times[Relations.name], others(times), unit="ms",
-            against=PARQUET, at_least=target, ratio=statistics.median(ratio(each.warm, PARQUET) for each in own),
-            true=right(own), paper=paper, threads=THREADS, questions=[told(question) for question in own],
-        ))  # fmt: skip
+    """The claims about one workflow, or about a set of random ones: both directions count alike."""
+    times = medians(questions)
+    by_direction = {
+        direction: statistics.median(ratio(each.warm, PARQUET) for each in questions if each.direction == direction)
+        for direction in (FORWARD, BACKWARD)
+    }
+    claims = [claim(
+        f"{name}: median question", times[Relations.name], others(times), unit="ms", against=PARQUET, at_least=target,
+        ratio=statistics.median(ratio(each.warm, PARQUET) for each in questions), true=right(questions), paper=paper,
+        threads=THREADS, questions=[told(question) for question in questions],
+        **{f"median ratio {direction}": found for direction, found in by_direction.items()},
+    )]  # fmt: skip
     worst = min(questions, key=lambda question: ratio(question.warm))
     claims.append(claim(
         f"{name}: the question where a baseline comes closest", worst.warm[Relations.name], others(worst.warm),
@@ -155,17 +158,18 @@ def plot(claims: list[Claim], directory: Path) -> list[Path]:
 
     median = [row for row in claims if row["name"].endswith("median question")]
     drawn = [bars(median, directory / "query-latency.png", "Median time of a question", "ms")]
-    columns = (len(median) + 1) // 2
-    figure, every = plt.subplots(2, columns, figsize=(4.5 * columns, 8), layout="constrained", squeeze=False)
-    for axes, row in zip(every.T.ravel(), median, strict=False):
-        for system in (*OTHERS, Log.name, Relations.name):
-            points = sorted((question["cells"], question["warm"][system]) for question in row["questions"])
-            style = {"color": "black", "zorder": 3} if system == Relations.name else {}
-            axes.scatter(*zip(*points, strict=True), s=14, label=system, **style)
-        axes.set(xscale="log", yscale="log", xlabel="cells asked", ylabel="ms")
-        axes.set_title(row["name"].removesuffix(": median question"), fontsize="medium")
-        axes.grid(alpha=0.3)
-    every[0][0].legend(fontsize="small")
+    figure, every = plt.subplots(2, len(median), figsize=(4.5 * len(median), 8), layout="constrained", squeeze=False)
+    for column, row in zip(every.T, median, strict=True):
+        for axes, direction in zip(column, (FORWARD, BACKWARD), strict=True):
+            own = [question for question in row["questions"] if question["direction"] == direction]
+            for system in (*OTHERS, Log.name, Relations.name):
+                points = sorted((question["cells"], question["warm"][system]) for question in own)
+                style = {"color": "black", "zorder": 3} if system == Relations.name else {}
+                axes.scatter(*zip(*points, strict=True), s=14, label=system, **style)
+            axes.set(xscale="log", yscale="log", xlabel="cells asked", ylabel="ms")
+            axes.set_title(f"{row['name'].removesuffix(': median question')}, {direction}", fontsize="medium")
+            axes.grid(alpha=0.3)
+    figure.legend(*every[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=8)
     path = directory / "query-latency-by-cells.png"
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -18,18 +18,17 @@ using Ints = nb::ndarray<const int64_t, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Shape = std::vector<int64_t>;
 
-// Hands a vector to NumPy without copying it.
-template <class T>
+// Hands a vector to NumPy without copying it; Seen is how NumPy sees its elements.
+template <class Seen = int64_t, class T>
 nb::object to_numpy(std::vector<T>&& values, std::vector<size_t> shape) {
   auto* held = new std::vector<T>(std::move(values));
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(held->data(), shape.size(), shape.data(), owner));
+  return nb::cast(nb::ndarray<nb::numpy, Seen>(held->data(), shape.size(), shape.data(), owner));
 }
 
-nb::object column_out(const Column& c, size_t rows) {
+nb::object column_out(const Column& c) {
   if (!c.dense()) return nb::make_tuple(c.first(), c.step());
   std::vector<int64_t> copy = c.values();
-  (void)rows;
   const size_t n = copy.size();
   return to_numpy(std::move(copy), {n});
 }
@@ -47,8 +46,8 @@ Column column_in(nb::handle h) {
 nb::tuple part_out(const Part& part) {
   nb::list axes, lo, width;
   for (const Axis& a : part.pattern) axes.append(nb::make_tuple(a.parent, a.p, a.q));
-  for (const Column& c : part.lo) lo.append(column_out(c, part.rows));
-  for (const Column& c : part.width) width.append(column_out(c, part.rows));
+  for (const Column& c : part.lo) lo.append(column_out(c));
+  for (const Column& c : part.width) width.append(column_out(c));
   return nb::make_tuple(part.rows, axes, lo, width);
 }
 
@@ -110,7 +109,7 @@ void bind_relation(nb::module_& m) {
             }
             const size_t d = wanted.size();
             const size_t n = d == 0 ? found.size() : found.size() / (2 * d);
-            return to_numpy(std::move(found), {n, d, 2});
+            return to_numpy<const int64_t>(std::move(found), {n, d, 2});
           },
           nb::arg("boxes"), nb::arg("backward"), nb::arg("limit"))
       .def(
@@ -121,9 +120,8 @@ void bind_relation(nb::module_& m) {
               nb::gil_scoped_release free;
               found = t.contains(keys.data(), keys.size());
             }
-            auto* held = new std::vector<unsigned char>(std::move(found));
-            nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<unsigned char>*>(p); });
-            return nb::ndarray<nb::numpy, bool, nb::ndim<1>>(held->data(), {held->size()}, owner);
+            const size_t n = found.size();
+            return to_numpy<bool>(std::move(found), {n});
           },
           nb::arg("keys"))
       .def("count",

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-import constriction  # type: ignore[import-untyped]
+import constriction
 import numpy as np
 from bench.baselines.columns import regroup
 from numpy.typing import NDArray

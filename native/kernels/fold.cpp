@@ -86,6 +86,9 @@ void Folder::set(Run& run, const int64_t* t) const {
   std::fill(run.axes.begin(), run.axes.end(), Axis{});
 }
 
+// Whether a step along v could take a bound out of the numbers that questions compute with.
+bool Folder::steep(int v, int64_t step) const { return std::abs(step) > kMax / 2 / dims_[v]; }
+
 bool Folder::near(int v, const Run& run) const {
   for (int w = v + 1; w < k_; ++w) {
     if (std::abs(run.dlo[w]) > 1 || std::abs(run.dhi[w]) > 1) return false;
@@ -94,18 +97,18 @@ bool Folder::near(int v, const Run& run) const {
 }
 
 // Whether `row`, which comes next along v and agrees before v, goes on with `run`. A second row sets the step.
-bool Folder::fits(int v, Run& run, const Run& row, bool near_only) const {
+bool Folder::fits(int v, Run& run, const Run& row) const {
   const bool second = run.count == 1;
   for (int w = v + 1; w < k_; ++w) {
     if (run.axes[w].parent >= 0 || row.axes[w].parent >= 0) {
       if (run.axes[w] != row.axes[w] || run.lo[w] != row.lo[w] || run.hi[w] != row.hi[w]) return false;
       continue;
     }
-    const int64_t dlo = row.lo[w] - run.lo[w], dhi = row.hi[w] - run.hi[w];
-    if (second ? near_only && (std::abs(dlo) > 1 || std::abs(dhi) > 1)
-               : dlo != run.count * run.dlo[w] || dhi != run.count * run.dhi[w]) {
-      return false;
+    if (second) {
+      if (steep(v, row.lo[w] - run.lo[w]) || steep(v, row.hi[w] - run.hi[w])) return false;
+      continue;
     }
+    if (row.lo[w] - run.lo[w] != run.count * run.dlo[w] || row.hi[w] - run.hi[w] != run.count * run.dhi[w]) return false;
   }
   if (second) {
     for (int w = v + 1; w < k_; ++w) {
@@ -208,7 +211,7 @@ Folder::Run* Folder::push(int v, Held row) {
     push(v - 1, std::move(row));
     return nullptr;
   }
-  const size_t end = std::min(level.old.size(), level.next + kWindow);
+  const size_t place = level.now.size();
   const auto join = [&](size_t i) {
     ++level.old[i]->count;
     level.now.push_back(std::move(level.old[i]));
@@ -216,13 +219,15 @@ Folder::Run* Folder::push(int v, Held row) {
     recycle(std::move(row));
     return level.now.back().get();
   };
+  // A run that has shown its step is known when it is met; one that has not is the one in the same place.
+  const size_t end = std::min(level.old.size(), level.next + kWindow);
   for (size_t i = level.next; i < end; ++i) {
-    if (level.old[i] && fits(v, *level.old[i], *row, true)) return join(i);
+    if (level.old[i] && level.old[i]->count > 1 && fits(v, *level.old[i], *row)) return join(i);
   }
-  if (level.next < end && level.old[level.next]) {
-    Run& run = *level.old[level.next];
+  if (place < level.old.size() && level.old[place]) {
+    Run& run = *level.old[place];
     if (run.count == 2 && !near(v, run)) let_go(v, run);
-    if (run.count == 1 && fits(v, run, *row, false)) return join(level.next);
+    if (run.count == 1 && fits(v, run, *row)) return join(place);
   }
   if (level.now.size() >= kMostRuns) {
     flush(v);
@@ -362,6 +367,9 @@ size_t Folder::leap(const int64_t* t, size_t n) {
   for (size_t c = 0; c < k; ++c) step[c] = t[k + c] - t[c];
   const size_t f = first_move(step, k);
   if (f == k || step[f] != 1) return 0;
+  for (size_t c = f + 1; c < k; ++c) {
+    if (steep(static_cast<int>(f), step[c])) return 0;
+  }
   size_t run = repeats(t, n, k, 1, step, steps_) + 1;
   if (run < 2) return 0;
   // The last tuple may go with what follows it along a later axis: then leave it to the ordinary way.
@@ -390,6 +398,9 @@ size_t Folder::leap_runs(const int64_t* t, size_t n, size_t run, int f) {
   for (size_t c = 0; c < k; ++c) move[c] = t[run * k + c] - t[c];
   const size_t g = first_move(move, k);
   if (g >= static_cast<size_t>(f) || move[g] != 1) return 0;
+  for (size_t c = g + 1; c < k; ++c) {
+    if (steep(static_cast<int>(g), move[c])) return 0;
+  }
   for (size_t c = f + 1; c < k; ++c) {
     // A child of f must stay where it is relative to f.
     if (step_[c] != 0 && move[c] != step_[c] * move[f]) return 0;

@@ -68,8 +68,9 @@ class Folder {
   Held fresh();
   void recycle(Held run);
   void set(Run& run, const int64_t* tuple) const;
-  bool fits(int v, Run& run, const Run& row, bool near_only) const;
+  bool fits(int v, Run& run, const Run& row) const;
   bool near(int v, const Run& run) const;
+  bool steep(int v, int64_t step) const;
   Run* push(int v, Held row);
   void push_run(int v, const Run& first, const int64_t* dlo, const int64_t* dhi, int64_t count);
   void leave_behind(int v, const Run* run);

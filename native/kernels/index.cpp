@@ -61,7 +61,8 @@ BoxIndex::BoxIndex(const Part& part, int first, int last) : axes_(last - first) 
     base = std::move(moved);
   }
   levels_.push_back(std::move(base));
-  while (levels_.back().size > kFan) {
+  line_ = axes_ == 1 && std::is_sorted(levels_[0].hi.begin(), levels_[0].hi.end());
+  while (!line_ && levels_.back().size > kFan) {
     const Level& below = levels_.back();
     Level up;
     up.size = (below.size + kFan - 1) / kFan;

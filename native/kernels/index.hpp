@@ -1,6 +1,7 @@
 // A packed tree of bounding boxes over the rows of a part, for one side of the relation.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,11 +15,18 @@ class BoxIndex {
   // Axes [first, last) of the part are the side that will be asked about.
   BoxIndex(const Part& part, int first, int last);
 
-  // Calls visit(row) for each row whose bounding box meets box (2 numbers an axis).
+  // Calls visit(row) for each row whose bounding box meets box (2 numbers an axis). `cursor` starts at 0 and is kept
+  // between questions: boxes that are asked in order are found from where the last one was.
   template <class Visit>
-  void find(const int64_t* box, Visit visit) const {
-    if (levels_.empty()) return;
-    descend(levels_.size() - 1, 0, levels_.back().size, box, visit);
+  void find(const int64_t* box, size_t& cursor, Visit visit) const {
+    if (!line_) {
+      descend(levels_.size() - 1, 0, levels_.back().size, box, visit);
+      return;
+    }
+    const Level& rows = levels_.front();
+    size_t i = seek(box[0], cursor);
+    cursor = i;
+    for (; i < rows.size && rows.lo[i] <= box[1]; ++i) visit(order_.empty() ? i : order_[i]);
   }
 
  private:
@@ -27,6 +35,20 @@ class BoxIndex {
     size_t size = 0;
     std::vector<int64_t> lo, hi;  // axis-major: bounds of node i on axis a at [a * size + i]
   };
+
+  // The first row, at or after `from`, that ends at x or later; all rows if x lies before `from`.
+  size_t seek(int64_t x, size_t from) const {
+    const std::vector<int64_t>& hi = levels_.front().hi;
+    const size_t n = hi.size();
+    if (from >= n || (from > 0 && hi[from - 1] >= x)) from = 0;
+    size_t step = 1, low = from;
+    while (low + step < n && hi[low + step - 1] < x) {
+      low += step;
+      step *= 2;
+    }
+    const size_t high = low + step < n ? low + step : n;
+    return static_cast<size_t>(std::lower_bound(hi.begin() + low, hi.begin() + high, x) - hi.begin());
+  }
 
   template <class Visit>
   void descend(size_t level, size_t begin, size_t end, const int64_t* box, Visit& visit) const {
@@ -55,6 +77,7 @@ class BoxIndex {
   }
 
   int axes_;
+  bool line_ = false;            // one axis, and rows that end in the order in which they begin: no tree is needed
   std::vector<uint32_t> order_;  // empty: rows are in order already
   std::vector<Level> levels_;    // 0: one box a row
 };

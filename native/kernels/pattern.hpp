@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace whence {
 
-inline constexpr int64_t kMin = std::numeric_limits<int64_t>::min() / 4;
-inline constexpr int64_t kMax = std::numeric_limits<int64_t>::max() / 4;
+// No bound, and beyond any index: arrays have fewer than 2^62 cells.
+inline constexpr int64_t kMax = int64_t{1} << 62;
+inline constexpr int64_t kMin = -kMax;
 
 struct Axis {
   int parent = -1;

@@ -130,9 +130,22 @@ std::vector<int64_t> Table::ask(const int64_t* boxes, size_t n, bool backward, s
       }
     } else {
       const BoxIndex& tree = index(i, backward);
+      const bool plain = std::all_of(part.pattern.begin(), part.pattern.end(), [](const Axis& a) { return a.parent < 0; });
+      size_t cursor = 0;
       for (size_t j = 0; j < n; ++j) {
         const int64_t* box = boxes + j * 2 * d;
-        tree.find(box, [&](size_t r) { solver.solve(r, box, found); });
+        tree.find(box, cursor, [&](size_t r) {
+          if (!plain) {
+            solver.solve(r, box, found);
+            return;
+          }
+          // Rows without parents are boxes: the index has compared them exactly.
+          if (++hits > limit) throw std::length_error("more boxes than the limit");
+          for (int v = wanted0; v < wanted1; ++v) {
+            found.push_back(part.lo[v][r]);
+            found.push_back(part.hi(v, r));
+          }
+        });
       }
     }
     hits += solver.found();
@@ -158,7 +171,8 @@ std::vector<unsigned char> Table::contains(const uint64_t* keys, size_t n) const
     for (size_t i = 0; i < n; ++i) {
       decode(keys + i, 1, view, tuple.data());
       for (size_t v = 0; v < k; ++v) box[2 * v] = box[2 * v + 1] = tuple[v];
-      tree.find(box.data(), [&](size_t r) {
+      size_t cursor = 0;
+      tree.find(box.data(), cursor, [&](size_t r) {
         bool in = true;
         for (size_t v = 0; v < k; ++v) {
           const Axis& a = part.pattern[v];

@@ -56,8 +56,24 @@ class BadGraph(WhenceError, ValueError):
     """Records that are no provenance graph: a cycle, an end that is not there, an edge between the wrong kinds."""
 
 
+class NoRule(WhenceError, NotImplementedError):
+    """A function, or a way of calling it, whose lineage is not known."""
+
+
 class NoLineage(WhenceError, LookupError):
     """No lineage connects the datasets that were asked about."""
+
+
+class NotTraceable(WhenceError, NotImplementedError):
+    """A pipeline holds something whose lineage is not known: streaming, or an operator without a rule."""
+
+
+class NoSuchRow(WhenceError, LookupError):
+    """No row of the output, or of the source, is the one that was asked about; or several are where one was meant."""
+
+
+class SourceChanged(WhenceError, OSError):
+    """A source is gone, or is no longer what it was when the pipeline ran."""
 
 
 class TooLarge(WhenceError, MemoryError):

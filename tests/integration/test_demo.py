@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from PIL import Image
 
 import whence as wh
 from whence.cli import _hotspot
+from whence.cli._hotspot import Floats, Ints
 
 ROOT = Path(__file__).parents[2]
 WHENCE = Path(sys.executable).with_name("whence")
@@ -79,7 +81,7 @@ def test_each_step_says_the_truth_about_itself() -> None:
     smooth, lineage = _hotspot.mean_filter(upright)
     overview, blocks = _hotspot.block_mean(smooth)
     rotated = np.rot90(image)
-    steps = [
+    steps: list[tuple[Floats, Callable[[Floats], Floats], Ints]] = [
         (image, np.rot90, _hotspot.rotate_lineage(rotated.shape)),
         (rotated, np.fliplr, _hotspot.flip_lineage(upright.shape)),
         (upright, lambda array: _hotspot.mean_filter(array)[0], lineage),

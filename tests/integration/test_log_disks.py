@@ -1,4 +1,4 @@
-"""Disks that are read-only, full or slow to unlock, and paths that are no logs: a clear error, and the log unchanged."""
+"""Disks that are read-only or full, locks, servers, paths that are no logs: a clear error, the log unchanged."""
 
 from __future__ import annotations
 
@@ -70,11 +70,9 @@ def questions_work(path: Path) -> None:
 
 def test_a_read_only_log_answers(tmp_path: Path, read_only: Callable[[Path], Path]) -> None:
     path = filled(tmp_path / "log.whence")
-    before = state(path)
-    view = read_only(path)
-    questions_work(view)
-    assert sorted(entry.name for entry in view.iterdir()) == ["blobs", "catalog.sqlite"]
-    assert state(path) == before
+    before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    questions_work(read_only(path))
+    assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before
 
 
 def test_a_read_only_view_of_a_log_that_others_write(tmp_path: Path, read_only: Callable[[Path], Path]) -> None:
@@ -126,7 +124,7 @@ def test_no_log_can_be_made_on_a_read_only_disk(tmp_path: Path, read_only: Calla
     directory = tmp_path / "directory"
     directory.mkdir()
     view = read_only(directory)
-    with pytest.raises(StoreError, match="read-only|permission denied"):
+    with pytest.raises(StoreError, match=r"read-only|permission denied"):
         store.open(view / "log.whence")
     with pytest.raises(StoreError, match="cannot open"):
         store.open(view)
@@ -163,11 +161,16 @@ def test_a_disk_that_fills_up_with_the_catalog(small_disk: Path) -> None:
     with store.open(path) as log:
         (small_disk / "ballast").write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 500_000))
         acknowledged = 0
-        with pytest.raises(StoreError, match="full"):
+
+        def write_on() -> None:
+            nonlocal acknowledged
             for number in range(1000):
                 log.array(f"x{number}", shape=(number,))
                 log.lineage(f"x{number}", "A", lambda index: [index[0] % 4])
                 acknowledged = number
+
+        with pytest.raises(StoreError, match="full"):
+            write_on()
         assert acknowledged
         assert log.check().ok
         (small_disk / "ballast").unlink()
@@ -251,22 +254,29 @@ def test_a_server_that_restarts(postgresql: Any, postgresql_url: str, tmp_path: 
         log.array("A", shape=(4,))
         log.array("B", shape=(4,))
         log.lineage("B", "A", "identity")
-        for question in (
+        questions: tuple[Callable[[], object], ...] = (
             lambda: log.backward("B", [(0,)], to="A"),
             log.datasets,
             lambda: log.lineage("B", "A", "whole"),
-        ):
-            postgresql.stop()
-            with pytest.raises(StoreError, match="cannot read|cannot write"):
+        )
+        postgresql.stop()
+        for question in questions:
+            with pytest.raises(StoreError, match=r"cannot (read|write to) postgresql://"):
                 question()
-            postgresql.start()
+        postgresql.start()
+        for question in questions:
             question()
-        assert log.check().ok
-        assert log.check().derivations == 2
+            with store.open(postgresql_url, blobs=tmp_path / "blobs") as other, other._database.read() as connection:
+                ending = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+                connection.exec_driver_sql(f"{ending} AND backend_type = 'client backend'")
+            question()
+        report = log.check()
+        assert report.ok
+        assert report.derivations == 3
 
 
 def test_servers_that_are_not_there(tmp_path: Path, postgresql: Any) -> None:
-    with pytest.raises(StoreError, match="cannot open postgresql://ada:.*@127.0.0.1:1/x") as caught:
+    with pytest.raises(StoreError, match=r"cannot open postgresql://ada:.*@127\.0\.0\.1:1/x") as caught:
         store.open("postgresql://ada:secret@127.0.0.1:1/x", blobs=tmp_path / "blobs")
     assert "secret" not in str(caught.value)
     with pytest.raises(StoreError, match='database "nothing" does not exist'):
@@ -328,13 +338,9 @@ def test_a_damaged_catalog(tmp_path: Path) -> None:
     data[4096 * (pages - 3) : 4096 * (pages - 1)] = os.urandom(4096 * 2)
     (path / "catalog.sqlite").write_bytes(data)
     with store.open(path) as log:
-        try:
-            report = log.check()
-        except Damaged as error:
-            assert "restore it from a backup" in str(error)
-        else:
-            assert not report.ok
-            assert "restore the catalog" in report.problems[0].remedy
+        report = log.check()
+        assert not report.ok
+        assert "from a backup" in str(report)
 
 
 def test_references_that_lead_nowhere(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -42,7 +43,8 @@ def test_file_round_trip(data: st.DataObject) -> None:
 def test_bytes_come_from_any_buffer(raw: Raw) -> None:
     stored = wh.compress(*raw).to_bytes()
     assert isinstance(stored, bytes)
-    for buffer in (stored, bytearray(stored), memoryview(stored)):
+    buffers: list[Any] = [stored, bytearray(stored), memoryview(stored)]
+    for buffer in buffers:
         assert np.array_equal(wh.Relation.from_bytes(buffer).to_array(), raw.tuples)
 
 

@@ -79,7 +79,9 @@ def test_wrong_usage_is_status_2(log_path: Path) -> None:
 
 
 def test_no_log_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    (tmp_path / "stranger.whence").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
     monkeypatch.delenv("WHENCE_LOG", raising=False)
     result = run("ls")
     assert result.exit_code == 1
@@ -194,7 +196,7 @@ def test_out_draws_a_picture(log_path: Path, tmp_path: Path) -> None:
     [
         (("backward", "sum", "0"), "'sums'"),
         (("backward", "sums", "9", "--to", "pixels"), "9"),
-        (("backward", "sums", "0,0", "--to", "pixels"), "sums"),
+        (("backward", "sums", "0,0", "--to", "pixels"), "(4,)"),
         (("backward", "sums", "zero", "--to", "pixels"), "zero"),
         (("backward", "sums", "0", "--to", "pixel"), "'pixels'"),
         (("forward", "total", "", "--to", "pixels"), "total"),

@@ -118,6 +118,6 @@ def test_the_inverse_costs_no_rows(name: str) -> None:
 @pytest.mark.parametrize("name", [*REGULAR, *MATMUL])
 def test_chunks_cost_no_rows(name: str) -> None:
     most, make = {**REGULAR, **MATMUL}[name]
-    raw = make(20)
-    chunks = iter(np.array_split(raw.tuples, 7))
+    raw = make(120) if name in REGULAR else make(30)
+    chunks = iter(np.array_split(raw.tuples, 3))
     assert len(wh.compress(chunks, raw.out_shape, raw.in_shape)) <= most

@@ -58,7 +58,7 @@ def random_boxes(out_shape: Shape, in_shape: Shape, count: int) -> Raw:
     for _ in range(count):
         low = rng.integers(0, sides)
         high = np.minimum(low + rng.integers(1, 5, len(sides)), sides)
-        rows.append(np.indices(high - low).reshape(len(sides), -1).T + low)
+        rows.append(np.indices(tuple(high - low)).reshape(len(sides), -1).T + low)
     every = np.concatenate(rows)
     cut = len(out_shape)
     return ops.linked(flat(every[:, :cut], out_shape), flat(every[:, cut:], in_shape), out_shape, in_shape)
@@ -71,7 +71,7 @@ def questions(shape: Shape, rng: np.random.Generator) -> Iterator[Ints]:
     for width in (3, 20):
         low = rng.integers(0, sides)
         high = np.minimum(low + width, sides)
-        yield np.indices(high - low).reshape(len(shape), -1).T + low
+        yield np.indices(tuple(high - low)).reshape(len(shape), -1).T + low
     yield rng.integers(0, sides, (200, len(shape)))
 
 

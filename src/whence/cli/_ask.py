@@ -68,7 +68,7 @@ def ask(
 def answers(found: Mapping[str, Selection]) -> list[dict[str, object]]:
     """The selections as JSON: each box is a [first, last] pair for each axis, both ends included."""
     return [
-        {"dataset": name, "shape": list(sel.shape), "count": len(sel), "boxes": sel.boxes.tolist()}
+        {"dataset": name, "shape": list(sel.shape), "count": sel.count, "boxes": sel.boxes.tolist()}
         for name, sel in found.items()
     ]
 
@@ -85,8 +85,9 @@ def _show(found: Mapping[str, Selection]) -> None:
     rows = []
     for name, selection in found.items():
         texts = spelled(selection)
-        lines = texts[:SHOWN] + ([f"... and {len(texts) - SHOWN} more boxes (--json lists all)"] * (len(texts) > SHOWN))
-        rows.append((name, f"{len(selection):,}", "\n".join(lines) or "none"))
+        if len(texts) > SHOWN + 1:  # one more line is no longer than saying that it is left out
+            texts[SHOWN:] = [f"... and {len(texts) - SHOWN:,} more boxes (--json lists all)"]
+        rows.append((name, f"{selection.count:,}", "\n".join(texts) or "none"))
     emit_table(("dataset", "count", "cells"), rows, numbers=("count",))
 
 

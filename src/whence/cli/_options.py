@@ -42,7 +42,10 @@ json_file_option: Callable[[Command], Command] = click.option(
 
 
 def locate(log: str | None, start: Path | None = None) -> str | None:
-    """The log that is meant: the one given, else the nearest *.whence directory upwards, else none."""
+    """The log that is meant: the one given, else the nearest *.whence directory upwards, else none.
+
+    The search ends with the project, at a directory that has a .git: what lies above belongs to others.
+    """
     if log:
         return log
     here = (start or Path.cwd()).absolute()
@@ -55,6 +58,8 @@ def locate(log: str | None, start: Path | None = None) -> str | None:
             raise StoreError(f"{place} holds several logs ({names}): name one with --log")
         if found:
             return str(found[0])
+        if (place / ".git").exists():
+            break
     return None
 
 

@@ -19,9 +19,14 @@ def emit_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def emit_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[str] = ()) -> None:
-    """Print a table; the columns named in `numbers` are aligned to the right where there is something to align."""
-    if not terminal():
+def emit_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[str] = (), aligned: bool = False
+) -> None:
+    """Print a table; the columns named in `numbers` are aligned to the right where there is something to align.
+
+    What only people read is `aligned` even through a pipe.
+    """
+    if not terminal() and not aligned:
         click.echo("\t".join(columns))
         for row in rows:
             click.echo("\t".join(str(value) for value in row))
@@ -31,12 +36,12 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, numb
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, collapse_padding=True)
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(value if isinstance(value, Text) else Text(str(value)) for value in row))
-    Console().print(table)
+    Console(width=None if terminal() else 160).print(table)
 
 
 def size_text(count: float) -> str:

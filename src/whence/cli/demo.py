@@ -54,7 +54,7 @@ class Answer:
         return {
             "question": self.question,
             "dataset": self.dataset,
-            "count": len(self.cells),
+            "count": self.cells.count,
             "boxes": self.cells.boxes.tolist(),
             "seconds": self.seconds,
             "brute_seconds": self.brute_seconds,
@@ -222,22 +222,33 @@ def report(steps: list[Step], sizes: list[Stored], answers: list[Answer], log: P
     spots = next(step.array for step in steps if step.output == "spots")
     click.echo("A thermal image of 480 x 640 pixels: rotated, flipped, smoothed, thresholded, grouped into spots.\n")
     rows = [
-        (each.operation, each.output, " x ".join(map(str, each.shape)), f"{each.tuples:,}", size_text(each.csv_bytes),
-         size_text(each.int64_bytes), f"{each.boxes:,}", size_text(each.stored_bytes),
-         f"{each.csv_bytes / each.stored_bytes:,.0f}x")
+        (
+            each.operation,
+            " x ".join(map(str, each.shape)),
+            f"{each.tuples:,}",
+            size_text(each.csv_bytes),
+            size_text(each.int64_bytes),
+            f"{each.boxes:,}",
+            size_text(each.stored_bytes),
+            f"{each.csv_bytes / each.stored_bytes:,.0f}x",
+        )
         for each in sizes
-    ]  # fmt: skip
-    columns = ("operation", "output", "shape", "tuples", "as CSV", "as int64", "boxes", "stored", "smaller")
-    emit_table(columns, rows, numbers=columns[3:])
+    ]
+    columns = ("operation", "output", "tuples", "as CSV", "as int64", "boxes", "stored", "smaller")
+    emit_table(columns, rows, numbers=columns[2:], aligned=True)
+    tuples = sum(each.tuples for each in sizes)
+    csv, stored = sum(each.csv_bytes for each in sizes), sum(each.stored_bytes for each in sizes)
+    click.echo(f"\nTogether {tuples:,} tuples: {size_text(csv)} as CSV, {size_text(stored)} in the log.")
     click.echo(f"\nHot spots found: {len(spots)}")
     for number, (row, column, size) in enumerate(spots):
         click.echo(f"  spots[{number}]  centre {row:.1f}, {column:.1f}, {size:.0f} pixels")
-    tuples = sum(each.tuples for each in sizes)
     for each in answers:
         verdict = "the same" if each.agrees else "SOMETHING ELSE"
-        click.echo(f"\n{each.question} to {each.dataset}: {len(each.cells)} cells, in {each.seconds * 1000:.1f} ms")
+        count = each.cells.count
+        said = f"{count} cell{'' if count == 1 else 's'}"
+        click.echo(f"\n{each.question} to {each.dataset}: {said}, in {each.seconds * 1000:.1f} ms")
         click.echo(f"  {_brief(each.cells)}")
-        click.echo(f"  brute force over the {tuples:,} tuples says {verdict}, in {each.brute_seconds * 1000:.0f} ms")
+        click.echo(f"  brute force over every tuple on the way says {verdict}, in {each.brute_seconds * 1000:.0f} ms")
     click.echo(f"\nThe picture:  {picture}")
     click.echo(f"The log:      {log}")
     click.echo(f"Ask yourself: whence backward spots 1,: --to thermal --log {log}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import math
 import mmap
-import operator
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from whence.relation.columns import Ints
 from whence.relation.layout import Shape
 from whence.relation.stored import RESTORE, Stored
 from whence.selection import Selection
+from whence.selection import as_shape as _as_shape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,19 +32,18 @@ EXPAND_LIMIT = 1 << 28
 ANSWER_LIMIT = 1 << 26
 """The most boxes that an answer may need before they are merged."""
 
+MOST_CELLS = 1 << 62
+
 SELECTIVE = 4
 """A stored part is read block by block while at most one block in so many is needed."""
 
 
 def as_shape(shape: Any) -> Shape:
-    """A shape as a tuple of non-negative integers."""
-    try:
-        out = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(operator.index(d) for d in shape)
-    except TypeError as error:
-        raise BadCells(f"{shape!r} is no shape; give the length of each axis, such as (3, 2)") from error
-    if any(d < 0 for d in out) or math.prod(d for d in out if d) >= 1 << 62:
-        raise BadCells(f"{out} is no shape: lengths are not negative, and all cells together are below 2^62")
-    return out
+    """The shape of an array whose cells can be numbered."""
+    sizes = _as_shape(shape)
+    if math.prod(d for d in sizes if d) >= MOST_CELLS:
+        raise BadCells(f"an array of shape {sizes} is too large: a relation's arrays have fewer than 2^62 cells")
+    return sizes
 
 
 class Relation:
@@ -232,11 +232,13 @@ class Relation:
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same tuples, however they are stored."""
+        from whence.relation.compose import same_rows
+
         if not isinstance(other, Relation):
             return NotImplemented
         if (self._out_shape, self._in_shape) != (other._out_shape, other._in_shape) or self.count() != other.count():
             return False
-        return self.to_bytes() == other.to_bytes() or np.array_equal(self.to_array(), other.to_array())
+        return same_rows(self, other) or np.array_equal(self.to_array(), other.to_array())
 
     __hash__ = None  # type: ignore[assignment]  # equal relations may be stored differently
 
@@ -292,11 +294,13 @@ class Relation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the relation to a file."""
-        data = self.to_bytes()
+        data, target = self.to_bytes(), Path(path)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            with open(path, "wb") as file:
-                file.write(data)
+            part.write_bytes(data)
+            part.replace(target)  # a reader that has the old file mapped keeps it
         except OSError as error:
+            part.unlink(missing_ok=True)
             raise StoreError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from error
 
     @classmethod

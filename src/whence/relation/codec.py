@@ -22,6 +22,7 @@ VERSION = 1
 PREFIX = struct.Struct("<4sBII")  # magic, version, checksum of the header, length of the header
 Axis = tuple[int, int, int]
 
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """The rows of one pattern: (parent, p, q) of each axis, and the columns lo and width of each."""
@@ -67,9 +68,7 @@ def encode(part: Part) -> Encoded:
     return Encoded(bytes(header), directory, body)
 
 
-def assemble(
-    out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, parts: Sequence[Encoded]
-) -> bytes:
+def assemble(out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, parts: Sequence[Encoded]) -> bytes:
     """The bytes of a file from those of its parts."""
     header = bytearray()
     for shape in (out_shape, in_shape):

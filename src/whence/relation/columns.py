@@ -1,8 +1,8 @@
 """How one column of a part is written: the smallest of a few codes, in blocks that can be read alone.
 
-CONSTANT and AFFINE columns are two numbers, whatever their length. INLINE ones are short lists in the header. BLOCKS and
-GAPS are compressed by pcodec in blocks of rows; GAPS holds, for the `lo` of an axis, the distance from the end of the
-row before, which is what runs of a sorted axis have little of (see docs/reference/format.md).
+CONSTANT and AFFINE columns are two numbers, whatever their length. INLINE ones are short lists in the header. BLOCKS
+and GAPS are compressed by pcodec in blocks of rows; GAPS holds, for the `lo` of an axis, the distance from the end of
+the row before, which is what runs of a sorted axis have little of (see docs/reference/format.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Stepped = tuple[int, int]
 Column = Stepped | Ints
 
 BLOCK_SIZES = (1 << 16, 1 << 13)
-"""Rows a block: large ones cost the least where a column is alike throughout, small ones where it changes on the way."""
+"""Rows a block: large ones cost the least where a column is alike throughout, small ones where it changes."""
 
 SAMPLE = 1 << 17
 """Rows from the middle of a column on which codes and block sizes are compared."""
@@ -137,7 +137,8 @@ def pack(values: Ints) -> bytes:
     varint.write_signed(head, int(values[0]))
     if len(values) == 1:
         return bytes(head)
-    return bytes(head) + standalone.simple_compress(np.ascontiguousarray(values[1:]), ChunkConfig())
+    body: bytes = standalone.simple_compress(np.ascontiguousarray(values[1:]), ChunkConfig())
+    return bytes(head) + body
 
 
 def unpack(data: bytes, rows: int) -> Ints:
@@ -157,7 +158,7 @@ def unpack(data: bytes, rows: int) -> Ints:
     return out
 
 
-def checksum(data: bytes | memoryview) -> int:
+def checksum(data: bytes | bytearray | memoryview) -> int:
     """What guards a block or a header against damage."""
     return zlib.crc32(data)
 

@@ -13,7 +13,7 @@ from whence.relation._relation import EXPAND_LIMIT, Relation
 from whence.relation.codec import Part
 from whence.relation.columns import spread
 from whence.relation.compress import fold_keys
-from whence.relation.forest import Bound, Forest, NoForm, hull, join
+from whence.relation.forest import Bound, Forest, NoForm, canonical, hull, join
 from whence.relation.sources import Tuples
 from whence.relation.stream import compress
 
@@ -45,15 +45,24 @@ def _by_rows(outer: Relation, inner: Relation) -> Relation:
     for left in _forests(outer, "c", "b"):
         for right in inner_forests:
             found += join(left, right, middle)
-    if _overlapping(found, names):
+    if _overlapping(found, names) or any(_too_steep(b) for forest in found for b in forest.values()):
         raise NoForm
-    place = {name: i for i, name in enumerate(names)}
+    place: dict[Hashable, int] = {name: i for i, name in enumerate(names)}
     table = _core.Table(outer.out_shape, inner.in_shape, out_view, in_view)
     for forest in found:
         bounds = [forest[name] for name in names]
         axes = [(-1 if b.parent is None else place[b.parent], b.p, b.q) for b in bounds]
         table.add(1, axes, [(b.lo, 0) for b in bounds], [(b.hi - b.lo, 0) for b in bounds])
     return Relation(outer.out_shape, inner.in_shape, table)
+
+
+def same_rows(first: Relation, second: Relation) -> bool:
+    """Whether two relations hold the same rows; if not, they may still hold the same tuples."""
+    if len(first) != len(second) or first._views != second._views or len(first) > MOST_PAIRS:
+        return False
+    names = [(side, i) for side, view in zip("ba", first._views, strict=True) for i in range(len(view))]
+    rows = [[canonical(forest, names) for forest in _forests(relation, "b", "a")] for relation in (first, second)]
+    return all(row in rows[1] for row in rows[0])
 
 
 def _forests(relation: Relation, out: str, into: str) -> Iterator[Forest]:
@@ -70,6 +79,11 @@ def _bounds(part: Part, row: int, names: list[tuple[str, int]]) -> Iterator[Boun
         low = int(spread(lo, row, row + 1)[0])
         high = low + int(spread(width, row, row + 1)[0])
         yield Bound(low, high, names[parent] if parent >= 0 else None, p, q)
+
+
+def _too_steep(bound: Bound) -> bool:
+    """Whether a bound's numbers leave the range that the compiled core computes in."""
+    return max(abs(bound.lo), abs(bound.hi), abs(bound.p), abs(bound.q)) >= 1 << 62
 
 
 def _overlapping(forests: list[Forest], names: list[tuple[str, int]]) -> bool:

@@ -21,10 +21,10 @@ SAMPLE = 1 << 14
 """How many tuples a layout is tried on."""
 
 CLEARLY = 0.9
-"""What part of the natural layout's bytes another one must stay below."""
+"""What part of the natural layout's cost another one must stay below."""
 
-MORE_ROWS = 2
-"""How many times the natural layout's rows a smaller one may have: rows are what questions cost."""
+ROW_COST = 4
+"""What a row costs beside its bytes: questions pay for rows."""
 
 KEY_LIMIT = 1 << 63
 
@@ -64,20 +64,18 @@ def improve(folder: _core.Folder, keys: Keys, out_shape: Shape, in_shape: Shape)
     if folder.rows > FEW_ROWS:
         best = choose(keys, out_shape, in_shape)
         if best != layout:
-            other = _fed(keys, best)
-            if other.rows <= MORE_ROWS * folder.rows:
-                folder, layout = other, best
+            folder, layout = _fed(keys, best), best
     return finish(folder, out_shape, in_shape, layout)
 
 
 def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
-    """The layout under which a sample takes the fewest bytes; the natural one unless another is clearly better."""
+    """The layout under which a sample costs the least; the natural one unless another is clearly better."""
     keys = sample(keys, out_shape, in_shape)
 
     def cost(layout: Layout) -> int:
         table = finish(_fed(keys, layout), out_shape, in_shape, layout)
         parts = [Part(rows, tuple(axes), tuple(lo), tuple(width)) for rows, axes, lo, width in table.parts()]
-        return len(dump(out_shape, in_shape, layout.out_view, layout.in_view, parts))
+        return len(dump(out_shape, in_shape, layout.out_view, layout.in_view, parts)) + ROW_COST * table.rows
 
     best = natural(out_shape, in_shape)
     least = cost(best) * CLEARLY

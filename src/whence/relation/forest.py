@@ -1,14 +1,15 @@
 """Joining two rows without expanding them: eliminate the axes in the middle, or say that no row can hold the result.
 
-A row is a forest of axes (docs/design/boxes.md). Joining C <- B with B <- A puts two forests together at the axes of B. Three
-moves do all the work: an axis that is a one-to-one image of its parent can trade places with it; a constant bound on an
-axis is passed to its parent, splitting the parent's range where another bound takes over; and a middle axis drops out where it
-has no children, one value for each value of its parent, or one child whose intervals leave no gap.
+A row is a forest of axes (docs/design/boxes.md). Joining C <- B with B <- A puts two forests together at the axes of B.
+Three moves do all the work: an axis that is a one-to-one image of its parent can trade places with it; a constant bound
+on an axis is passed to its parent, splitting the parent's range where another bound takes over; and a middle axis drops
+out where it has no children, one value for each value of its parent, or one child whose intervals leave no gap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 
@@ -62,6 +63,21 @@ def hull(forest: Forest, v: Hashable) -> tuple[int, int]:
         return bound.lo, bound.hi
     a, b = hull(forest, bound.parent)
     return bound.lo + min(bound.p * a, bound.p * b), bound.hi + max(bound.q * a, bound.q * b)
+
+
+def canonical(forest: Forest, names: Sequence[Hashable]) -> Forest:
+    """The same row with each axis, in the order of names, as much of a root as it can be.
+
+    >>> canonical({"b": Bound(1, 1, "a", -1, -1), "a": Bound(0, 1)}, ["b", "a"])
+    {'b': Bound(lo=0, hi=1, parent=None, p=0, q=0), 'a': Bound(lo=1, hi=1, parent='b', p=-1, q=-1)}
+    """
+    settled: set[Hashable] = set()
+    for v in names:
+        if _root(forest, v) not in settled:
+            with suppress(NoForm):
+                forest = _rooted(forest, v)
+            settled.add(_root(forest, v))
+    return {v: forest[v] for v in names}
 
 
 def _root(forest: Forest, v: Hashable) -> Hashable:
@@ -127,9 +143,7 @@ def _clipped(forest: Forest, v: Hashable, low: int, high: int) -> Iterator[Fores
                 yield from [piece] if (a, b) == (first, last) else _clipped(piece, u, a, b)
 
 
-def _halves(
-    c: int, k: int, bound: int, first: int, last: int, *, above: bool
-) -> Iterator[tuple[int, int, int, int]]:
+def _halves(c: int, k: int, bound: int, first: int, last: int, *, above: bool) -> Iterator[tuple[int, int, int, int]]:
     """Ranges of u in which c + k*u (first) or the constant bound (second) is the stricter one, with that bound."""
     a, b = _within(c, k, bound, first, last, above=above)
     if a <= b:
@@ -194,9 +208,7 @@ def _eliminated(forest: Forest, v: Hashable) -> Forest:
             raise NoForm  # gaps between the intervals of neighbours
     lower = (bound.lo, bound.p) if b.p >= 0 else (bound.hi, bound.q)
     upper = (bound.hi, bound.q) if b.q >= 0 else (bound.lo, bound.p)
-    rest[w] = _under(
-        b.lo + b.p * lower[0], b.p * lower[1], b.hi + b.q * upper[0], b.q * upper[1], bound.parent
-    )
+    rest[w] = _under(b.lo + b.p * lower[0], b.p * lower[1], b.hi + b.q * upper[0], b.q * upper[1], bound.parent)
     return rest
 
 

@@ -1,9 +1,9 @@
 """How tuples are laid out before they are folded: under which shapes, and which axis first.
 
-Folding finds runs along the axes it is given, in the order it is given them. Most operations are regular under their own
-shapes with the output first. Some are regular only under another view of the same cells (a reshape: both sides flat; a
-tile: the repeated axis cut in two) or another order (a repeat: the input first; a grouped table: rows before columns).
-A layout never changes what is stored, only in how few rows.
+Folding finds runs along the axes it is given, in the order it is given them. Most operations are regular under their
+own shapes with the output first. Some are regular only under another view of the same cells (a reshape: both sides
+flat; a tile: the repeated axis cut in two) or another order (a repeat: the input first; a grouped table: rows before
+columns). A layout never changes what is stored, only in how few rows.
 """
 
 from __future__ import annotations
@@ -91,9 +91,7 @@ def _views(out_shape: Shape, in_shape: Shape) -> Iterator[tuple[Shape, Shape]]:
 
 def _cuts(long: Shape, short: Shape) -> Iterator[tuple[Shape, Shape]]:
     """Axes of one side cut in two by an axis of the other: (r, n) for a tile, (n, r) for a repeat."""
-    fits = [
-        (i, j) for i, n in enumerate(long) for j, d in enumerate(short) if d > 1 and n > d and n % d == 0
-    ]
+    fits = [(i, j) for i, n in enumerate(long) for j, d in enumerate(short) if d > 1 and n > d and n % d == 0]
     aligned = [(i, j) for i, j in fits if i - len(long) == j - len(short)]
     for pairs in [aligned] * (len(aligned) > 1) + [[pair] for pair in fits[:4]]:
         by = dict(pairs)

@@ -66,7 +66,7 @@ class Stored:
         header = bytes(self._data[PREFIX.size : PREFIX.size + length])
         if version == 0 or len(header) != length or columns.checksum(header) != check:
             raise Damaged(f"the header of {name} is damaged; {RESTORE}")
-        self._start = PREFIX.size + length
+        self._start: int = PREFIX.size + length
         reader = varint.Reader(header)
         self.out_shape, self.in_shape = reader.read_all(), reader.read_all()
         self.out_view = reader.read_all()[1:] or self.out_shape

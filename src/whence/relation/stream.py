@@ -13,7 +13,8 @@ import numpy as np
 from whence import _core
 from whence.relation import sources
 from whence.relation._relation import Relation, as_shape
-from whence.relation.codec import Encoded, Part, assemble, encode as encode_part
+from whence.relation.codec import Encoded, Part, assemble
+from whence.relation.codec import encode as encode_part
 from whence.relation.compress import FEW_ROWS, Keys, choose, encode, finish, fits_key, fold, new_folder, out_of_range
 from whence.relation.layout import Layout, Shape, natural
 from whence.relation.sources import Tuples
@@ -21,6 +22,9 @@ from whence.relation.stored import Stored
 
 RUN = 1 << 24
 """How many tuples are sorted together before they go to disk, and merged together on the way back."""
+
+DECIDE = 1 << 16
+"""How many tuples are looked at before the layout of a stream is settled."""
 
 SPILL = 1 << 21
 """How many finished rows are held before they are encoded."""
@@ -47,9 +51,12 @@ def compress(raw: Any, out_shape: Sequence[int] | int, in_shape: Sequence[int] |
 
 
 def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _core.Table | Stored:
-    first = next((chunk for chunk in chunks if len(chunk)), None)
-    if first is None:
-        return fold(np.empty((0, len(out_shape) + len(in_shape)), np.int64), out_shape, in_shape)
+    held: list[Tuples] = []
+    while sum(map(len, held)) < DECIDE and (chunk := next(chunks, None)) is not None:
+        held.append(chunk.copy())  # its producer may write the next one into the same array
+    first = np.vstack(held) if held else np.empty((0, len(out_shape) + len(in_shape)), np.int64)
+    if len(first) < DECIDE:
+        return fold(first, out_shape, in_shape)
     plain = natural(out_shape, in_shape)
     sink = Sink(plain, out_shape, in_shape)
     fed = sink.feed(first)

@@ -22,6 +22,7 @@ NAME = re.compile(r"[0-9a-f]{64}")
 TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
 OWNER = "LOG"  # the file that says whose blobs these are
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
+MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
 GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
 
 
@@ -99,6 +100,7 @@ class LocalBlobs:
     def __init__(self, root: Path) -> None:
         self.where = str(root)
         self._root = root
+        self._durable: set[Path] = set()  # directories that this process has seen to
 
     def put(self, name: str, data: bytes) -> bool:
         """Store a blob: written under another name, synced, renamed, and its directory synced."""
@@ -121,7 +123,7 @@ class LocalBlobs:
                 return False
 
     def open(self, name: str, title: str) -> Relation:
-        """The relation, memory-mapped."""
+        """The relation, memory-mapped unless it is small."""
         path = self._path(name)
         with explained("read", self.where):
             try:
@@ -129,8 +131,8 @@ class LocalBlobs:
             except FileNotFoundError:
                 raise missing(name, self.where, title) from None
             with file:
-                if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
-                    return Relation.from_bytes(b"", title)
+                if os.fstat(file.fileno()).st_size < MAPPED:  # a map would keep the file open, and there may be many
+                    return Relation.from_bytes(file.read(), title)
                 return Relation.from_bytes(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), title)
 
     def verify(self, name: str) -> None:
@@ -164,7 +166,7 @@ class LocalBlobs:
         path = self._root / OWNER
         with explained("open", self.where):
             if not path.exists() and os.access(self._root if self._root.exists() else self._root.parent, os.W_OK):
-                self._root.mkdir(parents=True, exist_ok=True)
+                make_directory(self._root)
                 self._write_temporary(path, f"{log}\n".encode(), publish=_link)
             with contextlib.suppress(FileNotFoundError):  # on a disk that cannot be written, nobody claims
                 owner = path.read_text().strip()
@@ -175,9 +177,10 @@ class LocalBlobs:
         return self._root / name[:2] / name
 
     def _write(self, path: Path, data: bytes) -> None:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _sync_directory(self._root)
+        if path.parent not in self._durable or not path.parent.is_dir():
+            make_directory(path.parent)
+            _sync_directory(self._root)  # another process may have made it, and be about to do this
+            self._durable.add(path.parent)
         self._write_temporary(path, data, publish=os.replace)
 
     def _write_temporary(self, path: Path, data: bytes, publish: Callable[[Path, Path], None]) -> None:
@@ -202,6 +205,15 @@ def found(name: str, size: int, modified: float) -> Found:
 
 def _hasher() -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=32)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory that is not there, and those above it, so that they survive a crash."""
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    path.mkdir(exist_ok=True)
+    _sync_directory(path.parent)
 
 
 def _link(temporary: Path, path: Path) -> None:

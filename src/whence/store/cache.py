@@ -19,7 +19,7 @@ class RelationCache:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._bytes = 0
         self._relations: OrderedDict[str, tuple[Relation, int]] = OrderedDict()
 
@@ -33,10 +33,10 @@ class RelationCache:
 
     def put(self, hash: str, relation: Relation, size: int) -> None:
         """Keep a relation; one larger than the limit is not kept, lest it drive out all others."""
-        if hash in self._relations or size > self._limit:
+        if hash in self._relations or size > self.limit:
             return
         self._relations[hash] = (relation, size)
         self._bytes += size
-        while self._bytes > self._limit:
+        while self._bytes > self.limit:
             _, (_, freed) = self._relations.popitem(last=False)
             self._bytes -= freed

@@ -29,8 +29,8 @@ def relation_of(capture: object, output: str, out_shape: Shape, input: str, in_s
 
     >>> relation_of("identity", "B", (2,), "A", (2,)).to_array().tolist()
     [[0, 0], [1, 1]]
-    >>> relation_of(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).backward([(1,)])
-    Selection([1, 0:2], shape=(2, 2))
+    >>> relation_of(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).count()
+    4
     """
     with _naming(output, input):
         if isinstance(capture, Relation):
@@ -100,6 +100,8 @@ def _integers(rows: object, columns: int, expected: str) -> Cells:
         array = np.asarray(rows)
     except ValueError:  # rows of unequal lengths
         raise BadCells(f"expected {expected}, {columns} integers in each; they are of different lengths") from None
+    if array.ndim == 2 and array.shape[1] == columns and not array.size:  # NumPy takes [(), ()] for floats
+        return np.empty(array.shape, dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != columns:
         raise BadCells(
             f"expected {expected}, {columns} integers in each; got an array of {array.dtype} with shape {array.shape}"
@@ -154,8 +156,6 @@ def _indices(found: object, axes: int, in_shape: Shape) -> Cells:
             ]
         elif any(not isinstance(item, (list, tuple, np.ndarray)) for item in listed):
             raise BadCells(f"expected {expected} such as [{(0,) * axes}], not {found!r}")
-        if axes == 0 and not any(len(item) for item in listed):  # NumPy would take [(), ()] for floats
-            return np.empty((len(listed), 0), dtype=np.int64)
         found = listed
     elif axes == 1 and found.ndim == 1:
         found = found[:, None]

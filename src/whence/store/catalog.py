@@ -58,12 +58,8 @@ def names(connection: sa.Connection) -> list[str]:
 
 def datasets(connection: sa.Connection, name: str | None = None) -> list[Dataset]:
     """All datasets, oldest first; or the one of that name, if it is there."""
-    query = (
-        sa.select(t.entities, t.agents.c.name.label("by"))
-        .outerjoin(t.was_attributed_to, t.was_attributed_to.c.entity == t.entities.c.id)
-        .outerjoin(t.agents, t.agents.c.id == t.was_attributed_to.c.agent)
-        .order_by(t.entities.c.id)
-    )
+    by = _first_agent(t.was_attributed_to, t.was_attributed_to.c.entity == t.entities.c.id)
+    query = sa.select(t.entities, by).order_by(t.entities.c.id)
     if name is not None:
         query = query.where(t.entities.c.name == name)
     return [
@@ -74,12 +70,8 @@ def datasets(connection: sa.Connection, name: str | None = None) -> list[Dataset
 
 def operations(connection: sa.Connection, dataset: str | None = None) -> list[Operation]:
     """All operations, oldest first; or those that used or generated the dataset."""
-    query = (
-        sa.select(t.activities, t.agents.c.name.label("by"))
-        .outerjoin(t.was_associated_with, t.was_associated_with.c.activity == t.activities.c.id)
-        .outerjoin(t.agents, t.agents.c.id == t.was_associated_with.c.agent)
-        .order_by(t.activities.c.id)
-    )
+    by = _first_agent(t.was_associated_with, t.was_associated_with.c.activity == t.activities.c.id)
+    query = sa.select(t.activities, by).order_by(t.activities.c.id)
     if dataset is not None:
         touched = [
             sa.select(table.c.activity).join(t.entities).where(t.entities.c.name == dataset)
@@ -103,6 +95,11 @@ def operations(connection: sa.Connection, dataset: str | None = None) -> list[Op
         )
         for row in rows
     ]
+
+
+def _first_agent(table: sa.Table, joined: sa.ColumnElement[bool]) -> sa.Label[str]:
+    query = sa.select(t.agents.c.name).join(table, table.c.agent == t.agents.c.id).where(joined)
+    return query.order_by(t.agents.c.id).limit(1).scalar_subquery().label("by")
 
 
 def _members(connection: sa.Connection, table: sa.Table, activities: list[int] | None) -> dict[int, list[str]]:
@@ -175,6 +172,14 @@ def referenced(connection: sa.Connection, among: Iterable[str] | None = None) ->
     if among is not None:
         query = query.where(t.relations.c.hash.in_(list(among)))
     return set(connection.execute(query).scalars())
+
+
+def dataset(connection: sa.Connection, name: str) -> Dataset:
+    """The dataset of that name, or UnknownName."""
+    found = datasets(connection, name)
+    if not found:
+        raise UnknownName.of("dataset", name, names(connection))
+    return found[0]
 
 
 # --- writing

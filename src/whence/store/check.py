@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from whence.errors import FutureVersion, WhenceError
+from whence.errors import Damaged, FutureVersion, WhenceError
 from whence.store import catalog
 from whence.store import schema as t
 from whence.store.blobs import OWNER, RESTORE, Blobs
@@ -78,12 +78,15 @@ class Report:
 
 def check(where: str, database: Database, blobs: Blobs) -> Report:
     """Look at everything once, changing nothing."""
-    with database.read("check") as connection:
-        problems = list(_catalog(connection, database.where))
-        counts = catalog.counts(connection)
-        relations = connection.execute(sa.select(t.relations)).all()
-        edges = connection.execute(sa.select(t.was_derived_from)).all()
-        entities = {row.id: row for row in connection.execute(sa.select(t.entities))}
+    try:
+        with database.read("check") as connection:
+            problems = list(_catalog(connection, database.where))
+            counts = catalog.counts(connection)
+            relations = connection.execute(sa.select(t.relations)).all()
+            edges = connection.execute(sa.select(t.was_derived_from)).all()
+            entities = {row.id: row for row in connection.execute(sa.select(t.entities))}
+    except Damaged as error:  # too badly to look further
+        return Report(where, 0, 0, 0, 0, (Finding(database.where, str(error), "then check again"),), ())
     problems += [problem for edge in edges for problem in _edge(edge, entities)]
     used_by: dict[str, list[Any]] = {}
     for edge in edges:

@@ -73,10 +73,14 @@ class Database:
     @contextmanager
     def hold(self, doing: str = "lock") -> Iterator[sa.Connection]:
         """The writers' lock, for changes to the blobs that no writer may see half done."""
-        if self.read_only:
-            raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where it can be written")
+        self.require_writable(doing)
         with self._transaction(doing, self._backend.begin_write) as connection:
             yield connection
+
+    def require_writable(self, doing: str = "write to") -> None:
+        """Fail at once, before any work is done, if nothing can be written."""
+        if self.read_only:
+            raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where it can be written")
 
     def stamp(self) -> Stamp:
         """The catalog's present counts: what every question asks first, so it bypasses all that it can."""
@@ -127,20 +131,12 @@ class Database:
         self._cursor = None
         _close_all(self._connections)
 
-    def _before_fork(self) -> None:
-        self.lock.acquire()
-        self._disconnect()
-
-    def _after_fork_in_parent(self) -> None:
-        self.lock.release()
-
-    def _after_fork_in_child(self) -> None:
-        self.lock = threading.RLock()
-
 
 def _close_all(connections: list[sa.Connection]) -> None:
     while connections:
-        connections.pop().close()
+        connection = connections.pop()
+        connection.invalidate()  # closes without a word, which works even if nobody is there to hear it
+        connection.close()
 
 
 # A process that inherits a connection would share its locks (SQLite) or its stream of bytes (PostgreSQL) with its
@@ -150,20 +146,22 @@ _forking = threading.local()
 
 
 def _before_fork() -> None:
-    _forking.databases = sorted(_open_databases, key=id)  # one order, lest two forking threads wait for each other
-    for database in _forking.databases:
-        database._before_fork()
+    _forking.databases = []
+    for database in sorted(_open_databases, key=id):  # one order, lest two forking threads wait for each other
+        database.lock.acquire()
+        _forking.databases.append(database)
+        database._disconnect()
 
 
 def _after_fork_in_parent() -> None:
     for database in _forking.databases:
-        database._after_fork_in_parent()
+        database.lock.release()
     del _forking.databases
 
 
 def _after_fork_in_child() -> None:
     for database in _forking.databases:
-        database._after_fork_in_child()
+        database.lock = threading.RLock()  # the old one may be waited for by threads that are not here
     del _forking.databases
 
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any, overload
 
-from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, UnknownName, WhenceError
-from whence.selection import Selection
+from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.capture import relation_of
 from whence.store.clock import now
 from whence.store.records import Dataset, Derivation, Description, Operation, counted
 from whence.store.values import name_of, names_of, plain, shape_of
-from whence.store.walk import Direction, Step, plan, route
+from whence.store.walk import Direction, plan, route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+    from whence.selection import Selection
     from whence.store.blobs import Blobs
     from whence.store.check import Report
     from whence.store.database import Database
@@ -87,6 +87,7 @@ class Log:
         from whence.store import catalog
         from whence.store.writer import prepare, store
 
+        self._database.require_writable()
         out, inp = name_of(out), name_of(inp)
         shapes = self._reader.shapes((out, inp))
         item = prepare(out, inp, relation_of(capture, out, shapes[out], inp, shapes[inp]))
@@ -114,6 +115,7 @@ class Log:
         from whence.store import catalog
         from whence.store.writer import prepare, store
 
+        self._database.require_writable()
         started = now()
         op_name = name_of(op_name, "operation")
         inputs, outputs = names_of(in_arrs, "in_arrs"), names_of(out_arrs, "out_arrs")
@@ -144,7 +146,7 @@ class Log:
 
         name = name_of(name)
         with self._database.write("delete from", removing=True) as connection:
-            _known(catalog.datasets(connection, name), name, catalog.names(connection))
+            catalog.dataset(connection, name)
             heirs = sorted({edge.output for edge in catalog.derivations(connection, input=name)} - {name})
             if heirs and not force:
                 shown = ", ".join(map(repr, heirs[:5])) + (f" and {len(heirs) - 5} more" if len(heirs) > 5 else "")
@@ -169,15 +171,7 @@ class Log:
         names = names_of(path, "a path")
         if not names:
             raise BadType("a path has at least one name, such as ['B', 'A']")
-        selection = self._selection(names[0], cells)
-
-        def follow(steps: tuple[Step, ...]) -> Selection:
-            found = selection
-            for step in steps:
-                found = step.follow(found, self._reader.load)
-            return found
-
-        return self._reader.ask(lambda graph: route(graph, names), follow)
+        return self._reader.ask(names[0], cells, lambda graph: route(graph, names))
 
     @overload
     def backward(self, name: str, cells: object, to: str) -> Selection: ...
@@ -197,15 +191,8 @@ class Log:
 
     def _walk(self, direction: Direction, name: str, cells: object, to: str | None) -> Selection | dict[str, Selection]:
         name, to = name_of(name), None if to is None else name_of(to)
-        selection = self._selection(name, cells)
-        found = self._reader.ask(
-            lambda graph: plan(graph, name, direction, to), lambda made: made.follow(selection, self._reader.load)
-        )
+        found = self._reader.ask(name, cells, lambda graph: plan(graph, name, direction, to))
         return found if to is None else found[to]
-
-    def _selection(self, name: str, cells: object) -> Selection:
-        [shape] = self._reader.shapes((name,)).values()
-        return Selection.of(cells, shape)
 
     # --- looking
 
@@ -230,7 +217,7 @@ class Log:
         name = name_of(name)
         with self._database.read() as connection:
             return Description(
-                _known(catalog.datasets(connection, name), name, catalog.names(connection)),
+                catalog.dataset(connection, name),
                 tuple(catalog.derivations(connection, output=name)),
                 tuple(catalog.derivations(connection, input=name)),
                 tuple(catalog.operations(connection, name)),
@@ -283,12 +270,6 @@ class Log:
             return "closed" if isinstance(error, Closed) else str(error)
         things = ((datasets, "dataset"), (operations, "operation"), (derivations, "derivation"))
         return ", ".join(counted(number, thing) for number, thing in things)
-
-
-def _known(found: list[Dataset], name: str, names: list[str]) -> Dataset:
-    if not found:
-        raise UnknownName.of("dataset", name, names)
-    return found[0]
 
 
 def _mapping(op_args: object) -> Mapping[str, Any]:

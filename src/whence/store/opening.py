@@ -62,6 +62,7 @@ def open(
 
 def _directory(path: Path, timeout: float, create: bool) -> Backend:
     from whence.store.backends import SQLite
+    from whence.store.blobs import make_directory
     from whence.store.failures import explained
 
     catalog = path / CATALOG
@@ -73,7 +74,7 @@ def _directory(path: Path, timeout: float, create: bool) -> Backend:
         if not catalog.exists():
             if not create:
                 raise _none(str(path))
-            path.mkdir(parents=True, exist_ok=True)
+            make_directory(path)
             ours = {BLOBS, CATALOG, *(CATALOG + end for end in ("-wal", "-shm", "-journal"))}
             strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
             if strangers:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from whence.errors import Damaged
+from whence.selection import Selection
 from whence.store import catalog
+from whence.store.blobs import MAPPED
 from whence.store.cache import RelationCache
-from whence.store.walk import Adjacency
+from whence.store.walk import Adjacency, Load
 
 if TYPE_CHECKING:
     from whence.relation import Relation
     from whence.store.blobs import Blobs
     from whence.store.database import Database, Stamp
 
-Plan = TypeVar("Plan")
 Answer = TypeVar("Answer")
+Given = TypeVar("Given", covariant=True)
+
+
+class Followed(Protocol[Given]):
+    """A plan that cells can be sent along."""
+
+    def follow(self, selection: Selection, load: Load) -> Given:
+        """What the selection leads to."""
 
 
 class Reader:
@@ -37,23 +46,21 @@ class Reader:
             graph = self._current()
             return {name: graph.shape(name) for name in names}
 
-    def find(self, name: str) -> tuple[int, ...] | None:
-        """The shape of a dataset, if it is there."""
-        with self._database.lock:
-            return self._current().shapes.get(name)
-
-    def ask(self, plan: Callable[[Adjacency], Plan], follow: Callable[[Plan], Answer]) -> Answer:
-        """Plan over the present graph, then follow the plan without holding anything up.
+    def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
+        """Plan over the present graph, then follow the cells of `start` without holding anybody up.
 
         A relation that vanishes in between because its dataset was deleted is no damage: the question is then
         asked of the graph without it.
         """
+        asked: dict[tuple[int, ...], Selection] = {}
         while True:
             with self._database.lock:
-                made = plan(self._current())
-                stamp = self._stamp
+                graph = self._current()
+                shape, made, stamp = graph.shape(start), plan(graph), self._stamp
+            if shape not in asked:
+                asked[shape] = Selection.of(cells, shape)
             try:
-                return follow(made)
+                return made.follow(asked[shape], self.load)
             except Damaged:
                 present = self._database.stamp()
                 if stamp is None or present.removals == stamp.removals:
@@ -64,11 +71,12 @@ class Reader:
         lock = self._database.lock
         with lock:
             relation = self._cache.get(hash)
-        if relation is not None:
-            return relation
-        relation = self._blobs.open(hash, f"the lineage {self._bearers(hash)}")
+            if relation is not None:
+                return relation
+            output, input = self._graph.bearers.get(hash, ("a dataset", "another"))  # deleted since it was planned
+        relation = self._blobs.open(hash, f"the lineage of {output!r} from {input!r}")
         with lock:
-            self._cache.put(hash, relation, _decoded_size(relation))
+            self._cache.put(hash, relation, self._weight(relation))
         return relation
 
     def _current(self) -> Adjacency:
@@ -95,17 +103,10 @@ class Reader:
         self._stamp = stamp
         return self._graph
 
-    def _bearers(self, hash: str) -> str:
-        with self._database.lock:
-            pairs = [
-                f"of {output!r} from {input!r}"
-                for output, inputs in self._graph.backward.items()
-                for input, hashes in inputs.items()
-                if hash in hashes
-            ]
-        return " and ".join(pairs[:3]) or hash[:12]
+    def _weight(self, relation: Relation) -> int:
+        """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.
 
-
-def _decoded_size(relation: Relation) -> int:
-    """Roughly the bytes that a relation takes once all of it was read: two numbers for each axis of each box."""
-    return 512 + 16 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
+        One that may be mapped weighs so much that the cache never holds more than 512 files open.
+        """
+        size = 512 + 16 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
+        return size if size < MAPPED else max(size, self._cache.limit >> 9)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from whence.errors import MissingExtra, StoreError
+from whence.errors import MissingExtra, StoreError, WhenceError
 from whence.relation import Relation
 from whence.store.blobs import NAME, OWNER, TEMPORARY, Found, altered, belongs_elsewhere, found, hash_of, missing
 from whence.store.failures import explained
@@ -26,8 +27,8 @@ class RemoteBlobs:
 
     def put(self, name: str, data: bytes) -> bool:
         """Store a blob under a temporary name and move it, so that no reader sees a part of it."""
-        with explained("write to", self.where):
-            fs, path = self._file_system(), self._path(name)
+        with self._reached("write to"):
+            fs, path = self._present(), self._path(name)
             if fs.exists(path) and fs.cat_file(path) == data:
                 return False
             self._replace(fs, path, data)
@@ -35,9 +36,9 @@ class RemoteBlobs:
 
     def has(self, name: str, size: int) -> bool:
         """Whether the blob is there, with that many bytes."""
-        with explained("read", self.where):
+        with self._reached("read"):
             try:
-                return bool(self._file_system().info(self._path(name))["size"] == size)
+                return bool(self._present().info(self._path(name))["size"] == size)
             except FileNotFoundError:
                 return False
 
@@ -51,7 +52,7 @@ class RemoteBlobs:
             raise altered(name, self.where)
 
     def _fetch(self, name: str, title: str = "") -> bytes:
-        with explained("read", self.where):
+        with self._reached("read"):
             try:
                 data: bytes = self._file_system().cat_file(self._path(name))
             except FileNotFoundError:
@@ -60,7 +61,7 @@ class RemoteBlobs:
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is still there."""
-        with explained("remove from", self.where):
+        with self._reached("remove from"):
             try:
                 self._file_system().rm_file(self._path(name) if NAME.fullmatch(name) else f"{self._root}/{name}")
             except FileNotFoundError:
@@ -68,9 +69,8 @@ class RemoteBlobs:
 
     def listing(self) -> Iterator[Found]:
         """Every file."""
-        with explained("read", self.where):
-            fs = self._file_system()
-            fs.invalidate_cache()
+        with self._reached("read"):
+            fs = self._present()
             if not fs.exists(self._root):
                 return
             for path, info in sorted(fs.find(self._root, detail=True).items()):
@@ -78,8 +78,8 @@ class RemoteBlobs:
 
     def claim(self, log: str) -> None:
         """Write the log's identity next to the blobs, or compare it with the one that is there."""
-        with explained("open", self.where):
-            fs, path = self._file_system(), f"{self._root}/{OWNER}"
+        with self._reached("open"):
+            fs, path = self._present(), f"{self._root}/{OWNER}"
             if not fs.exists(path):
                 self._replace(fs, path, f"{log}\n".encode())
             owner = fs.cat_file(path).decode().strip()
@@ -100,6 +100,23 @@ class RemoteBlobs:
             self._pid = os.getpid()
         return self._fs
 
+    def _present(self) -> Any:
+        """The file system without what it remembers of its directories: others write to them too."""
+        fs = self._file_system()
+        fs.invalidate_cache()
+        return fs
+
+    @contextmanager
+    def _reached(self, doing: str) -> Iterator[None]:
+        """Errors in the log's words; each file system has its own kinds of them."""
+        with explained(doing, self.where):
+            try:
+                yield
+            except (WhenceError, OSError):
+                raise
+            except Exception as error:
+                raise StoreError(f"cannot {doing} {self.where}: {error}") from error
+
     def _path(self, name: str) -> str:
         return f"{self._root}/{name[:2]}/{name}"
 
@@ -109,6 +126,8 @@ class RemoteBlobs:
         temporary = f"{directory}/{TEMPORARY}{secrets.token_hex(8)}"
         try:
             fs.pipe_file(temporary, data)
+            if fs.exists(path):  # a damaged one, and not every file system moves onto what is there
+                fs.rm_file(path)
             fs.mv(temporary, path)
         except BaseException:
             if fs.exists(temporary):

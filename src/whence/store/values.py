@@ -22,13 +22,13 @@ def name_of(name: object, kind: str = "dataset") -> str:
     'pixels/2024-01 (raw)'
     """
     if not isinstance(name, str):
-        raise BadType(f"the name of a {kind} is a string, not {type(name).__name__}: {name!r}")
+        raise BadType(f"a name is a string, not {type(name).__name__}: {name!r}")
     if not name or name != name.strip():
-        raise BadType(f"{name!r} cannot name a {kind}: it is empty, or begins or ends with a space")
+        raise BadType(f"{name!r} is no {kind} name: it is empty, or begins or ends with a space")
     if not name.isprintable():  # also rules out NUL and lone surrogates, which PostgreSQL refuses
-        raise BadType(f"{name!r} cannot name a {kind}: it has characters that do not print")
+        raise BadType(f"{name!r} is no {kind} name: it has characters that do not print")
     if len(name) > LONGEST_NAME:
-        raise BadType(f"{name[:20]!r}... cannot name a {kind}: it is longer than {LONGEST_NAME} characters")
+        raise BadType(f"{name[:20]!r}... is no {kind} name: it is longer than {LONGEST_NAME} characters")
     return name
 
 
@@ -70,6 +70,8 @@ def plain(value: Any, where: str) -> Any:
     match value:
         case None | bool() | str():
             return value
+        case np.generic() if value.dtype.char in "gGmM":  # long doubles and times: no plain value holds these
+            return {"$": value.dtype.name, "value": str(value)}
         case np.generic() | np.ndarray():
             return plain(value.tolist(), where)
         case int():

@@ -30,6 +30,7 @@ class Adjacency:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     backward: Neighbours = field(default_factory=dict)
     forward: Neighbours = field(default_factory=dict)
+    bearers: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
 
     def add_dataset(self, name: str, shape: tuple[int, ...]) -> None:
         """A dataset that nothing is known of yet."""
@@ -39,6 +40,7 @@ class Adjacency:
 
     def add_edge(self, output: str, input: str, hash: str) -> None:
         """One more derivation; there may be several between the same two, even with the same relation."""
+        self.bearers.setdefault(hash, (output, input))
         for neighbours, here, there in ((self.backward, output, input), (self.forward, input, output)):
             known = neighbours[here].get(there, ())
             if hash not in known:
@@ -76,11 +78,24 @@ class Step:
         return Selection.empty(self.shape) if found is None else found
 
 
-def route(graph: Adjacency, path: Sequence[str]) -> tuple[Step, ...]:
-    """The steps along a path of names; NoLineage where two of them are not connected."""
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path, step by step."""
+
+    steps: tuple[Step, ...]
+
+    def follow(self, selection: Selection, load: Load) -> Selection:
+        """The cells of the last dataset that the selection leads to."""
+        for step in self.steps:
+            selection = step.follow(selection, load)
+        return selection
+
+
+def route(graph: Adjacency, path: Sequence[str]) -> Route:
+    """The way along a path of names; NoLineage where two of them are not connected."""
     for name in path:
         graph.shape(name)
-    return tuple(_step(graph, here, there) for here, there in pairwise(path))
+    return Route(tuple(_step(graph, here, there) for here, there in pairwise(path)))
 
 
 def _step(graph: Adjacency, here: str, there: str) -> Step:

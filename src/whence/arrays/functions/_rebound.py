@@ -1,0 +1,109 @@
+"""A function with NumPy's constructors replaced, so that arrays it makes and fills are traced from the beginning.
+
+`np.zeros(n)` gives the function memory to write into; were that memory plain, what is written would lose its lineage
+(and is refused). The function runs with a copy of its globals in which NumPy is a stand-in for NumPy.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from whence.arrays.functions._run import Run
+
+MAKING = ("empty", "full", "ones", "zeros")
+READING = ("array", "asanyarray", "asarray", "ascontiguousarray", "asarray_chkfinite")
+
+
+class Numpy:
+    """NumPy, but for the functions that make arrays out of nothing or out of other things."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(np, name)
+        if name in MAKING:
+            return partial(_make, self._run, real)
+        if name in READING:
+            return partial(_read, self._run, real)
+        return real
+
+
+def _make(run: Run, real: Callable[..., Any], shape: Any, *args: Any, **kwargs: Any) -> Any:
+    from whence.arrays.functions._traced import Traced
+
+    if real is np.full and args and isinstance(args[0], Traced):
+        made = run.fresh(np.empty(_plain(shape), args[0].dtype))
+        made[...] = args[0]
+        return made
+    return run.fresh(real(_plain(shape), *args, **kwargs))
+
+
+def _plain(shape: Any) -> Any:
+    return tuple(int(side) for side in shape) if isinstance(shape, (tuple, list)) else int(shape)
+
+
+def _read(run: Run, real: Callable[..., Any], object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    from whence.arrays.functions._traced import Traced
+
+    if isinstance(object, Traced):
+        same = dtype is None or np.dtype(dtype) == object.dtype
+        if not same:
+            return object.astype(dtype)
+        return np.copy(object) if real is np.array else object
+    if _holds_traced(object):
+        stacked = np.stack([_read(run, real, each) for each in object])
+        return stacked if dtype is None else stacked.astype(dtype)
+    return run.fresh(real(object, dtype=dtype, **kwargs))
+
+
+def _holds_traced(item: Any) -> bool:
+    from whence.arrays.functions._traced import Traced
+
+    return isinstance(item, Traced) or (isinstance(item, (list, tuple)) and any(map(_holds_traced, item)))
+
+
+def rebound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:
+    """The same function with its own NumPy; functions that cannot be rebuilt are returned as they are."""
+    if not isinstance(function, types.FunctionType) or _sets_globals(function.__code__):
+        return function
+    made: dict[types.FunctionType, types.FunctionType] = {}
+    return _rebuilt(function, Numpy(run), made)
+
+
+def _rebuilt(
+    function: types.FunctionType, numpy: Numpy, made: dict[types.FunctionType, types.FunctionType]
+) -> types.FunctionType:
+    if function in made:
+        return made[function]
+    names: dict[str, Any] = dict(function.__globals__)
+    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    made[function] = copy
+    for name in _named_in(function.__code__):
+        item = names.get(name)
+        if item is np:
+            names[name] = numpy
+        elif isinstance(item, types.FunctionType) and item.__module__ == function.__module__:
+            if not _sets_globals(item.__code__):
+                names[name] = _rebuilt(item, numpy, made)
+        elif callable(item) and getattr(item, "__module__", None) == "numpy" and hasattr(item, "__name__"):
+            names[name] = getattr(numpy, item.__name__, item) if item.__name__ in MAKING + READING else item
+    return copy
+
+
+def _named_in(code: types.CodeType) -> set[str]:
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return set(code.co_names).union(*(_named_in(each) for each in inner))
+
+
+def _sets_globals(code: types.CodeType) -> bool:
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return any(each.opname == "STORE_GLOBAL" for each in dis.get_instructions(code)) or any(map(_sets_globals, inner))

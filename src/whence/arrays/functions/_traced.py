@@ -1,0 +1,339 @@
+"""An array that knows where its cells came from: NumPy computes the values, rules the lineage.
+
+It is no subclass of ndarray, on purpose: code that would look through it at bare numbers gets an error, not a loss.
+Memory is shared as NumPy shares it. A view holds, besides its values, which cells of the memory it shows; writing
+through any view changes the origins of the memory, so every other view sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from whence.arrays import known
+from whence.arrays.functions._methods import METHODS
+from whence.arrays.functions._origins import Origins, Shape, composed, overwritten, union, united
+from whence.arrays.functions._sizes import Size
+from whence.arrays.known._rows import moved
+from whence.arrays.known.elementwise import broadcast
+from whence.arrays.known.shapes import reshaped
+from whence.errors import NoRule
+from whence.relation import Relation
+from whence.selection import Selection
+
+if TYPE_CHECKING:
+    from whence.arrays.functions._run import Run
+
+
+class Buffer:
+    """Memory that views share: its shape, and the origins of its cells."""
+
+    __slots__ = ("origins", "shape", "version")
+
+    def __init__(self, shape: Shape, origins: Origins) -> None:
+        self.shape = shape
+        self.origins = origins
+        self.version = 0
+
+
+class Traced(NDArrayOperatorsMixin):
+    """A NumPy array within a run; `value` are its numbers, `relation(n)` its lineage from the n-th input."""
+
+    __slots__ = ("_buffer", "_cached", "_run", "_view", "value")
+
+    def __init__(self, run: Run, buffer: Buffer, view: Relation | None, value: Any) -> None:
+        self._run = run
+        self._buffer = buffer
+        self._view = view  # own cells <- the buffer's; None: the same
+        self.value = value
+        self._cached: tuple[int, Origins] | None = None
+
+    # --- lineage
+
+    def origins(self) -> Origins:
+        """Where the cells came from."""
+        if self._view is None:
+            return self._buffer.origins
+        if self._cached is None or self._cached[0] != self._buffer.version:
+            self._cached = (self._buffer.version, composed(self._view, self._buffer.origins))
+        return self._cached[1]
+
+    def relation(self, number: int, kind: known.Kind = "value") -> Relation:
+        """The lineage from one input; what came from nothing has an empty one."""
+        found = union(self.origins().get((number, kind), ()))
+        if not found:
+            return Relation.empty(self.value.shape, self._run.shapes[number])
+        if len(found) > 1:
+            raise NoRule(f"the lineage from input {number} stands in {len(found)} parts: read them from origins()")
+        return found[0]
+
+    def _write(self, target: Relation, origins: Origins) -> None:
+        """Cells of this array were written: `target` (own cells <- cells of the new value) says which, from where."""
+        whole = target if self._view is None else self._view.inverse.compose(target)
+        written = whole.forward(Selection.all(whole.in_shape))
+        self._buffer.origins = overwritten(self._buffer.origins, composed(whole, origins), written)
+        self._buffer.version += 1
+
+    # --- calls
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        targets = out if isinstance(out, tuple) else (() if out is None else (out,))
+        if method == "at":
+            raise NoRule(f"the lineage of {known.name_of(ufunc, method)} is not known: write it without .at")
+        if any(each is not None and not isinstance(each, Traced) for each in targets):
+            raise NoRule(
+                f"{known.name_of(ufunc, method)} writes into an array that is not traced (out=, or +=): "
+                "make it with np.zeros_like or np.empty_like of a traced one"
+            )
+        unwrapped, mine = _unwrapped((inputs, kwargs))
+        outputs = known.lineage(ufunc, unwrapped[0], unwrapped[1], method)
+        raw = dict(unwrapped[1])
+        if targets:
+            raw["out"] = tuple(None if each is None else each.value for each in targets)
+        result = getattr(ufunc, method)(*unwrapped[0], **raw)
+        if not targets:
+            return self._wrapped(result, outputs, mine)
+        results = result if isinstance(result, tuple) else (result,)
+        made = []
+        for target, value, links in zip(targets, results, outputs, strict=True):
+            origins = self._origins_of(links, mine)
+            if target is None:
+                made.append(Traced(self._run, Buffer(value.shape, origins), None, value))
+            else:
+                target._write(Relation.identity(target.value.shape), origins)
+                made.append(target)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        unwrapped, mine = _unwrapped((args, kwargs))
+        if kwargs.get("out") is not None:
+            raise NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
+        outputs = known.lineage(function, unwrapped[0], unwrapped[1])
+        if known.values_matter(function):
+            self._run.values_matter = True
+        return self._wrapped(function(*unwrapped[0], **unwrapped[1]), outputs, mine)
+
+    def _wrapped(self, result: Any, outputs: tuple[known.Links, ...], mine: dict[int, Traced]) -> Any:
+        if not isinstance(result, (tuple, list)):
+            if len(outputs) == 1 and not outputs[0] and not isinstance(result, np.ndarray):
+                return result  # a shape, a type, a text
+            return self._made(result, outputs[0], mine)
+        if len(result) != len(outputs):
+            raise NoRule(f"a rule gives {len(outputs)} outputs where NumPy has {len(result)}")
+        made = [self._made(each, links, mine) for each, links in zip(result, outputs, strict=True)]
+        if isinstance(result, list):
+            return made
+        return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
+
+    def _made(self, result: Any, links: known.Links, mine: dict[int, Traced]) -> Traced:
+        value = np.asarray(result)
+        for link in links:
+            if link.relation.out_shape != value.shape:
+                raise NoRule(f"a rule gives the shape {link.relation.out_shape} where NumPy has {value.shape}")
+        if len(links) == 1 and id(links[0].operand) in mine and _root(value) is _root(links[0].operand):
+            source, relation = mine[id(links[0].operand)], links[0].relation
+            view = relation if source._view is None else relation.compose(source._view)
+            return Traced(self._run, source._buffer, view, value)
+        return Traced(self._run, Buffer(value.shape, self._origins_of(links, mine)), None, value)
+
+    def _origins_of(self, links: known.Links, mine: dict[int, Traced]) -> Origins:
+        parts: list[Origins] = []
+        for link in links:
+            source = mine.get(id(link.operand))
+            if source is not None and (link.kind == "value" or self._run.selection):
+                parts.append(composed(link.relation, source.origins(), link.kind))
+        return united(parts) if parts else {}
+
+    # --- indexing
+
+    def __getitem__(self, key: Any) -> Any:
+        plain, chosen_by = self._key(key)
+        relation = known.indexed(self.value.shape, plain)
+        result = self.value[plain]
+        made = self._made(result, [known.Link(self.value, relation)], {id(self.value): self})
+        if chosen_by and self._run.selection:
+            shape = np.shape(result)
+            decided = [
+                composed(Relation.whole(shape, each.value.shape), each.origins(), "selection") for each in chosen_by
+            ]
+            return Traced(self._run, Buffer(shape, united([made.origins(), *decided])), None, made.value)
+        return made
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        plain, _ = self._key(key)
+        target_shape = np.shape(self.value[plain]) if _basic(plain) else None
+        given = value.value if isinstance(value, Traced) else np.asarray(value)
+        if target_shape is not None:
+            spread = broadcast(_trimmed(given.shape, target_shape), target_shape)
+            target = known.indexed(self.value.shape, plain).inverse.compose(spread)
+        else:  # indices may name a cell twice: the last one stays, which NumPy is asked
+            sources = np.full(self.value.shape, -1, np.int64)
+            numbers = np.arange(given.size, dtype=np.int64).reshape(given.shape)
+            sources[plain] = numbers
+            target = moved(sources, _trimmed(given.shape, given.shape))
+        origins = value.origins() if isinstance(value, Traced) else {}
+        if isinstance(value, Traced) and target.in_shape != given.shape:
+            origins = composed(reshaped(given.shape, target.in_shape), origins)
+        self.value[plain] = given
+        self._write(target, origins)
+
+    def _key(self, key: Any) -> tuple[Any, list[Traced]]:
+        """The index with plain arrays in it, and the traced ones that were."""
+        parts = key if isinstance(key, tuple) else (key,)
+        traced = [each for each in parts if isinstance(each, Traced)]
+        if traced:
+            self._run.values_matter = True
+        plain = tuple(_plain_index(each) for each in parts)
+        return (plain if isinstance(key, tuple) else plain[0]), traced
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.value.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self.value)))
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    # --- out of the traced world
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise NoRule(
+            "a traced array was about to become a plain one, which would lose its lineage (np.asarray, np.array, or "
+            "writing into an array that is not traced): make results with np.zeros_like(x, shape=...), "
+            "and call NumPy's functions on x itself"
+        )
+
+    def _number(self) -> Any:
+        self._run.casts += 1
+        self._run.values_matter = True
+        return self.value
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __index__(self) -> int:
+        return int(self._number().__index__())
+
+    def __bool__(self) -> bool:
+        self._run.branches += 1
+        self._run.values_matter = True
+        return bool(self.value)
+
+    def item(self, *args: Any) -> Any:
+        """A plain number: counted, because its lineage ends here."""
+        return self._number().item(*args)
+
+    def tolist(self) -> Any:
+        """Plain numbers: counted, because their lineage ends here."""
+        return self._number().tolist()
+
+    def __repr__(self) -> str:
+        return f"Traced({self.value!r})"
+
+    # --- what arrays have
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The lengths of the axes; comparing one in Python is noticed."""
+        return tuple(Size.of(side, self._run) for side in self.value.shape)
+
+    @property
+    def size(self) -> Size:
+        """How many cells."""
+        return Size.of(self.value.size, self._run)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes."""
+        return int(self.value.ndim)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the values."""
+        return self.value.dtype
+
+    @property
+    def T(self) -> Any:
+        """The transpose, a view."""
+        return np.transpose(self)
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """The same cells as another type."""
+        link = known.Link(self.value, Relation.identity(self.value.shape))
+        return self._made(self.value.astype(dtype), [link], {id(self.value): self})
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+        """The same cells under another shape."""
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order."""
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else (axes or None)
+        return np.transpose(self, given)
+
+    def flatten(self, order: Any = "C") -> Any:
+        """A flat copy."""
+        return np.copy(np.ravel(self, order))
+
+    def fill(self, value: Any) -> None:
+        """Write one number everywhere."""
+        self[...] = value
+
+    def __getattr__(self, name: str) -> Any:
+        function = METHODS.get(name)
+        if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
+            raise AttributeError(name)
+        if function is None:
+            raise NoRule(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
+        return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+
+def _unwrapped(call: tuple[Any, Any]) -> tuple[Any, dict[int, Traced]]:
+    """The arguments with the arrays behind the traced ones; and these, by the identity of their array."""
+    mine: dict[int, Traced] = {}
+
+    def plain(item: Any) -> Any:
+        if isinstance(item, Traced):
+            mine[id(item.value)] = item
+            return item.value
+        if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
+            return type(item)(plain(each) for each in item)
+        if isinstance(item, dict):
+            return {key: plain(each) for key, each in item.items()}
+        return int(item) if isinstance(item, Size) else item
+
+    return (plain(call[0]), plain(call[1])), mine
+
+
+def _root(array: Any) -> Any:
+    """The array that owns the memory, or the object that does."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _plain_index(part: Any) -> Any:
+    if isinstance(part, Traced):
+        return part.value if part.value.shape else part.value[()]
+    if isinstance(part, slice):
+        return slice(*(int(each) if isinstance(each, Size) else each for each in (part.start, part.stop, part.step)))
+    return int(part) if isinstance(part, Size) else part
+
+
+def _basic(key: Any) -> bool:
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(each is None or each is Ellipsis or isinstance(each, (int, np.integer, slice)) for each in parts)
+
+
+def _trimmed(shape: Shape, target: Shape) -> Shape:
+    """Assignment, unlike broadcasting, drops leading axes of length one."""
+    while len(shape) > len(target) and shape[0] == 1:
+        shape = shape[1:]
+    return shape

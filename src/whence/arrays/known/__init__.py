@@ -1,0 +1,124 @@
+"""Known operations straight to boxes: the lineage of a single NumPy call from its shapes and arguments.
+
+>>> import numpy as np
+>>> x = np.zeros((1000, 1000))
+>>> lineage(np.sum, (x,), {"axis": 1})[0][0].relation
+Relation((1000,) <- (1000, 1000), 1,000,000 tuples in 1 box)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.known import (
+    elementwise,
+    joining,
+    matrices,
+    products,
+    reductions,
+    selecting,
+    shapes,
+    views,
+    windows,
+)
+from whence.arrays.known._rules import RULES, VALUES_MATTER, Function, Kind, Link, Links
+from whence.errors import NoRule, WhenceError
+from whence.relation import Relation
+
+__all__ = ["Kind", "Link", "Links", "NoRule", "has_rule", "indexed", "lineage", "name_of", "values_matter"]
+
+_MODULES = (elementwise, joining, matrices, products, reductions, selecting, shapes, views, windows)
+
+
+def name_of(function: Function, method: str = "__call__") -> str:
+    """A function as users write it.
+
+    >>> name_of(np.linalg.inv), name_of(np.add, "reduce")
+    ('numpy.linalg.inv', 'numpy.add.reduce')
+    """
+    module = getattr(function, "__module__", None) or "numpy"
+    name = getattr(function, "__name__", repr(function))
+    return f"{module}.{name}" + ("" if method == "__call__" else f".{method}")
+
+
+def has_rule(function: Function) -> bool:
+    """Whether there is a rule at all; a way of calling the function may still be beyond it."""
+    return function in RULES or (isinstance(function, np.ufunc) and function.signature is None)
+
+
+def values_matter(function: Function) -> bool:
+    """Whether the lineage follows from the values and not from shapes and arguments alone."""
+    return function in VALUES_MATTER
+
+
+def lineage(
+    function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, method: str = "__call__"
+) -> tuple[Links, ...]:
+    """The links of each output of a call; NoRule where the lineage is not known."""
+    if isinstance(owner := getattr(function, "__self__", None), np.ufunc):  # np.add.reduce and the like
+        function, method = owner, function.__name__
+    options = {key: value for key, value in (kwargs or {}).items() if key not in ("out", "dtype", "casting", "order")}
+    if kwargs and "order" in kwargs and function in (np.reshape, np.ravel):
+        options["order"] = kwargs["order"]
+    mask = options.pop("where", True)
+    if mask is not True and mask is not np._NoValue:
+        raise NoRule(f"{name_of(function, method)} with where=: pick the cells first, or use np.where on the result")
+    try:
+        if isinstance(function, np.ufunc) and (method != "__call__" or function.signature is None):
+            return _of_ufunc(function, method, args, options)
+        if function not in RULES:
+            raise TypeError("no rule")
+        found = RULES[function](*args, **options)
+    except WhenceError:
+        raise
+    except TypeError as error:
+        reason = str(error)
+        given = "" if reason == "no rule" else f" ({reason})"
+        raise NoRule(
+            f"the lineage of {name_of(function, method)}{given} is not known: "
+            "write it with functions that have a rule, or give its lineage with log.lineage"
+        ) from error
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Links, ...]:
+    if method == "__call__":
+        return elementwise.called(ufunc, args)
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        raise TypeError("a method of a function of two operands")
+    first, *rest = args
+    if method == "reduce":
+        axis = options.get("axis", rest[0] if rest else 0)
+        keep = options.get("keepdims", False)
+        return (reductions.reduction(first, axis, keepdims=keep, initial=options.get("initial")),)
+    if method == "accumulate":
+        axis = options.get("axis", rest[0] if rest else 0)
+        return (reductions.cumulative(first, axis),)
+    if method == "outer":
+        return (_outer(first, rest[0]),)
+    raise TypeError("no rule")
+
+
+def _outer(a: Any, b: Any) -> Links:
+    left = [("a", i) for i in range(np.ndim(a))]
+    right = [("b", i) for i in range(np.ndim(b))]
+    return products.contracted([*left, *right], (a, left), (b, right))
+
+
+def indexed(in_shape: tuple[int, ...], key: Any) -> Relation:
+    """The lineage of `a[key]`: basic indexing by strides, arrays and masks by what they pick.
+
+    >>> indexed((5,), slice(None, None, 2)).backward([(1,)])
+    Selection(shape=(5,), 1 cell: [2])
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if all(each is None or each is Ellipsis or isinstance(each, (int, np.integer, slice)) for each in parts):
+        return views.indexed(in_shape, key)
+    if not isinstance(key, tuple):
+        chosen = np.asarray(key)
+        if chosen.dtype != bool and in_shape:
+            return shapes.take(np.broadcast_to(np.zeros(()), in_shape), chosen, 0)[0].relation
+    return selecting.picked(in_shape, key)

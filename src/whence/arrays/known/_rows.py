@@ -1,0 +1,221 @@
+"""Relations written down as rows: a product of small factors, each of a few axes of either side.
+
+Most NumPy operations treat their axes independently. A factor says what one axis (or a few that belong together) of the
+output has to do with one of the input; the product of the factors is the relation. Nothing here looks at a cell.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.relation import Relation, compress
+from whence.relation.columns import spread
+
+Shape = tuple[int, ...]
+Ints = NDArray[np.int64]
+Axis = tuple[int, int, int]  # parent, p, q: docs/design/boxes.md
+Column = tuple[int, int] | Ints  # (first, step), or one value for each row
+
+FREE: Axis = (-1, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of one pattern: for each axis its (parent, p, q), and columns of lower bounds and widths."""
+
+    count: int
+    axes: tuple[Axis, ...]
+    lo: tuple[Column, ...]
+    width: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Disjoint rows over some axes: positions in the output's view, then in the input's; parents count within them."""
+
+    outs: tuple[int, ...]
+    ins: tuple[int, ...]
+    parts: tuple[Rows, ...]
+
+
+def row(*axes: tuple[int, int] | tuple[int, int, int, int, int]) -> Rows | None:
+    """One row from (lo, hi) or (lo, hi, parent, p, q) of each axis; none if an interval is empty.
+
+    >>> row((0, 3), (1, 1, 0, 1, 1))
+    Rows(count=1, axes=((-1, 0, 0), (0, 1, 1)), lo=((0, 0), (1, 0)), width=((3, 0), (0, 0)))
+    """
+    if any(len(each) == 2 and each[0] > each[1] for each in axes):
+        return None
+    pattern = tuple((each[2], each[3], each[4]) if len(each) == 5 else FREE for each in axes)
+    return Rows(1, pattern, tuple((a[0], 0) for a in axes), tuple((a[1] - a[0], 0) for a in axes))
+
+
+def factor(outs: Sequence[int], ins: Sequence[int], rows: Iterable[Rows | None]) -> Factor:
+    """A factor of the rows that are not empty."""
+    return Factor(tuple(outs), tuple(ins), tuple(each for each in rows if each is not None))
+
+
+# --- one axis against one axis
+
+
+def whole_out(position: int, side: int) -> Factor:
+    """An output axis that depends on no input axis: all of it, whatever the others are."""
+    return factor([position], [], [row((0, side - 1))])
+
+
+def whole_in(position: int, side: int) -> Factor:
+    """An input axis of which every cell contributes."""
+    return factor([], [position], [row((0, side - 1))])
+
+
+def only_in(position: int, index: int) -> Factor:
+    """An input axis of which one index contributes."""
+    return factor([], [position], [row((index, index))])
+
+
+def affine(out: int, into: int, side: int, start: int = 0, step: int = 1) -> Factor:
+    """a = start + step * b, for every b of the output axis."""
+    return factor([out], [into], [row((0, side - 1), (start, start, 0, step, step))])
+
+
+def placed(out: int, into: int, side: int, start: int) -> Factor:
+    """b = start + a, for every a of the input axis: a piece of a longer output."""
+    return factor([out], [into], [row((start, start + side - 1), (-start, -start, 0, 1, 1))])
+
+
+def repeated(out: int, into: int, side: int, times: int) -> Factor:
+    """b in [times * a, times * a + times - 1]."""
+    if times == 0:
+        return factor([out], [into], [])
+    return factor([out], [into], [row((0, times - 1, 1, times, times), (0, side - 1))])
+
+
+def triangle(out: int, into: int, side: int) -> Factor:
+    """a in [0, b]: a running total."""
+    return factor([out], [into], [row((0, side - 1), (0, 0, 0, 0, 1))])
+
+
+def band(out: int, into: int, out_side: int, in_side: int, low: int, high: int) -> Factor:
+    """a in [b + low, b + high], cut at the ends of the input: at most five rows."""
+    cuts = {0, out_side, -low + 1, in_side - 1 - high, in_side - low, -high}
+    edges = sorted(cut for cut in cuts if 0 <= cut <= out_side)
+    rows = []
+    for first, after in itertools.pairwise(edges):
+        last = after - 1
+        if first > last or last + high < 0 or first + low > in_side - 1:
+            continue
+        below = (0, 0) if last + low <= 0 else (low, 1)  # (constant, slope) of the lower bound, then of the upper
+        above = (in_side - 1, 0) if first + high >= in_side - 1 else (high, 1)
+        follows = below[1] or above[1]
+        rows.append(row((first, last), (below[0], above[0], 0, below[1], above[1]) if follows else (0, in_side - 1)))
+    return factor([out], [into], rows)
+
+
+def pieces(out: int, into: int, rows: Iterable[tuple[int, int, int, int]]) -> Factor:
+    """Runs of an axis, each (first, last, start, step): a = start + step * (b - first) for b in [first, last]."""
+    made = (row((first, last), (start - step * first,) * 2 + (0, step, step)) for first, last, start, step in rows)
+    return factor([out], [into], made)
+
+
+def gathered(out: int, into: int, indices: Ints, in_side: int) -> Factor:
+    """a = indices[b], the indices given: as few rows as they have runs."""
+    found = compress(np.stack([np.arange(len(indices)), indices], axis=1), (len(indices),), (in_side,))
+    if found._views == ((len(indices),), (in_side,)):
+        return Factor((out,), (into,), tuple(Rows(p.rows, tuple(p.axes), p.lo, p.width) for p in found.parts()))
+    # Folded under another view, which is of no use among other axes: runs that count up by one instead.
+    breaks = np.flatnonzero(np.diff(indices) != 1) + 1
+    first = np.concatenate([[0], breaks])
+    width = np.diff(np.concatenate([first, [len(indices)]])) - 1
+    lo = (first, indices[first] - first)
+    return Factor((out,), (into,), (Rows(len(first), (FREE, (0, 1, 1)), lo, (width, np.zeros_like(width))),))
+
+
+# --- all axes together
+
+
+def product(
+    out_shape: Shape,
+    in_shape: Shape,
+    factors: Sequence[Factor],
+    out_view: Shape | None = None,
+    in_view: Shape | None = None,
+) -> Relation:
+    """The relation whose rows are all combinations of the factors' rows.
+
+    >>> product((3,), (3, 4), [affine(0, 0, 3), whole_in(1, 4)])
+    Relation((3,) <- (3, 4), 12 tuples in 1 box)
+    """
+    out_view, in_view = out_view or out_shape, in_view or in_shape
+    table = _core.Table(out_shape, in_shape, out_view, in_view)
+    if 0 not in out_shape + in_shape:
+        outs = len(out_view)
+        places = [place for f in factors for place in (*f.outs, *(outs + i for i in f.ins))]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        if len(places) != outs + len(in_view) or len(set(places)) != len(places):
+            raise AssertionError(f"factors over the axes {places} of {out_view} <- {in_view}")
+        for combined in itertools.product(*(f.parts for f in factors)):
+            count, axes, lo, width = _combined(combined)
+            final = [(places[a[0]] if a[0] >= 0 else -1, a[1], a[2]) for a in (axes[i] for i in order)]
+            table.add(count, final, [lo[i] for i in order], [width[i] for i in order])
+    return Relation(out_shape, in_shape, table)
+
+
+def _combined(parts: tuple[Rows, ...]) -> tuple[int, list[Axis], list[Column], list[Column]]:
+    """The rows of all combinations of the parts' rows, over the axes of all of them."""
+    total = 1
+    for part in parts:
+        total *= part.count
+    axes: list[Axis] = []
+    lo: list[Column] = []
+    width: list[Column] = []
+    before = 1
+    for part in parts:
+        base = len(axes)
+        axes += [(a[0] + base if a[0] >= 0 else -1, a[1], a[2]) for a in part.axes]
+        after = total // before // part.count
+        lo += [_spread(column, part.count, before, after) for column in part.lo]
+        width += [_spread(column, part.count, before, after) for column in part.width]
+        before *= part.count
+    return total, axes, lo, width
+
+
+def _spread(column: Column, count: int, before: int, after: int) -> Column:
+    if isinstance(column, tuple) and (column[1] == 0 or count == 1):
+        return (column[0], 0)
+    if before == after == 1:
+        return column
+    return np.tile(np.repeat(spread(column, 0, count), after), before)
+
+
+def moved(sources: NDArray[np.integer], in_shape: Shape) -> Relation:
+    """The relation of an array that holds in each cell the flat index of the input cell behind it, or -1.
+
+    >>> moved(np.array([2, 0, -1]), (3,)).to_array().tolist()
+    [[0, 2], [1, 0]]
+    """
+    flat = np.asarray(sources, np.int64).ravel()
+    targets = np.flatnonzero(flat >= 0)
+    return linked(targets, flat[targets], np.shape(sources), in_shape)
+
+
+def linked(targets: NDArray[np.integer], sources: NDArray[np.integer], out_shape: Shape, in_shape: Shape) -> Relation:
+    """The relation of pairs of flat indices."""
+    columns = [*_unravelled(targets, out_shape), *_unravelled(sources, in_shape)]
+    if not columns:  # one cell from one cell
+        return Relation.whole((), ()) if len(targets) else Relation.empty((), ())
+    return compress(np.stack(columns, axis=1).astype(np.int64, copy=False), out_shape, in_shape)
+
+
+def _unravelled(flat: NDArray[np.integer], shape: Shape) -> Iterator[NDArray[np.integer]]:
+    return iter(np.unravel_index(flat, shape)) if shape and len(flat) else iter([np.asarray(flat)] * len(shape))
+
+
+def numbered(shape: Shape) -> Ints:
+    """An array whose cells hold their own flat indices."""
+    return np.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.int64).reshape(shape)

@@ -1,0 +1,241 @@
+"""Linear algebra and Fourier transforms: within a matrix or a lane everything contributes to everything.
+
+Finer structure exists in places (the triangles of a Cholesky factor); what is given here is never less than the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.known._rows import Factor, Shape, affine, factor, product, row, whole_in, whole_out
+from whence.arrays.known._rules import Link, Links, axes_of, axis_of, named, rule, shape
+from whence.arrays.known.windows import lane
+from whence.relation import Relation
+
+
+def batched(in_shape: Shape, core: int, out_core: Shape, batch: Shape | None = None) -> Relation:
+    """Every cell of the output's core from every cell of the input's last `core` axes; the axes before are a batch.
+
+    >>> batched((5, 3, 3), 2, (3,)).backward([(4, 0)])
+    Selection(shape=(5, 3, 3), 9 cells: [4, 0:3, 0:3])
+    """
+    own = in_shape[: len(in_shape) - core]
+    batch = own if batch is None else batch
+    factors = _aligned(batch, own)
+    factors += [whole_in(len(own) + i, side) for i, side in enumerate(in_shape[len(own) :])]
+    factors += [whole_out(len(batch) + i, side) for i, side in enumerate(out_core)]
+    return product((*batch, *out_core), in_shape, factors)
+
+
+def _core(a: Any) -> Shape:
+    return shape(a)[-2:]
+
+
+def _matrix(name: str, *cores: Any) -> None:
+    """A function of one matrix; each core says the shape of one output from the matrix's own."""
+
+    @rule(name)
+    def of_matrix(a: Any, *_: Any, **__: Any) -> Any:
+        found = tuple([Link(a, batched(shape(a), 2, core(*_core(a))))] for core in cores)
+        return found[0] if len(found) == 1 else found
+
+
+_matrix("linalg.inv", lambda n, _: (n, n))
+_matrix("linalg.pinv", lambda n, m: (m, n))
+_matrix("linalg.det", lambda n, m: ())
+_matrix("linalg.slogdet", lambda n, m: (), lambda n, m: ())
+_matrix("linalg.cholesky", lambda n, m: (n, m))
+_matrix("linalg.eig", lambda n, m: (n,), lambda n, m: (n, n))
+_matrix("linalg.eigh", lambda n, m: (n,), lambda n, m: (n, n))
+_matrix("linalg.eigvals", lambda n, m: (n,))
+_matrix("linalg.eigvalsh", lambda n, m: (n,))
+_matrix("linalg.matrix_rank", lambda n, m: ())
+_matrix("linalg.cond", lambda n, m: ())
+_matrix("linalg.svdvals", lambda n, m: (min(n, m),))
+_matrix("linalg.matrix_power", lambda n, m: (n, n))
+
+
+@rule("linalg.svd")
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """The singular values and both bases."""
+    n, m = _core(a)
+    small = min(n, m)
+    cores = [(n, n if full_matrices else small), (small,), (m if full_matrices else small, m)]
+    links = tuple([Link(a, batched(shape(a), 2, core))] for core in cores)
+    return links if compute_uv else links[1]
+
+
+@rule("linalg.qr")
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """An orthogonal and a triangular factor."""
+    n, m = _core(a)
+    small = min(n, m)
+    cores: dict[str, list[Shape]] = {
+        "reduced": [(n, small), (small, m)], "complete": [(n, n), (n, m)], "r": [(small, m)], "raw": [(m, n), (small,)],
+    }  # fmt: skip
+    links = tuple([Link(a, batched(shape(a), 2, core))] for core in cores[mode])
+    return links if len(links) > 1 else links[0]
+
+
+@rule("linalg.solve")
+def solve(a: Any, b: Any) -> Links:
+    """The whole matrix, and the same column of the right-hand side."""
+    vector = len(shape(b)) == 1
+    n = shape(a)[-1]
+    own = shape(b)[: len(shape(b)) - (1 if vector else 2)]
+    batch = np.broadcast_shapes(shape(a)[:-2], own)
+    columns = () if vector else (shape(b)[-1],)
+    right = product(
+        (*batch, n, *columns), shape(b),
+        [*_aligned(batch, own), whole_out(len(batch), n), whole_in(len(own), n),
+         *(affine(len(batch) + 1, len(own) + 1, side) for side in columns)],
+    )  # fmt: skip
+    return [Link(a, batched(shape(a), 2, (n, *columns), batch)), Link(b, right)]
+
+
+def _aligned(batch: Shape, own: Shape) -> list[Factor]:
+    lead = len(batch) - len(own)
+    factors = [whole_out(i, side) for i, side in enumerate(batch[:lead])]
+    for i, side in enumerate(own):
+        if side == batch[lead + i]:
+            factors.append(affine(lead + i, i, side))
+        else:
+            factors += [whole_out(lead + i, batch[lead + i]), factor([], [i], [row((0, 0))])]
+    return factors
+
+
+@rule("linalg.lstsq")
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """The solution, the residuals, the rank and the singular values."""
+    n, m = _core(a)
+    columns = shape(b)[1:]
+    solution = [Link(a, Relation.whole((m, *columns), (n, m))), Link(b, _columns((m, *columns), shape(b)))]
+    residual = int(np.prod(columns, dtype=int)) if columns else 1
+    full = n > m and np.linalg.matrix_rank(np.asarray(a)) == m  # else NumPy returns none
+    out = (residual,) if full else (0,)
+    from_b = _columns(out, shape(b)) if full and columns else Relation.whole(out, shape(b))
+    residuals = [Link(a, Relation.whole(out, (n, m))), Link(b, from_b)]
+    return (solution, residuals, [Link(a, Relation.whole((), (n, m)))], [Link(a, Relation.whole((min(n, m),), (n, m)))])
+
+
+def _columns(out_shape: Shape, in_shape: Shape) -> Relation:
+    """All rows of the same column."""
+    if len(in_shape) == 1:
+        return Relation.whole(out_shape, in_shape)
+    at = len(out_shape) - 1
+    factors = [affine(at, 1, in_shape[1]), whole_in(0, in_shape[0])]
+    return product(out_shape, in_shape, [*factors, *(whole_out(i, out_shape[i]) for i in range(at))])
+
+
+@rule("linalg.norm", "linalg.vector_norm", "linalg.matrix_norm")
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Links:
+    """Every cell along the axes; without any, of the whole array."""
+    from whence.arrays.known.reductions import reduced
+
+    return [Link(x, reduced(shape(x), axis, keepdims))]
+
+
+@rule("cov")
+def cov(m: Any, y: Any = None, rowvar: bool = True, *more: Any, **options: Any) -> Links:
+    """Two variables each: all observations of both."""
+    return _covariance(m, y, rowvar, more, options)
+
+
+@rule("corrcoef")
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *more: Any, **options: Any) -> Links:
+    """The same cells as the covariance of the two."""
+    return _covariance(x, y, rowvar, more, options)
+
+
+def _covariance(m: Any, y: Any, rowvar: bool, more: Any, options: Any) -> Links:
+    if y is not None or more or any(options.get(key) is not None for key in ("fweights", "aweights")):
+        raise TypeError("a second array, or weights")
+    in_shape = shape(m)
+    if len(in_shape) < 2:
+        return [Link(m, Relation.whole((), in_shape))]
+    variables, observations = (0, 1) if rowvar or in_shape[0] == 1 else (1, 0)
+    n = in_shape[variables]
+    if n == 1:
+        return [Link(m, Relation.whole((), in_shape))]
+    # Cell (i, j) sees the variables i and j: its row as the first one, and, off the diagonal, as the second.
+    rows = [
+        row((0, n - 1), (0, n - 1), (0, 0, 0, 1, 1), (0, in_shape[observations] - 1)),
+        row((1, n - 1), (0, -1, 0, 0, 1), (0, 0, 1, 1, 1), (0, in_shape[observations] - 1)),
+        row((0, n - 2), (1, n - 1, 0, 1, 0), (0, 0, 1, 1, 1), (0, in_shape[observations] - 1)),
+    ]
+    return [Link(m, product((n, n), in_shape, [factor([0, 1], [variables, observations], rows)]))]
+
+
+# --- Fourier transforms
+
+
+def transformed(in_shape: Shape, axes: Sequence[int], sides: Sequence[int], used: Sequence[int]) -> Relation:
+    """Lane by lane along several axes: each takes `used` cells of the input and has `sides` of the output."""
+    found = Relation.identity(in_shape)
+    for axis, side, some in zip(axes, sides, used, strict=True):
+        found = lane(found.out_shape, axis, side, some).compose(found)
+    return found
+
+
+def _fft(name: str, side: Any, used: Any) -> None:
+    """`side` and `used` say, from the length given (or the axis' own), how long the output is and what is read."""
+
+    @rule(f"fft.{name}")
+    def along_one(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Links:
+        at = axis_of(axis, len(shape(a)))
+        own = shape(a)[at]
+        return [Link(a, lane(shape(a), at, side(n, own), used(n, own)))]
+
+    for several, default in ((name + "2", (-2, -1)), (name + "n", None)):
+        if name in ("fft", "ifft") and named(f"fft.{several}") is not None:
+            _several(several, default)
+
+
+def _several(name: str, default: Any) -> None:
+    @rule(f"fft.{name}")
+    def along_many(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Links:
+        found = (
+            axes_of(axes, len(shape(a)))
+            if axes is None or s is None
+            else tuple(axis_of(i, len(shape(a))) for i in axes)
+        )
+        sides = [shape(a)[i] if s is None or s[n] in (None, -1) else int(s[n]) for n, i in enumerate(found)]
+        return [Link(a, transformed(shape(a), found, sides, sides))]
+
+
+_fft("fft", lambda n, own: n or own, lambda n, own: n or own)
+_fft("ifft", lambda n, own: n or own, lambda n, own: n or own)
+_fft("rfft", lambda n, own: (n or own) // 2 + 1, lambda n, own: n or own)
+_fft("irfft", lambda n, own: n or 2 * (own - 1), lambda n, own: (n or 2 * (own - 1)) // 2 + 1)
+_fft("hfft", lambda n, own: n or 2 * (own - 1), lambda n, own: (n or 2 * (own - 1)) // 2 + 1)
+_fft("ihfft", lambda n, own: (n or own) // 2 + 1, lambda n, own: n or own)
+
+
+@rule("fft.fftshift")
+def fftshift(x: Any, axes: Any = None) -> Links:
+    """Rolled by half of each axis."""
+    from whence.arrays.known.shapes import roll
+
+    found = axes_of(axes, len(shape(x)))
+    return roll(x, tuple(shape(x)[i] // 2 for i in found), found)
+
+
+@rule("fft.ifftshift")
+def ifftshift(x: Any, axes: Any = None) -> Links:
+    """Rolled back."""
+    from whence.arrays.known.shapes import roll
+
+    found = axes_of(axes, len(shape(x)))
+    return roll(x, tuple(-(shape(x)[i] // 2) for i in found), found)
+
+
+@rule("vander")
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Links:
+    """Each row from its own cell; the powers of zero are one, whatever the cell."""
+    side, columns = shape(x)[0], shape(x)[0] if N is None else int(N)
+    powers = (1, columns - 1) if increasing else (0, columns - 2)
+    factors = [affine(0, 0, side), factor([1], [], [row(powers)])]
+    return [Link(x, product((side, columns), shape(x), factors))]

@@ -1,0 +1,107 @@
+"""What every expression is, and the leaves: attributes, literals, parameters, outer references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from whence.errors import BadType
+from whence.rows.tree import Tree, walk
+
+_fresh = count(-1, -1)
+
+
+class Expr(Tree):
+    """A value computed from one row. Its `dtype` is Catalyst's name of the type: `long`, `decimal(15,2)`, or JSON."""
+
+    __slots__ = ()
+    dtype: str
+
+    @property
+    def attrs(self) -> frozenset[Attr]:
+        """The attributes it reads from its row: of a subquery only what that takes from outside."""
+        return frozenset(_attrs(self))
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it gives the same value for the same row, every time."""
+        return all(part.deterministic for part in self.parts() if isinstance(part, Expr))
+
+    def __str__(self) -> str:
+        from whence.rows.printing import text
+
+        return text(self)
+
+
+def _attrs(expr: Tree) -> Iterator[Attr]:
+    if isinstance(expr, Attr):
+        yield expr
+    elif not isinstance(expr, Outer):
+        for part in expr.parts():
+            if isinstance(part, Expr):
+                yield from _attrs(part)
+            else:  # the plan of a subquery
+                yield from (each.attr for each in walk(part) if isinstance(each, Outer))
+
+
+@dataclass(frozen=True, slots=True)
+class Attr(Expr):
+    """A column of an operator's output, known by its id alone (Catalyst's exprId): names may repeat.
+
+    >>> Attr(7, "price", "double") == Attr(7, "renamed", "double")
+    True
+    """
+
+    id: int
+    name: str = field(compare=False)
+    dtype: str = field(compare=False)
+    nullable: bool = field(default=True, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not int:
+            raise BadType(f"an attribute is known by an integer, not by {self.id!r}")
+
+    def __str__(self) -> str:
+        return f"{self.name}#{self.id}"
+
+
+def fresh(name: str, dtype: str, nullable: bool = True) -> Attr:
+    """A new attribute: its id is negative, so that it never meets one of Catalyst's."""
+    return Attr(next(_fresh), name, dtype, nullable)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    """A constant; `value` is a plain Python object (Decimal, date, datetime ... included), None is NULL.
+
+    A literal of a type without a Python form keeps Catalyst's text of it as its value, and its origin.
+    """
+
+    value: object
+    dtype: str
+    origin: object = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Param(Expr):
+    """A value that is known only when a question is asked: `v` in PredTrace's `col = v`."""
+
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outer(Expr):
+    """Inside a subquery: a column of the query around it."""
+
+    attr: Attr
+
+    @property
+    def dtype(self) -> str:  # type: ignore[override]  # read-only here
+        return self.attr.dtype
+
+
+def attrs_of(*trees: Tree) -> frozenset[Attr]:
+    """Every attribute that occurs anywhere in the trees, subquery plans included."""
+    return frozenset(part for tree in trees for part in walk(tree) if isinstance(part, Attr))

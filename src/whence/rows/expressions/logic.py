@@ -1,0 +1,108 @@
+"""Three-valued logic and comparisons: the language of predicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.errors import BadType
+from whence.rows.expressions.base import Expr, Literal
+
+# `<=>` is equality that takes NULL for a value: never NULL itself.
+COMPARISONS = ("=", "<=>", "!=", "<", "<=", ">", ">=")
+TRUE = Literal(True, "boolean")
+FALSE = Literal(False, "boolean")
+
+
+class Logic(Expr):
+    """Whatever is a boolean by construction."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> str:  # type: ignore[override]  # read-only here
+        return "boolean"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Logic):
+    """`left op right` as Spark compares: both sides of one type, NaN equal to itself and above all numbers."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+    def __post_init__(self) -> None:
+        if self.op not in COMPARISONS:
+            raise BadType(f"no comparison {self.op!r}: it is one of {', '.join(COMPARISONS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class And(Logic):
+    """All of them; `conjunction` makes one without nesting."""
+
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Logic):
+    """Any of them."""
+
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Logic):
+    arg: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Logic):
+    """`arg IS NULL`; IS NOT NULL is `Not(IsNull(arg))`."""
+
+    arg: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class In(Logic):
+    """`arg IN (values)`: NULL when no value is equal and one, or the argument, is NULL."""
+
+    arg: Expr
+    values: tuple[Expr, ...]
+
+
+def conjuncts(predicate: Expr | None) -> tuple[Expr, ...]:
+    """The predicate as a flat list of what must all hold; none for TRUE or no predicate."""
+    if predicate is None or predicate == TRUE:
+        return ()
+    if isinstance(predicate, And):
+        return tuple(each for arg in predicate.args for each in conjuncts(arg))
+    return (predicate,)
+
+
+def conjunction(*predicates: Expr | None) -> Expr:
+    """All predicates together, flat, each once.
+
+    >>> from whence.rows import Attr, IsNull
+    >>> a = IsNull(Attr(1, "a", "long"))
+    >>> conjunction(a, TRUE, conjunction(a, None)) == a
+    True
+    """
+    flat = tuple(dict.fromkeys(each for predicate in predicates for each in conjuncts(predicate)))
+    if FALSE in flat:
+        return FALSE
+    if not flat:
+        return TRUE
+    return flat[0] if len(flat) == 1 else And(flat)
+
+
+def disjunction(*predicates: Expr) -> Expr:
+    """Any of the predicates, flat, each once; FALSE for none."""
+    flat: dict[Expr, None] = {}
+    for each in predicates:
+        flat.update(dict.fromkeys(each.args if isinstance(each, Or) else (each,)))
+    flat.pop(FALSE, None)
+    if TRUE in flat:
+        return TRUE
+    if not flat:
+        return FALSE
+    return next(iter(flat)) if len(flat) == 1 else Or(tuple(flat))

@@ -1,0 +1,60 @@
+"""Groups of rows, each summed up in one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.rows.expressions.aggregates import AggCall
+from whence.rows.expressions.base import Attr, Expr
+from whence.rows.operators.base import Named, Operator, require, require_operator
+from whence.rows.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Operator):
+    """GROUP BY. Without keys it is one group, even of no rows; grouping sets are an Expand below it.
+
+    Keys are expressions over the input; outputs are expressions over the keys and over aggregate calls.
+    """
+
+    child: Operator
+    keys: tuple[Expr, ...]
+    outputs: tuple[Named, ...]
+
+    def __post_init__(self) -> None:
+        require_operator("Aggregate", self.child)
+        for key in self.keys:
+            require(f"Aggregate by {key}", key.attrs, self.child)
+        for column in self.outputs:
+            require(f"Aggregate({column})", column.expr.attrs, self.child)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return tuple(column.attr for column in self.outputs)
+
+    @property
+    def calls(self) -> tuple[AggCall, ...]:
+        """Every aggregate call in the outputs, each once."""
+        found: dict[AggCall, None] = {}
+        for column in self.outputs:
+            _collect(column.expr, found)
+        return tuple(found)
+
+    @property
+    def witnessed(self) -> bool:
+        """Whether all calls are min, max, first, last or any, so that some rows of the group attain them."""
+        return bool(self.calls) and all(call.witnessed for call in self.calls)
+
+    @property
+    def key_outputs(self) -> dict[Attr, Expr]:
+        """The output columns that are a group key, and the key over the input."""
+        return {column.attr: column.expr for column in self.outputs if column.expr in self.keys}
+
+
+def _collect(expr: Tree, found: dict[AggCall, None]) -> None:
+    if isinstance(expr, AggCall):
+        found[expr] = None
+        return
+    for part in expr.parts():
+        if isinstance(part, Expr):
+            _collect(part, found)

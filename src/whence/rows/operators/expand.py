@@ -1,0 +1,50 @@
+"""One row in, several out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whence.errors import BadType
+from whence.rows.expressions.base import Attr, Expr
+from whence.rows.operators.base import Operator, require, require_operator
+
+
+@dataclass(frozen=True, slots=True)
+class Generate(Operator):
+    """Each row once for each element of a generator: explode, posexplode, inline, a UDTF. outer keeps empty ones."""
+
+    child: Operator
+    generator: Expr
+    columns: tuple[Attr, ...]
+    kept: tuple[Attr, ...]  # which of the input's columns go on
+    outer: bool = False
+    origin: object = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require_operator("Generate", self.child)
+        require("Generate", self.generator.attrs | frozenset(self.kept), self.child)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return (*self.kept, *self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Expand(Operator):
+    """Each row once for each projection: grouping sets, rollup, cube, unpivot, stack."""
+
+    child: Operator
+    projections: tuple[tuple[Expr, ...], ...]
+    columns: tuple[Attr, ...]
+
+    def __post_init__(self) -> None:
+        require_operator("Expand", self.child)
+        for projection in self.projections:
+            if len(projection) != len(self.columns):
+                raise BadType(f"a projection of Expand has {len(projection)} values for {len(self.columns)} columns")
+            for expr in projection:
+                require("Expand", expr.attrs, self.child)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return self.columns

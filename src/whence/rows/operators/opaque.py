@@ -1,0 +1,65 @@
+"""Users' functions over whole tables or groups, which nothing is known of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whence.rows.expressions.base import Attr, Expr
+from whence.rows.operators.base import Operator, require, require_operator
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque(Operator):
+    """mapInPandas, mapInArrow, mapPartitions ...: any row may have come from any row; `why` says what it is."""
+
+    inputs: tuple[Operator, ...]
+    columns: tuple[Attr, ...]
+    why: str
+    origin: object = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require_operator("Opaque", *self.inputs)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedMap(Operator):
+    """applyInPandas, applyInArrow: a function of a group's rows; each row it gives comes from that group."""
+
+    child: Operator
+    keys: tuple[Expr, ...]
+    columns: tuple[Attr, ...]
+    function: Expr
+    origin: object = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require_operator("GroupedMap", self.child)
+        for key in self.keys:
+            require("GroupedMap", key.attrs, self.child)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Cogroup(Operator):
+    """cogroup().applyInPandas: a function of the rows of one group on both sides."""
+
+    left: Operator
+    right: Operator
+    left_keys: tuple[Expr, ...]
+    right_keys: tuple[Expr, ...]
+    columns: tuple[Attr, ...]
+    function: Expr
+    origin: object = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require_operator("Cogroup", self.left, self.right)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return self.columns

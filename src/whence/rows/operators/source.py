@@ -1,0 +1,41 @@
+"""Where rows come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whence.rows.expressions.base import Attr
+from whence.rows.operators.base import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Operator):
+    """One use of a source: a file, table, view or in-memory frame.
+
+    `name` is the source's, shared by all its uses; `occurrence` numbers the uses over the whole pipeline. `row_id`,
+    where set, is one more column: the identity of the row, a long that is the same in every run over the same data.
+    """
+
+    name: str
+    occurrence: int
+    columns: tuple[Attr, ...]
+    format: str = "memory"
+    paths: tuple[str, ...] = ()
+    row_id: Attr | None = None
+    origin: object = field(default=None, compare=False, repr=False)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return self.columns if self.row_id is None else (*self.columns, self.row_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Operator):
+    """Rows that the query itself spells out (VALUES, a range, the one row of a query without FROM): no source."""
+
+    columns: tuple[Attr, ...]
+    origin: object = field(default=None, compare=False, repr=False)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return self.columns

@@ -1,0 +1,36 @@
+"""Columns computed from the rows around each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.rows.expressions.base import Attr, Expr
+from whence.rows.expressions.sorting import SortKey
+from whence.rows.expressions.windows import WindowCall
+from whence.rows.operators.base import Named, Operator, require, require_operator
+from whence.rows.tree import walk
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Operator):
+    """The input's columns, and one more for each function, all over one partitioning and order."""
+
+    child: Operator
+    calls: tuple[Named, ...]
+    partition: tuple[Expr, ...]
+    order: tuple[SortKey, ...]
+
+    def __post_init__(self) -> None:
+        require_operator("Window", self.child)
+        for each in (*self.partition, *self.order, *(named.expr for named in self.calls)):
+            require("Window", each.attrs, self.child)
+
+    @property
+    def output(self) -> tuple[Attr, ...]:
+        return (*self.child.output, *(named.attr for named in self.calls))
+
+    @property
+    def functions(self) -> tuple[WindowCall, ...]:
+        """Every window function in the calls, each once."""
+        found = (part for named in self.calls for part in walk(named.expr) if isinstance(part, WindowCall))
+        return tuple(dict.fromkeys(found))

@@ -1,0 +1,53 @@
+"""Aggregate, distinct, grouped functions: the rows of a group."""
+
+from __future__ import annotations
+
+from whence.rows.expressions import AggCall, Attr, Compare, Expr, conjunction, conjuncts, disjunction
+from whence.rows.operators import Aggregate, Cogroup, Distinct, GroupedMap
+from whence.rows.pushdown.base import Aim, Pushed, give_up
+from whence.rows.pushdown.pins import pins, substituted
+
+
+def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "rows") -> Pushed:
+    """The group, known by its keys; of min, max, first, last and any only the rows that attain the value."""
+    keys = {attr: expr for attr, expr in op.key_outputs.items() if expr.deterministic}
+    made = {column.attr: column.expr for column in op.outputs}
+    about_keys = [fact for fact in conjuncts(predicate) if fact.attrs <= keys.keys() and fact.deterministic]
+    group = conjunction(*(substituted(fact, keys) for fact in about_keys))
+    known = pins(predicate)
+    pinned = {keys[attr] for attr in known if attr in keys}
+    one_group = set(op.keys) <= pinned
+    decided = one_group or len(about_keys) == len(conjuncts(predicate))
+    if not decided:
+        return Pushed((group,), False, "not every group key is pinned, and the aggregates are asked for too")
+    relies = len(about_keys) < len(conjuncts(predicate))
+    empty = frozenset[int]() if op.keys else frozenset({0})  # one group, even of no rows
+    if aim is Aim.RESTRICT or witness == "group" or not op.witnessed:
+        return Pushed((group,), relies=relies, may_be_none=empty)
+    values = {made[attr]: value for attr, value in known.items() if isinstance(made.get(attr), AggCall)}
+    if not one_group or any(call not in values or call.where is not None or not call.args for call in op.calls):
+        return Pushed((group,), False, "which rows attain the aggregates is not decided by the columns asked for")
+    attained = disjunction(*(Compare("<=>", call.args[0], values[call]) for call in op.calls))
+    return Pushed((conjunction(group, attained),), relies=relies, may_be_none=empty)
+
+
+def push_distinct(op: Distinct, predicate: Expr, aim: Aim) -> Pushed:
+    """All the duplicates: whatever their other columns hold."""
+    keys = frozenset(op.keys)
+    facts = conjuncts(predicate)
+    about_keys = [fact for fact in facts if fact.attrs <= keys]
+    known = pins(predicate)
+    decided = len(about_keys) == len(facts) or all(key in known for key in op.keys)
+    why = "" if decided else "a column that is asked for is that of any one of the duplicates"
+    return Pushed((conjunction(*about_keys),), decided, why, relies=len(about_keys) < len(facts))
+
+
+def push_grouped(op: GroupedMap | Cogroup, predicate: Expr, aim: Aim) -> Pushed:
+    """A function in Python of a group: its output says nothing of the group it came from."""
+    return give_up(op, "a user's function of a group gives rows that do not name their group")
+
+
+def key_attrs(op: Aggregate) -> frozenset[Attr] | None:
+    """The output columns that tell groups apart, if all keys are among them."""
+    found = {expr: attr for attr, expr in op.key_outputs.items()}
+    return frozenset(found[key] for key in op.keys) if set(op.keys) <= found.keys() else None

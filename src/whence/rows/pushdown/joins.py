@@ -1,0 +1,93 @@
+"""Joins: what a pair of rows says of either row alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from whence.rows.expressions import FALSE, TRUE, Attr, Expr, conjunction, conjuncts
+from whence.rows.operators import Join
+from whence.rows.pushdown.base import Aim, Pushed
+from whence.rows.pushdown.pins import pins, side
+
+MIXED = "a condition over both sides is not decided by the columns that are asked for"
+
+
+def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
+    """Each kind of join by its own rule."""
+    if op.condition is not None and not op.condition.deterministic:
+        return Pushed((TRUE, TRUE), False, "the join condition is not deterministic")
+    if op.how in ("inner", "cross"):
+        return _inner(op, predicate)
+    if op.how == "right":
+        mirrored = Join(op.right, op.left, "left", op.condition)
+        right, left = (pushed := _outer(mirrored, predicate, aim)).inputs
+        return Pushed((left, right), pushed.precise, pushed.why, pushed.relies, frozenset({0}))
+    if op.how == "full":
+        return _full(op, predicate, aim)
+    if op.how in ("left", "single"):
+        return _outer(op, predicate, aim)
+    return _matching(op, predicate, aim)
+
+
+def _inner(op: Join, predicate: Expr) -> Pushed:
+    """A pair satisfies condition and predicate. Both sides are exact if no fact is left that needs the two together:
+    then every row of one side that satisfies its own facts pairs with every such row of the other."""
+    facts = (*conjuncts(predicate), *conjuncts(op.condition))
+    known = pins(predicate, op.condition)
+    left, whole_left = side(facts, known, frozenset(op.left.output))
+    right, whole_right = side(facts, known, frozenset(op.right.output))
+    precise = whole_left and whole_right
+    return Pushed((left, right), precise, "" if precise else MIXED, relies=True)
+
+
+def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
+    """Left rows stay without a match, so the condition says nothing of them; a right row is there by a match.
+
+    Right rows are cut down by the condition alone: taking a match away because of what is asked would turn its left
+    row into one without a match, which may be just what is asked for.
+    """
+    lefts, rights = frozenset(op.left.output), frozenset(op.right.output)
+    asked = conjuncts(predicate)
+    about_left = [fact for fact in asked if fact.attrs <= lefts]
+    known = pins(*about_left)
+    left, _ = side(asked, known, lefts)
+    matched = {**known, **{a: v for a, v in pins(*about_left, op.condition).items() if a in rights}}
+    right, whole = side(conjuncts(op.condition), matched, rights, stated=False)
+    if aim is Aim.LINEAGE:
+        about_right = [fact for fact in asked if fact.attrs <= rights]
+        right = conjunction(right, *about_right)
+        whole = whole and len(about_left) + len(about_right) >= len(asked)
+    decided = whole and _decided(op, known, lefts)
+    return Pushed((left, right), decided, "" if decided else MIXED, True, frozenset({1}))
+
+
+def _full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
+    if aim is Aim.RESTRICT:
+        return Pushed((TRUE, TRUE), False)  # a row whose match is gone would stand alone
+    known = pins(predicate)
+    asked = conjuncts(predicate)
+    sides = (frozenset(op.left.output), frozenset(op.right.output))
+    inputs = tuple(side(asked, {a: v for a, v in known.items() if a in s}, s)[0] for s in sides)
+    return Pushed(inputs, False, "a row of a full outer join may be a match or either side alone")
+
+
+def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
+    """Semi, anti and existence joins: the outer row, and the inner rows that match it."""
+    lefts, rights = frozenset(op.left.output), frozenset(op.right.output)
+    asked = tuple(fact for fact in conjuncts(predicate) if fact.attrs <= lefts)
+    known = pins(*asked)
+    implied = conjuncts(op.condition) if op.how == "semi" else ()
+    left, _ = side((*asked, *(fact for fact in implied if fact.attrs <= lefts)), known, lefts)
+    known_right = {**known, **{a: v for a, v in pins(*asked, op.condition).items() if a in rights}}
+    right, whole = side(conjuncts(op.condition), known_right, rights, stated=False)
+    decided = whole and _decided(op, known, lefts)
+    if op.how == "anti" and aim is Aim.LINEAGE:
+        right = FALSE
+    missing = frozenset({1}) if op.how == "existence" else frozenset[int]()
+    return Pushed((left, right), decided, "" if decided else MIXED, True, missing)
+
+
+def _decided(op: Join, known: Mapping[Attr, Expr], lefts: frozenset[Attr]) -> bool:
+    """Whether all selected left rows have the same matches: what the condition reads of them is pinned."""
+    read = op.condition.attrs & lefts if op.condition is not None else frozenset[Attr]()
+    return all(attr in known for attr in read)

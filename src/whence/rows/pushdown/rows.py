@@ -1,0 +1,54 @@
+"""Filter, project, sort, repartition, expand, union: each output row is made of one input row."""
+
+from __future__ import annotations
+
+from whence.rows.expressions import Attr, Expr, conjunction, conjuncts, disjunction
+from whence.rows.operators import Arrange, Expand, Filter, Project, Sort, Union
+from whence.rows.pushdown.base import Aim, Pushed, give_up
+from whence.rows.pushdown.pins import substituted
+
+
+def push_filter(op: Filter, predicate: Expr, aim: Aim) -> Pushed:
+    """The rows that satisfy both; a condition that changes from run to run says nothing of its input."""
+    if not op.condition.deterministic:
+        return give_up(op, f"the condition {op.condition} is not deterministic")
+    return Pushed((conjunction(predicate, op.condition),))
+
+
+def push_same(op: Sort | Arrange, predicate: Expr, aim: Aim) -> Pushed:
+    """The same rows."""
+    return Pushed((predicate,))
+
+
+def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
+    """The same question about the expressions behind the columns."""
+    made = {column.attr: column.expr for column in op.columns}
+    kept: list[Expr] = []
+    lost: list[Attr] = []
+    for fact in conjuncts(predicate):
+        changing = [attr for attr in fact.attrs if not made[attr].deterministic]
+        lost += changing
+        if not changing and fact.deterministic:
+            kept.append(substituted(fact, made))
+    if lost:
+        names = ", ".join(sorted({attr.name for attr in lost}))
+        return Pushed((conjunction(*kept),), False, f"{names} is not deterministic")
+    return Pushed((conjunction(*kept),))
+
+
+def push_expand(op: Expand, predicate: Expr, aim: Aim) -> Pushed:
+    """The row, if any of its projections is asked for."""
+    choices = []
+    for projection in op.projections:
+        made = dict(zip(op.columns, projection, strict=True))
+        if not all(expr.deterministic for expr in projection):
+            return give_up(op, "a projection is not deterministic")
+        choices.append(conjunction(*(substituted(fact, made) for fact in conjuncts(predicate))))
+    return Pushed((disjunction(*choices),))
+
+
+def push_union(op: Union, predicate: Expr, aim: Aim) -> Pushed:
+    """The same question to every branch, about the columns in the same places."""
+    places = frozenset(range(len(op.inputs))) if len(op.inputs) > 1 else frozenset[int]()
+    inputs = (substituted(predicate, dict(zip(op.columns, child.output, strict=True))) for child in op.inputs)
+    return Pushed(tuple(inputs), may_be_none=places)

@@ -1,0 +1,77 @@
+"""The table of contents: which rule pushes a predicate through which operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whence.errors import BadType
+from whence.rows.expressions import Expr
+from whence.rows.operators import (
+    Aggregate,
+    Arrange,
+    Cogroup,
+    Distinct,
+    Except,
+    Expand,
+    Filter,
+    Generate,
+    GroupedMap,
+    Intersect,
+    Join,
+    Limit,
+    Opaque,
+    Operator,
+    Project,
+    Sample,
+    Sort,
+    Union,
+    Window,
+)
+from whence.rows.pushdown.base import Aim, Pushed
+from whence.rows.pushdown.groups import push_aggregate, push_distinct, push_grouped
+from whence.rows.pushdown.joins import push_join
+from whence.rows.pushdown.others import (
+    push_except,
+    push_generate,
+    push_intersect,
+    push_limit,
+    push_opaque,
+    push_sample,
+    push_window,
+)
+from whence.rows.pushdown.rows import push_expand, push_filter, push_project, push_same, push_union
+
+RULES: dict[type[Operator], Callable[[Any, Expr, Aim], Pushed]] = {
+    Filter: push_filter,
+    Project: push_project,
+    Sort: push_same,
+    Arrange: push_same,
+    Union: push_union,
+    Expand: push_expand,
+    Join: push_join,
+    Aggregate: push_aggregate,
+    Distinct: push_distinct,
+    Intersect: push_intersect,
+    Except: push_except,
+    Limit: push_limit,
+    Window: push_window,
+    Generate: push_generate,
+    Sample: push_sample,
+    GroupedMap: push_grouped,
+    Cogroup: push_grouped,
+    Opaque: push_opaque,
+}
+
+
+def push(operator: Operator, predicate: Expr, aim: Aim = Aim.LINEAGE, witness: str = "rows") -> Pushed:
+    """What a predicate on the output says of each input.
+
+    `predicate` is over the operator's output, parameters and literals; each result is over one child's output.
+    """
+    if isinstance(operator, Aggregate):
+        return push_aggregate(operator, predicate, aim, witness)
+    rule = RULES.get(type(operator))
+    if rule is None:
+        raise BadType(f"no pushdown rule for {type(operator).__name__}")
+    return rule(operator, predicate, aim)
