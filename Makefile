@@ -69,7 +69,7 @@ $(STAMPS)/tools: $(STAMPS)/python pyproject.toml
 
 $(STAMPS)/package: $(STAMPS)/tools pyproject.toml $(NATIVE) $(if $(GONE),FORCE)
 	@echo "building whence"
-	@$(PIP) install --no-build-isolation --editable ".[bench,postgres]"
+	@$(PIP) install --no-build-isolation --editable ".[all]"
 	@find src/whence -name '*.py' > $(STAMPS)/modules
 	@touch $@
 
