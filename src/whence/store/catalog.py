@@ -36,6 +36,7 @@ class Edge:
     output: str
     input: str
     relation: Stored
+    kind: str = "boxes"  # or "selection": cells that decided, and went into nothing
 
 
 def log_id(connection: sa.Connection) -> str:
@@ -246,7 +247,7 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
                 "generated": ids[edge.output],
                 "used": ids[edge.input],
                 "activity": operation.id if operation else None,
-                "kind": "boxes",
+                "kind": edge.kind,
                 "relation": edge.relation.hash,
                 "created": time,
             }
@@ -257,7 +258,7 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
         Derivation(
             edge.output,
             edge.input,
-            "boxes",
+            edge.kind,
             edge.relation.hash,
             edge.relation.boxes,
             edge.relation.tuples,

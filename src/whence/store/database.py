@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ class Database:
         self.read_only = backend.read_only
         self._backend = backend
         self._closed = False
+        self.before: Callable[[], None] | None = None  # what has to be written before anything is read
         self._connections: list[sa.Connection] = []  # one, or none; a list so that the finalizer can share it
         self._cursor: Any = None
         self._finalizer = weakref.finalize(self, _close_all, self._connections)
@@ -84,6 +85,7 @@ class Database:
 
     def stamp(self) -> Stamp:
         """The catalog's present counts: what every question asks first, so it bypasses all that it can."""
+        self._settle()
         with self.lock, explained("read", self.where):
             connection = self._connected()
             try:
@@ -93,14 +95,30 @@ class Database:
                 row = self._connected().exec_driver_sql(_STAMP).one()
             return Stamp(*row)
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed for good."""
+        return self._closed
+
+    def require_open(self) -> None:
+        """An error, Closed, if it is not."""
+        if self._closed:
+            raise Closed(f"the log at {self.where} is closed: open it again with whence.open")
+
+    def _settle(self) -> None:
+        if self.before is not None and not self._closed:
+            self.before()
+
     def close(self) -> None:
-        """Close the connection for good."""
+        """Close the connection for good, after writing what waits to be."""
+        self._settle()
         with self.lock:
             self._disconnect()
             self._closed = True
 
     @contextmanager
     def _transaction(self, doing: str, begin: tuple[str, ...]) -> Iterator[sa.Connection]:
+        self._settle()
         with self.lock, explained(doing, self.where):
             connection = self._connected()
             if not self._backend.answers(connection):
@@ -117,8 +135,7 @@ class Database:
                 raise
 
     def _connected(self) -> sa.Connection:
-        if self._closed:
-            raise Closed(f"the log at {self.where} is closed: open it again with whence.open")
+        self.require_open()
         if self._connections and self._backend.stale():
             self._disconnect()
         if not self._connections:

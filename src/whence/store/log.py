@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.capture import relation_of
@@ -15,16 +15,19 @@ from whence.store.values import name_of, names_of, plain, shape_of
 from whence.store.walk import Direction, plan, route
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     import sqlalchemy as sa
 
+    from whence.arrays.reuse import View
+    from whence.arrays.track import Capture
     from whence.selection import Selection
     from whence.store.blobs import Blobs
     from whence.store.check import Report
     from whence.store.database import Database
     from whence.store.records import Collected
+    from whence.store.tracking import Tracker
 
 SHOWN = 20  # datasets in a notebook
 
@@ -53,6 +56,7 @@ class Log:
         self._database = database
         self._blobs = blobs
         self._reader = Reader(database, blobs, cache)
+        self._tracker: Tracker | None = None
 
     # --- recording
 
@@ -136,6 +140,36 @@ class Log:
             return operation
 
         return store(self._database, self._blobs, items, record)
+
+    def track(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
+        """Have the calls of a function of arrays recorded, with the lineage of what it returns; also a decorator.
+
+        `name` is the operation's; `names` maps parameters, and "return", to datasets; `lineage` is "value" or
+        "value+selection"; `reuse` is True, False or "verify".
+        """
+        from whence.arrays.track import track
+
+        return track(self._tracking(), function, **options)
+
+    def capture(self, name: str = "capture", lineage: Literal["value", "value+selection"] = "value") -> Capture:
+        """A block of code whose arrays are traced: `read` inputs, compute, `write` results."""
+        from whence.arrays.track import Capture
+
+        return Capture(self._tracking(), name, lineage)
+
+    def views(self) -> list[View]:
+        """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
+        from whence.store import views
+
+        with self._database.read() as connection:
+            return views.load(connection)
+
+    def _tracking(self) -> Tracker:
+        from whence.store.tracking import Tracker
+
+        if self._tracker is None:
+            self._tracker = Tracker(self._database, self._blobs, self._reader)
+        return self._tracker
 
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.

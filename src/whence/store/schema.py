@@ -98,6 +98,23 @@ was_derived_from = sa.Table(
     sa.Column("created", sa.Text, nullable=False),
 )
 
+# What tracked calls taught of a function; `key` is a hash of level and signature.
+views = sa.Table(
+    "views",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("function", sa.Text, nullable=False),
+    sa.Column("identity", sa.Text, nullable=False),
+    sa.Column("level", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("signature", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("hits", sa.BigInteger, nullable=False),
+    sa.Column("misses", sa.BigInteger, nullable=False),
+    sa.Column("payload", sa.JSON, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
 was_associated_with = sa.Table(
     "was_associated_with",
     metadata,

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from whence.errors import FutureVersion, StoreError
 from whence.store.clock import now
-from whence.store.migrations import m0001_prov
+from whence.store.migrations import m0001_prov, m0002_views
 
 TYPES = {
     "sqlite": {"id": "INTEGER PRIMARY KEY NOT NULL", "json": "TEXT"},
@@ -25,7 +25,10 @@ class Migration:
     apply: Callable[[sa.Connection, dict[str, str], str], None]
 
 
-MIGRATIONS = (Migration(m0001_prov.NAME, m0001_prov.apply),)
+MIGRATIONS = (
+    Migration(m0001_prov.NAME, m0001_prov.apply),
+    Migration(m0002_views.NAME, m0002_views.apply),
+)
 
 
 def pending(connection: sa.Connection, where: str) -> tuple[Migration, ...]:

@@ -1,0 +1,257 @@
+"""What one call of a function of plain arrays did: its arrays, its results, and the lineage between them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from whence.arrays import known
+from whence.arrays.functions import Run, Traced
+from whence.arrays.functions._origins import union
+from whence.arrays.functions._rebound import rebound
+from whence.arrays.functions._run import checked
+from whence.errors import BadType
+from whence.relation import Relation, compress
+
+FEW = 4
+MOST_TO_FOLD = 1 << 21
+
+Shape = tuple[int, ...]
+Function = Callable[..., Any]
+
+
+class Halfway(known.NoRule):
+    """A run that stopped after it had changed its inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array that a call took or gave, and what it is called there."""
+
+    label: str
+    value: Any
+
+    @property
+    def shape(self) -> Shape:
+        """Its shape; a number is an array without axes."""
+        return np.shape(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The lineage of one output from one input, by their positions."""
+
+    output: int
+    input: int
+    kind: known.Kind
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A call, its lineage, and what is to be known before its lineage is used for another call."""
+
+    result: Any
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    edges: tuple[Edge, ...]
+    values_matter: bool = False  # other values may have another lineage
+    sizes_compared: bool = False  # so may other shapes, beyond what can be seen from the lineage
+    certain: bool = True  # whether the two above are known, and not guessed
+    written: tuple[int, ...] = ()  # inputs that the function changed
+    notes: dict[str, int] = field(default_factory=dict)  # casts, branches
+
+
+def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:
+    """The arrays among arguments, with the parameter that each was given for; lists of arrays count."""
+    for position, item in enumerate(args):
+        yield from _arrays(
+            names[position] if position < len(names) else f"{names[-1] if names else 'a'}{position}", item
+        )
+    for key, item in kwargs.items():
+        yield from _arrays(key, item)
+
+
+def _arrays(label: str, item: Any) -> Iterator[Array]:
+    if isinstance(item, (np.ndarray, Traced)):
+        yield Array(label, item)
+    elif inspect.isgenerator(item) or inspect.iscoroutine(item):
+        raise BadType(f"{label!r} is a {type(item).__name__}, which can be read only once: give a list of arrays")
+    elif isinstance(item, (list, tuple)):
+        for number, each in enumerate(item):
+            yield from _arrays(f"{label}[{number}]", each)
+    elif isinstance(item, dict):
+        for key, each in item.items():
+            yield from _arrays(f"{label}[{key!r}]", each)
+
+
+def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
+    """The same structure with every array changed."""
+    if isinstance(item, (np.ndarray, Traced)):
+        return change(item)
+    if isinstance(item, tuple) and hasattr(item, "_fields"):
+        return type(item)(*(replaced(each, change) for each in item))
+    if isinstance(item, (list, tuple)):
+        return type(item)(replaced(each, change) for each in item)
+    if isinstance(item, dict):
+        return {key: replaced(each, change) for key, each in item.items()}
+    return item
+
+
+def outputs_of(result: Any, label: str) -> list[Array]:
+    """The arrays that a function returned: one, or those in a tuple, list or dict; numbers of NumPy count."""
+    if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
+        raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
+    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)):
+        return [Array(label, result)]
+    found: list[Array] = []
+    if isinstance(result, dict):
+        for key, each in result.items():
+            found += outputs_of(each, f"{label}.{key}")
+    elif isinstance(result, (list, tuple)):
+        names = getattr(result, "_fields", range(len(result)))
+        for key, each in zip(names, result, strict=True):
+            found += outputs_of(each, f"{label}.{key}")
+    return found
+
+
+def by_rule(
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    inputs: tuple[Array, ...],
+    label: str,
+    *,
+    selection: bool,
+) -> Captured:
+    """The call of a function that has a rule: no run but its own."""
+    links = known.lineage(function, args, kwargs)
+    result = function(*args, **kwargs)
+    outputs = tuple(outputs_of(result, label))
+    numbers: dict[int, list[int]] = {}
+    for number, each in enumerate(inputs):
+        numbers.setdefault(id(each.value), []).append(number)
+    edges = [
+        Edge(at, numbers[id(link.operand)][0], link.kind, link.relation)
+        for at, per_output in enumerate(links)
+        for link in per_output
+        if id(link.operand) in numbers and (link.kind == "value" or selection)
+    ]
+    for edge in edges:
+        if edge.relation.out_shape != outputs[edge.output].shape:
+            raise known.NoRule(f"the rule of {known.name_of(function)} does not know this way of calling it")
+    return Captured(result, inputs, outputs, _merged(edges), known.values_matter(function))
+
+
+def by_tracing(
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    inputs: tuple[Array, ...],
+    label: str,
+    *,
+    selection: bool,
+) -> Captured:
+    """The call of any function: a run on traced arrays over the same memory."""
+    run = Run(selection=selection)
+    traced: dict[int, Traced] = {}
+    for each in inputs:
+        if id(each.value) not in traced:
+            traced[id(each.value)] = run.input(each.value, repr(each.label))
+    numbers = {id(each): n for n, each in enumerate(traced.values())}
+    first = [next(i for i, each in enumerate(inputs) if id(each.value) == key) for key in traced]
+    try:
+        result = rebound(function, run)(
+            *replaced(args, lambda item: traced[id(item)]), **replaced(kwargs, lambda item: traced[id(item)])
+        )
+    except known.NoRule as error:
+        if any(each._buffer.version for each in traced.values()):
+            raise Halfway(
+                f"{error}; and {label} had already changed its arguments, so it cannot be run again"
+            ) from error
+        raise
+    outputs = outputs_of(result, label)
+    written = [each for each in traced.values() if each._buffer.version]
+    returned = {
+        id(each.value._buffer) for each in outputs if isinstance(each.value, Traced) and each.value._view is None
+    }
+    changed = [each for each in written if id(each._buffer) not in returned]
+    outputs += [Array(inputs[first[numbers[id(each)]]].label, each) for each in changed]
+    edges = [
+        Edge(at, first[number], kind, relation)
+        for at, each in enumerate(outputs)
+        if isinstance(each.value, Traced)
+        for (number, kind), relations in each.value.origins().items()
+        for relation in map(_refolded, union(relations))
+    ]
+    plain = tuple(Array(each.label, _plain(each.value)) for each in outputs)
+    notes = {key: count for key, count in (("casts", run.casts), ("branches", run.branches)) if count}
+    return Captured(
+        replaced(result, _plain), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
+        written=tuple(first[numbers[id(each)]] for each in written), notes=notes,
+    )  # fmt: skip
+
+
+def _plain(item: Any) -> Any:
+    """The numbers of a traced array; a single one as NumPy returns it."""
+    if not isinstance(item, Traced):
+        return item
+    return item.value[()] if not item.value.shape and item.value.base is None else item.value
+
+
+def _refolded(relation: Relation) -> Relation:
+    """A relation that was put together from many pieces (a loop over rows), in as few rows as its tuples need."""
+    if len(relation) <= FEW or relation.count() > MOST_TO_FOLD:
+        return relation
+    folded = compress(relation.to_array(), relation.out_shape, relation.in_shape)
+    return folded if len(folded) < len(relation) else relation
+
+
+def _merged(edges: list[Edge]) -> tuple[Edge, ...]:
+    """One edge for each pair and kind, where that is cheap."""
+    groups: dict[tuple[int, int, known.Kind], list[Relation]] = {}
+    for edge in edges:
+        groups.setdefault((edge.output, edge.input, edge.kind), []).append(edge.relation)
+    return tuple(Edge(*key, each) for key, relations in groups.items() for each in union(relations))
+
+
+def captured(
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    names: tuple[str, ...],
+    label: str,
+    *,
+    selection: bool,
+) -> Captured:
+    """Call the function and find the lineage of what it returns."""
+    inputs = tuple(arrays_in(names, args, kwargs))
+    for each in inputs:
+        checked(each.value, repr(each.label))
+    if known.has_rule(function):
+        try:
+            return by_rule(function, args, kwargs, inputs, label, selection=selection)
+        except known.NoRule:
+            pass  # a way of calling it that the rule does not cover may still be traced, or be refused by name
+    try:
+        return by_tracing(function, args, kwargs, inputs, label, selection=selection)
+    except known.NoRule as error:
+        annotated = _annotated()
+        if annotated is None or selection or isinstance(error, Halfway):
+            raise
+        return annotated(function, args, kwargs, inputs, label, error)
+
+
+def _annotated() -> Callable[..., Captured] | None:
+    """Runs on the tracked dtype, for what no rule covers; None where the native core lacks it."""
+    try:
+        module = importlib.import_module("whence.arrays.annotated")
+    except ImportError:
+        return None
+    found: Callable[..., Captured] = module.by_dtype
+    return found

@@ -1,0 +1,113 @@
+"""A view: lineage learned from calls, as it is kept in the log and shared between programs."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+from whence.arrays.capturing import Array, Captured, Edge
+from whence.relation import Relation
+
+Level = Literal["base", "dim", "gen"]
+State = Literal["candidate", "confirmed", "refused"]
+Shape = tuple[int, ...]
+
+LARGEST = 1 << 20
+"""Views of more bytes are kept by the process that learned them, and not in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the log says of one view: for which calls of which function it holds, and how often it was used.
+
+    `base` holds for the same inputs, `dim` for inputs of the same shapes, `gen` for inputs of any shape.
+    """
+
+    function: str
+    level: Level
+    signature: str
+    state: State
+    hits: int = 0
+    misses: int = 0
+    identity: str = ""
+    payload: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.level}, {self.state}, {self.hits} hits, {self.misses} misses"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON, without what was learned."""
+        return {key: value for key, value in asdict(self).items() if key != "payload"}
+
+
+class Shelf(Protocol):
+    """Where views are kept."""
+
+    def load(self, identity: str) -> list[View]: ...
+    def put(self, view: View) -> None: ...
+    def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None: ...
+
+
+@dataclass(slots=True)
+class Known:
+    """The lineage of a call that has not been traced."""
+
+    level: Level
+    signature: str
+    outputs: tuple[Shape, ...]
+    edges: tuple[Edge, ...]
+
+    def fitted(self, result: Any, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> Captured | None:
+        """The call with this lineage; None if its results are not of the shapes that were foretold."""
+        if tuple(each.shape for each in outputs) != self.outputs:
+            return None
+        return Captured(result, inputs, outputs, self.edges)
+
+    def payload(self) -> dict[str, Any] | None:
+        """In the terms of JSON, unless it is too large."""
+        return packed(self.outputs, self.edges)
+
+
+def packed(outputs: Sequence[Shape], edges: Sequence[Edge]) -> dict[str, Any] | None:
+    """Shapes and relations in the terms of JSON."""
+    data = [edge.relation.to_bytes() for edge in edges]
+    if sum(map(len, data)) > LARGEST:
+        return None
+    return {
+        "outputs": [list(each) for each in outputs],
+        "edges": [
+            [edge.output, edge.input, edge.kind, base64.b64encode(each).decode()]
+            for edge, each in zip(edges, data, strict=True)
+        ],
+    }
+
+
+def unpacked(payload: dict[str, Any]) -> tuple[tuple[Shape, ...], tuple[Edge, ...]]:
+    """Shapes and relations again."""
+    edges = tuple(
+        Edge(output, source, kind, Relation.from_bytes(base64.b64decode(data), "a view of the log"))
+        for output, source, kind, data in payload["edges"]
+    )
+    return tuple(tuple(each) for each in payload["outputs"]), edges
+
+
+def same(a: Sequence[Edge], b: Sequence[Edge]) -> bool:
+    """Whether two captures say the same of every pair."""
+    left, right = _by_pair(a), _by_pair(b)
+    return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
+
+
+def _by_pair(edges: Sequence[Edge]) -> dict[tuple[int, int, str], list[Relation]]:
+    found: dict[tuple[int, int, str], list[Relation]] = {}
+    for edge in edges:
+        if len(edge.relation):
+            found.setdefault((edge.output, edge.input, edge.kind), []).append(edge.relation)
+    return found
+
+
+def _equal(a: list[Relation], b: list[Relation]) -> bool:
+    if len(a) == len(b) == 1:
+        return a[0] == b[0]
+    return sorted(each.to_bytes() for each in a) == sorted(each.to_bytes() for each in b)

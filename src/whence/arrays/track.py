@@ -1,0 +1,232 @@
+"""Functions whose calls are recorded: `log.track`, and `log.capture` for code that is no function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from whence.arrays.capturing import Array, Captured, Edge, Function, arrays_in, captured, outputs_of
+from whence.arrays.functions import Run, Traced
+from whence.arrays.functions._origins import union
+from whence.errors import BadType
+
+Lineage = Literal["value", "value+selection"]
+Reuse = bool | Literal["verify"]
+
+
+class LineageLost(UserWarning):
+    """Numbers were taken out of arrays on the way: what was computed from them has no lineage."""
+
+
+class Learned(Protocol):
+    """What earlier calls of a function taught; see whence.arrays.reuse."""
+
+    def predict(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+    def learn(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> None: ...
+    def verify(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> bool: ...
+
+
+class Book(Protocol):
+    """Where calls are recorded: the log."""
+
+    def ready(self) -> None: ...
+    def record(
+        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
+    ) -> Any: ...
+    def learned(self, function: Function, name: str, selection: bool) -> Learned: ...
+
+
+class Tracked:
+    """A function that does what it did, and has the lineage of its results recorded.
+
+    `last` says what the latest call was recorded as.
+    """
+
+    def __init__(
+        self, book: Book, function: Function, name: str, names: Mapping[str, str], lineage: Lineage, reuse: Reuse
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = name
+        self._book = book
+        self._names = names
+        self._selection = lineage == "value+selection"
+        self._reuse = reuse
+        self._parameters = _parameters(function)
+        self._last = threading.local()
+
+    @property
+    def last(self) -> Any:
+        """The record of the latest call in this thread: the names of its inputs and outputs."""
+        return getattr(self._last, "record", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
+            return self.function(*args, **kwargs)
+        self._book.ready()
+        learned = self._book.learned(self.function, self.name, self._selection) if self._reuse else None
+        if learned is not None and self._reuse is not True:
+            found = self._captured(args, kwargs)
+            learned.verify(args, kwargs, found)
+        elif learned is not None and (known := learned.predict(args, kwargs)) is not None:
+            result = self.function(*args, **kwargs)
+            inputs = tuple(arrays_in(self._parameters, args, kwargs))
+            found = known.fitted(result, inputs, tuple(outputs_of(result, self.name)))
+            if found is not None:
+                return self._recorded(found, args, kwargs, reused=True)
+            learned.forget(args, kwargs)  # type: ignore[attr-defined]
+            found = self._captured(args, kwargs)
+            learned.learn(args, kwargs, found)
+        else:
+            found = self._captured(args, kwargs)
+            if learned is not None:
+                learned.learn(args, kwargs, found)
+        return self._recorded(found, args, kwargs, reused=False)
+
+    def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Captured:
+        found = captured(self.function, args, kwargs, self._parameters, self.name, selection=self._selection)
+        if not found.outputs:
+            raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
+        if lost := found.notes.get("casts"):
+            warnings.warn(
+                f"{self.name} took {lost} value{'s' * (lost > 1)} out of arrays as plain numbers: "
+                "what was computed from them has no lineage",
+                LineageLost,
+                stacklevel=3,
+            )
+        return found
+
+    def _recorded(self, found: Captured, args: tuple[Any, ...], kwargs: dict[str, Any], *, reused: bool) -> Any:
+        self._last.record = self._book.record(
+            self.name, found, self._names, _scalars(self._parameters, args, kwargs), reused
+        )
+        return found.result
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<tracked {self.name}>"
+
+
+def track(
+    book: Book,
+    function: Function | None = None,
+    *,
+    name: str | None = None,
+    names: Mapping[str, str] | None = None,
+    lineage: Lineage = "value",
+    reuse: Reuse = True,
+) -> Any:
+    """The function tracked, or a decorator that tracks."""
+    if lineage not in ("value", "value+selection"):
+        raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
+    if reuse not in (True, False, "verify"):
+        raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
+    if function is None:
+        return lambda each: track(book, each, name=name, names=names, lineage=lineage, reuse=reuse)
+    if not callable(function):
+        raise BadType(f"log.track takes a function of arrays, not {type(function).__name__}")
+    if (
+        inspect.isgeneratorfunction(function)
+        or inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+    ):
+        raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
+    own = name or getattr(function, "__name__", None) or type(function).__name__
+    return Tracked(book, function, own, dict(names or {}), lineage, reuse)
+
+
+class Capture:
+    """A piece of code whose arrays are traced: `read` gives inputs, `write` takes results; all is recorded at the end.
+
+    An exception on the way leaves the log as it was.
+    """
+
+    def __init__(self, book: Book, name: str, lineage: Lineage) -> None:
+        if lineage not in ("value", "value+selection"):
+            raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
+        self.name = name
+        self.record: Any = None
+        self._book = book
+        self._run = Run(selection=lineage == "value+selection")
+        self._inputs: list[Array] = []
+        self._outputs: list[tuple[str, Traced]] = []
+        self._open = False
+
+    def __enter__(self) -> Capture:
+        self._book.ready()
+        self._open = True
+        return self
+
+    def read(self, name: str, array: Any) -> Any:
+        """An input of that name, to compute with."""
+        self._must_be_open()
+        given = np.asarray(array)
+        self._inputs.append(Array(name, given))
+        return self._run.input(given, repr(name))
+
+    def write(self, name: str, array: Any) -> Any:
+        """A result of that name; the plain array comes back."""
+        self._must_be_open()
+        if not isinstance(array, Traced):
+            raise BadType(f"{name!r} was not computed from what capture.read gave, so it has no lineage here")
+        if array._run is not self._run:
+            raise BadType(f"{name!r} belongs to another capture: read it here first")
+        self._outputs.append((name, array))
+        return array.value
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._open = False
+        if error is not None or not self._outputs:
+            return
+        edges = tuple(
+            Edge(at, number, edge_kind, relation)
+            for at, (_, array) in enumerate(self._outputs)
+            for (number, edge_kind), relations in array.origins().items()
+            for relation in union(relations)
+        )
+        outputs = tuple(Array(name, array.value) for name, array in self._outputs)
+        found = Captured(None, tuple(self._inputs), outputs, edges)
+        names = {each.label: each.label for each in (*self._inputs, *outputs)}
+        self.record = self._book.record(self.name, found, names, {}, False)
+
+    def _must_be_open(self) -> None:
+        if not self._open:
+            raise BadType("a capture is used within its block: with log.capture() as capture: ...")
+
+
+def _inside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return any(isinstance(each, Traced) for each in (*args, *kwargs.values())) or any(
+        isinstance(each.value, Traced) for item in (*args, *kwargs.values()) if isinstance(item, (list, tuple, dict))
+        for each in arrays_in(("a",), (item,), {})
+    )  # fmt: skip
+
+
+def _parameters(function: Function) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # some builtins do not say
+        return ("a", "b", "c")
+
+
+def _scalars(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that are no arrays, by parameter."""
+    found: dict[str, Any] = {}
+    for position, item in enumerate(args):
+        if not isinstance(item, np.ndarray):
+            found[names[position] if position < len(names) else f"argument {position}"] = item
+    found.update({key: item for key, item in kwargs.items() if not isinstance(item, np.ndarray)})
+    return found
+
+
+__all__ = ["Book", "Capture", "Learned", "LineageLost", "Tracked", "track"]

@@ -1,0 +1,243 @@
+"""Tracked functions and captures in a real log: what is recorded, named, reused, refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whence as wh
+from whence.arrays.track import LineageLost
+from whence.errors import BadType, Closed, NoRule, Redefined
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[wh.Log]:
+    with wh.open(tmp_path / "log.whence") as opened:
+        yield opened
+
+
+def tuples(log: wh.Log, out: str, inp: str) -> list[list[int]]:
+    return [
+        [*cell, *source]
+        for cell in np.ndindex(*log.show(out).dataset.shape)
+        for source in log.backward(out, [cell], to=inp).cells().tolist()
+    ]
+
+
+def test_a_tracked_function_returns_what_it_did_and_its_lineage_is_in_the_log(log: wh.Log) -> None:
+    @log.track
+    def hotspot(X: Any, *, scale: float = 2.0) -> Any:
+        """Doc."""
+        out = np.zeros(X.shape[0])
+        for i in range(len(X)):
+            out[i] = X[i].sum() * scale
+        return out
+
+    x = np.arange(6.0).reshape(3, 2)
+    result = hotspot(x, scale=3.0)
+    assert type(result) is np.ndarray
+    assert result.tolist() == [3.0, 15.0, 27.0]
+    assert (hotspot.__name__, hotspot.__doc__) == ("hotspot", "Doc.")
+    assert tuples(log, "hotspot", "X") == [[i, i, j] for i in range(3) for j in range(2)]
+    (operation,) = log.operations()
+    assert (operation.name, operation.inputs, operation.outputs) == ("hotspot", ("X",), ("hotspot",))
+    assert operation.args == {"scale": 3.0}
+    assert log.check().ok
+
+
+def test_results_of_one_call_are_inputs_of_the_next(log: wh.Log) -> None:
+    double, total = log.track(lambda a: a * 2, name="double"), log.track(np.sum)
+    x = np.ones((2, 3))
+    total(double(x), axis=0)
+    assert log.backward("sum", [(1,)], to="a").cells().tolist() == [[0, 1], [1, 1]]
+    assert [each.name for each in log.datasets()] == ["a", "double", "sum"]
+
+
+def test_several_inputs_and_outputs_by_every_way_of_passing_them(log: wh.Log) -> None:
+    def mixed(a: Any, more: list[Any], *, b: Any) -> dict[str, Any]:
+        return {"total": a.sum() + b[0], "rows": (more[0] - more[1], a @ b)}
+
+    mix = log.track(mixed, name="mix", names={"b": "right", "mix.total": "T"})
+    x, y, z = np.ones((2, 2)), np.zeros(3), np.ones(2)
+    result = mix(x, [y, y + 1], b=z)
+    assert isinstance(result["total"], np.floating)
+    assert result["rows"][0].tolist() == [-1, -1, -1]
+    assert mix.last.inputs == ("a", "more[0]", "more[1]", "right")
+    assert mix.last.outputs == ("T", "mix.rows.0", "mix.rows.1")
+    assert log.backward("T", [()], to="right").cells().tolist() == [[0]]
+    assert log.backward("mix.rows.0", [(1,)], to="more[1]").cells().tolist() == [[1]]
+
+
+def test_in_place_writes_make_a_new_dataset(log: wh.Log) -> None:
+    @log.track
+    def shift(a: Any) -> Any:
+        view = a[1:]
+        view[...] = a[:-1] * 2
+        return a.sum()
+
+    x = np.arange(4.0)
+    assert shift(x) == 6.0
+    assert x.tolist() == [0.0, 0.0, 2.0, 4.0]
+    assert shift.last.outputs == ("shift", "a#2")
+    assert tuples(log, "a#2", "a") == [[0, 0], [1, 0], [2, 1], [3, 2]]
+    shift(x)
+    assert shift.last.inputs == ("a#2",)
+    assert not shift.last.reused  # functions that change their inputs are always traced
+
+
+def test_nested_tracked_calls_compose(log: wh.Log) -> None:
+    @log.track
+    def inner(a: Any) -> Any:
+        return a[::-1]
+
+    @log.track
+    def outer(x: Any) -> Any:
+        return inner(x) + inner(x[None])[0]
+
+    outer(np.arange(3.0))
+    assert [each.name for each in log.operations()] == ["outer"]
+    assert tuples(log, "outer", "x") == [[0, 0], [0, 2], [1, 1], [2, 0], [2, 2]]
+
+
+def test_exceptions_leave_the_log_as_it_was(log: wh.Log) -> None:
+    @log.track
+    def fails(a: Any) -> Any:
+        raise ZeroDivisionError(a.sum())
+
+    with pytest.raises(ZeroDivisionError):
+        fails(np.ones(2))
+    with pytest.raises(IndexError), log.capture() as capture:
+        capture.write("B", capture.read("A", np.ones(2))[5])
+    assert log.datasets() == log.operations() == []  # type: ignore[comparison-overlap]
+
+
+def test_a_capture_records_its_block(log: wh.Log) -> None:
+    with log.capture("clean", lineage="value+selection") as capture:
+        a = capture.read("A", np.array([3.0, -1.0, 2.0]))
+        b = capture.write("B", np.where(a > 0, a, 0.0))
+    assert b.tolist() == [3.0, 0.0, 2.0]
+    kinds = {each.kind: each.tuples for each in log.show("B").derived_from}
+    assert kinds == {"boxes": 2, "selection": 3}
+    with pytest.raises(BadType, match="within its block"):
+        capture.read("C", np.ones(1))
+    with log.capture() as other, pytest.raises(BadType, match="another capture"):
+        other.write("D", a)
+
+
+def test_what_cannot_be_tracked_is_refused_by_name(log: wh.Log) -> None:
+    def generator(a: Any) -> Any:
+        yield a
+
+    with pytest.raises(BadType, match="one by one"):
+        log.track(generator)
+    with pytest.raises(BadType, match="generator"):
+        log.track(lambda a: sum(a), name="total")(each for each in [np.ones(2)])
+    with pytest.raises(BadType, match="generator"):
+        log.track(lambda a: (each for each in a), name="rows")(np.ones(2))
+    with pytest.raises(BadType, match="complex128"):
+        log.track(np.negative)(np.ones(2, complex))
+    with pytest.raises(BadType, match="no array"):
+        log.track(lambda a: "text", name="text")(np.ones(2))
+    with pytest.raises(BadType, match="'always'"):
+        log.track(np.negative, reuse="always")
+    with pytest.raises(NoRule, match=r"numpy\.poly "):
+        log.track(lambda a: np.poly(a) * 1, name="poly")(np.ones(2))
+    log.array("taken", shape=(5,))
+    with pytest.raises(Redefined, match="taken"):
+        log.track(np.negative, names={"return": "taken"})(np.ones(2))
+    tracked = log.track(np.negative)
+    log.close()
+    with pytest.raises(Closed):
+        tracked(np.ones(2))
+
+
+def test_numbers_taken_out_of_arrays_are_reported(log: wh.Log) -> None:
+    @log.track
+    def scaled(a: Any) -> Any:
+        return a / float(a.max())
+
+    with pytest.warns(LineageLost, match="scaled took 1 value"):
+        scaled(np.array([1.0, 2.0]))
+
+
+def test_reuse_by_shape_is_seen_in_the_views(log: wh.Log) -> None:
+    @log.track
+    def smooth(a: Any) -> Any:
+        return (a[1:] + a[:-1]) / 2
+
+    for values in (np.arange(5.0), np.ones(5)):
+        smooth(values)
+    assert smooth.last.reused
+    (view,) = [each for each in log.views() if each.level == "dim"]
+    assert (view.function, view.state, view.hits) == ("smooth", "confirmed", 1)
+    assert tuples(log, smooth.last.outputs[0], smooth.last.inputs[0]) == [[i, i + d] for i in range(4) for d in (0, 1)]
+
+
+def test_lineage_that_follows_from_values_is_reused_for_the_same_values_only(log: wh.Log) -> None:
+    @log.track
+    def positive(a: Any) -> Any:
+        return a[a > 0]
+
+    x = np.array([1.0, -1.0, 2.0])
+    positive(x)
+    positive(x.copy())
+    assert positive.last.reused
+    positive(-x)
+    assert not positive.last.reused
+    assert tuples(log, positive.last.outputs[0], positive.last.inputs[0]) == [[0, 1]]
+
+
+def test_reuse_false_never_reuses_and_verify_compares(log: wh.Log) -> None:
+    plain = log.track(lambda a: a + 1, name="plain", reuse=False)
+    checked = log.track(lambda a: a + 1, name="checked", reuse="verify")
+    for each in (plain, checked):
+        each(np.ones(3))
+        each(np.ones(3))
+        assert not each.last.reused
+    assert {each.function: each.hits for each in log.views() if each.level == "dim"} == {"checked": 1}
+
+
+SCRIPT = """
+import sys, numpy as np, whence as wh
+with wh.open(sys.argv[1]) as log:
+    @log.track
+    def f(a):
+        return np.cumsum(a, axis=1)[:, 1:] - a[:, :-1]
+    for shape in eval(sys.argv[2]):
+        f(np.random.default_rng(0).random(shape))
+        print(f.last.reused)
+"""
+
+
+def test_what_one_program_learned_another_uses(tmp_path: Path) -> None:
+    def run(shapes: list[tuple[int, int]]) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(tmp_path / "l"), repr(shapes)],
+            capture_output=True, text=True, check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+        return done.stdout.split()
+
+    assert run([(4, 5), (6, 4), (5, 9), (7, 7)]) == ["False"] * 4
+    assert run([(4, 5), (9, 6), (11, 8), (30, 20), (2, 3)]) == ["True", "False", "False", "True", "False"]
+    with wh.open(tmp_path / "l") as log:
+        (view,) = [each for each in log.views() if each.level == "gen"]
+        assert (view.state, view.hits, view.misses) == ("confirmed", 1, 7)
+        assert log.check().ok
+
+
+def test_calls_that_wait_are_written_before_any_question(log: wh.Log, tmp_path: Path) -> None:
+    add = log.track(lambda a: a + 1, name="add")
+    x = np.ones(3)
+    for _ in range(20):
+        x = add(x)
+    with wh.open(tmp_path / "log.whence") as other:
+        assert len(other.operations()) < 20  # still waiting
+    assert len(log.operations()) == 20
+    assert log.backward(add.last.outputs[0], [(1,)], to="a").cells().tolist() == [[1]]
