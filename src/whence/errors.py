@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -39,6 +38,8 @@ class UnknownName(WhenceError, KeyError):
         >>> str(UnknownName.of("dataset", "pixls", ["pixels", "labels"]))
         "there is no dataset 'pixls'; did you mean 'pixels'?"
         """
+        import difflib  # only when something went wrong
+
         near = difflib.get_close_matches(name, list(known), n=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "; `whence ls` lists what there is"
         return cls(f"there is no {kind} {name!r}{hint}")

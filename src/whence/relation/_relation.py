@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import mmap
 import os
@@ -94,6 +93,8 @@ class Relation:
         )
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<code>{html.escape(repr(self))}</code>"
 
     # Relations that need no tuples
