@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
     from whence.arrays.reuse import View
     from whence.arrays.track import Capture
+    from whence.graph import Graph
     from whence.selection import Selection
     from whence.store.blobs import Blobs
     from whence.store.check import Report
-    from whence.store.database import Database
+    from whence.store.database import Database, Stamp
     from whence.store.records import Collected
     from whence.store.tracking import Tracker
 
@@ -57,6 +58,7 @@ class Log:
         self._blobs = blobs
         self._reader = Reader(database, blobs, cache)
         self._tracker: Tracker | None = None
+        self._graph: tuple[Stamp, Graph] | None = None
 
     # --- recording
 
@@ -229,6 +231,18 @@ class Log:
         return found if to is None else found[to]
 
     # --- looking
+
+    @property
+    def graph(self) -> Graph:
+        """The project graph: datasets, operations and who ran them, as W3C PROV. It is read anew after changes."""
+        from whence.store.project import graph_of
+
+        stamp = self._database.stamp()
+        known = self._graph
+        if known is None or known[0] != stamp:
+            with self._database.read() as connection:
+                known = self._graph = (stamp, graph_of(connection))
+        return known[1]
 
     def datasets(self) -> list[Dataset]:
         """All datasets, oldest first."""
