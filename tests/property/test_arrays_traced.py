@@ -195,3 +195,10 @@ def test_a_comparison_of_lengths_is_noticed() -> None:
     assert not run.sizes_compared
     assert x.shape[1] == 2
     assert run.sizes_compared
+    for compares in (lambda a: a if len(a) > 3 else -a, lambda a: a if np.shape(a)[0] > 3 else -a):
+        run = Run()
+        rebound(compares, run)(run.input(np.ones(3)))
+        assert run.sizes_compared
+    run = Run()
+    rebound(lambda a: [a[i] for i in range(len(a))], run)(run.input(np.ones(3)))
+    assert not run.sizes_compared

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.arrays.functions._sizes import Size
+
 if TYPE_CHECKING:
     from whence.arrays.functions._run import Run
 
@@ -33,6 +35,8 @@ class Numpy:
             return partial(_make, self._run, real)
         if name in READING:
             return partial(_read, self._run, real)
+        if callable(real) and not isinstance(real, (type, np.ufunc)):
+            return partial(_called, real)
         return real
 
 
@@ -44,6 +48,14 @@ def _make(run: Run, real: Callable[..., Any], shape: Any, *args: Any, **kwargs: 
         made[...] = args[0]
         return made
     return run.fresh(real(_plain(shape), *args, **kwargs))
+
+
+def _called(real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """NumPy's own code may compare lengths, as it does for every array: no decision of the function's."""
+    if not any(isinstance(each, Size) for each in (*args, *kwargs.values())):
+        return real(*args, **kwargs)
+    plain = {key: int(each) if isinstance(each, Size) else each for key, each in kwargs.items()}
+    return real(*(int(each) if isinstance(each, Size) else each for each in args), **plain)
 
 
 def _plain(shape: Any) -> Any:
@@ -62,6 +74,13 @@ def _read(run: Run, real: Callable[..., Any], object: Any, dtype: Any = None, **
         stacked = np.stack([_read(run, real, each) for each in object])
         return stacked if dtype is None else stacked.astype(dtype)
     return run.fresh(real(object, dtype=dtype, **kwargs))
+
+
+def _len(item: Any) -> int:
+    """The builtin, but the length of a traced array is one that notices comparisons."""
+    from whence.arrays.functions._traced import Traced
+
+    return item.shape[0] if isinstance(item, Traced) and item.ndim else len(item)
 
 
 def _holds_traced(item: Any) -> bool:
@@ -87,6 +106,7 @@ def _rebuilt(
     copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
     made[function] = copy
+    names.setdefault("len", _len)
     for name in _named_in(function.__code__):
         item = names.get(name)
         if item is np:

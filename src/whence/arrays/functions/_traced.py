@@ -109,6 +109,8 @@ class Traced(NDArrayOperatorsMixin):
         return made[0] if len(made) == 1 else tuple(made)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if function in (np.shape, np.size) and len(args) == 1:
+            return getattr(args[0], function.__name__)
         unwrapped, mine = _unwrapped((args, kwargs))
         if kwargs.get("out") is not None:
             raise NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
@@ -196,6 +198,8 @@ class Traced(NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self.value)))
 
     def __len__(self) -> int:
+        # len() gives plain integers, whose comparisons nobody notices; a rebound function has a len of its own.
+        self._run.sizes_compared = True
         return len(self.value)
 
     # --- out of the traced world
