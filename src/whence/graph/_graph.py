@@ -184,6 +184,20 @@ class Graph:
         columns = (each[rows].tolist() for each in (table.source, table.relation, table.target))
         return [(ids[source], RELATIONS[code].name, ids[target]) for source, code, target in zip(*columns, strict=True)]
 
+    def records(
+        self, numbers: Iterable[int] | None = None, rows: Iterable[int] | None = None
+    ) -> tuple[list[tuple[str, Kind, dict[str, Any]]], list[tuple[str, str, str, dict[str, Any]]]]:
+        """Vertices and edges with their properties, as `build` takes them; all of them, or these."""
+        chosen = range(len(self)) if numbers is None else numbers
+        vertices = [(v.id, v.kind, dict(v.properties)) for v in map(self.vertex_at, chosen)]
+        table, ids = self.edge_table, self.ids
+        edges = [
+            (ids[table.source[row]], RELATIONS[table.relation[row]].name, ids[table.target[row]],
+             self.edge_properties.row(row))
+            for row in (range(len(table)) if rows is None else rows)
+        ]  # fmt: skip
+        return vertices, edges
+
     def of_kind(self, kind: Kind) -> list[str]:
         """The ids of all vertices of a kind."""
         return self.ids.of(np.flatnonzero(self.kinds == KINDS.index(kind)).tolist())

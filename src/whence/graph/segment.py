@@ -144,6 +144,10 @@ class Segment:
         found = _excluding(base, chosen) if chosen else base
         return _expanding(found, base, reaches, chosen) if reaches else found
 
+    def to_graph(self) -> Graph:
+        """The segment as a graph of its own, with all properties: to be exported, or asked in turn."""
+        return type(self.graph).build(*self.graph.records(self.numbers.tolist(), self.rows.tolist()))
+
     def diff(self, other: Segment) -> SegmentDiff:
         """What is in this segment, in the other, and in both."""
         return SegmentDiff.of(self, other)

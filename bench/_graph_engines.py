@@ -1,0 +1,105 @@
+"""The ways to similar paths, timed on one graph, and plain ancestor queries of other libraries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from bench._common import seconds
+
+from whence.errors import TooLarge
+from whence.graph import Graph
+from whence.graph.model import ANCESTRY, Numbers
+from whence.graph.similar import INTERVALS
+from whence.testing.graphs import Arrays
+
+OURS = "SimProvTst"
+BYTES = 6 << 30  # what a slow method may take
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question put to several engines: seconds by engine (None: did not take part), and whether all agreed."""
+
+    times: dict[str, float | None]
+    agree: bool
+    found: int
+
+    @property
+    def ratio(self) -> float:
+        """The best of the others over ours."""
+        ours = self.times[OURS]
+        assert ours is not None
+        return min(value for name, value in self.times.items() if name != OURS and value is not None) / ours
+
+
+def engines(
+    graph: Graph, sources: Numbers, destinations: Numbers
+) -> dict[str, Callable[[np.ndarray[Any, Any]], object]]:
+    """Ways to mark all similar paths. All three are compiled and work on the same arrays."""
+    ancestry = graph.ancestry
+    return {
+        OURS: lambda marks: ancestry.mark_similar(sources, destinations, INTERVALS, marks),
+        "SimProvAlg": lambda marks: ancestry.mark_by_pairs(sources, destinations, True, BYTES, marks),
+        "CflrB": lambda marks: ancestry.mark_by_cflrb(sources, destinations, BYTES, marks),
+    }
+
+
+def ask(graph: Graph, sources: Numbers, destinations: Numbers, names: tuple[str, ...]) -> Asked:
+    """Put the question to these engines; one that would need too much memory does not take part."""
+    times: dict[str, float | None] = {}
+    answers = []
+    for name, search in engines(graph, sources, destinations).items():
+        times[name] = None
+        if name not in names:
+            continue
+        marks = np.zeros(len(graph), np.uint8)
+        start = time.perf_counter()
+        try:
+            search(marks)
+        except TooLarge:
+            continue
+        once = time.perf_counter() - start
+        answers.append(marks)
+        times[name] = once if once > 0.5 else seconds(partial(_repeat, search, len(graph)))
+    return Asked(times, all(np.array_equal(answers[0], each) for each in answers), int(answers[0].sum()))
+
+
+def _repeat(search: Callable[[np.ndarray[Any, Any]], object], count: int) -> None:
+    search(np.zeros(count, np.uint8))
+
+
+def question(arrays: Arrays, percent: float = 0.0) -> tuple[Numbers, Numbers]:
+    """The paper's: from the last two entities to the first two, or to two further on by so many percent."""
+    entities = arrays.entities
+    first = min(int(len(entities) * percent / 100), len(entities) - 4)
+    return entities[first : first + 2], entities[-2:]
+
+
+def ancestors(graph: Graph) -> tuple[dict[str, float], bool]:
+    """Seconds for all ancestors of a late vertex, by ours, networkx and rustworkx; and whether they agree."""
+    import networkx as nx
+    import rustworkx as rx
+
+    table = graph.edge_table
+    chosen = np.isin(table.relation, ANCESTRY)
+    pairs = list(zip(table.source[chosen].tolist(), table.target[chosen].tolist(), strict=True))
+    last = pairs[-1][0]
+    one = nx.DiGraph()
+    one.add_nodes_from(range(len(graph)))
+    one.add_edges_from(pairs)
+    two = rx.PyDiGraph(multigraph=False)
+    two.add_nodes_from(range(len(graph)))
+    two.add_edges_from_no_data(pairs)
+    start = np.array([last], np.int32)
+    times = {
+        "whence": seconds(lambda: np.flatnonzero(graph.ancestry.reach(start, True))),
+        "networkx": seconds(lambda: nx.descendants(one, last)),
+        "rustworkx": seconds(lambda: rx.descendants(two, last)),
+    }
+    found = set(np.flatnonzero(graph.ancestry.reach(start, True)).tolist()) - {last}
+    return times, found == nx.descendants(one, last) == rx.descendants(two, last)

@@ -1,0 +1,106 @@
+"""Graphs too deep to list paths: the engines against each other, hundreds of levels down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from whence.errors import TooLarge
+from whence.graph import Graph
+from whence.graph.model import Numbers
+from whence.testing.graphs import lifecycle, pd
+
+GIB = 1 << 30
+Marks = NDArray[np.uint8]
+
+
+def engines(graph: Graph, sources: Numbers, destinations: Numbers) -> dict[str, Marks]:
+    """What each engine marks."""
+    ancestry, ends = graph.ancestry, (sources, destinations)
+    found = {name: np.zeros(len(graph), np.uint8) for name in ("intervals", "windows", "pairs", "all pairs", "CflrB")}
+    ancestry.mark_similar(*ends, 1 << 26, found["intervals"])
+    ancestry.mark_similar(*ends, -(1 << 40), found["windows"])
+    ancestry.mark_by_pairs(*ends, True, GIB, found["pairs"])
+    ancestry.mark_by_pairs(*ends, False, GIB, found["all pairs"])
+    ancestry.mark_by_cflrb(*ends, GIB, found["CflrB"])
+    return found
+
+
+@pytest.mark.parametrize(("seed", "percent"), [(0, 0), (1, 30), (2, 80), (3, 97)])
+def test_engines_agree_on_projects(seed: int, percent: int) -> None:
+    arrays = pd(3_000, seed=seed)
+    entities = arrays.entities
+    first = len(entities) * percent // 100
+    found = engines(arrays.graph(), entities[first : first + 3], entities[[-1, -2, -9, -40]])
+    for name, marks in found.items():
+        assert np.array_equal(marks, found["CflrB"]), name
+    assert found["CflrB"].sum() > 10
+
+
+def chain(length: int, skips: tuple[int, ...]) -> Graph:
+    """Entity i is made from those that came `skips` before it."""
+    vertices = [("e0", "entity"), *(v for i in range(1, length) for v in ((f"a{i}", "activity"), (f"e{i}", "entity")))]
+    edges = [(f"e{i}", "wasGeneratedBy", f"a{i}") for i in range(1, length)]
+    edges += [(f"a{i}", "used", f"e{i - skip}") for i in range(1, length) for skip in skips if i >= skip]
+    return Graph.build(vertices, edges)
+
+
+@pytest.mark.parametrize("skips", [(1,), (1, 3), (1, 2), (1, 4, 7)])
+def test_lengths_with_gaps_are_kept_apart(skips: tuple[int, ...]) -> None:
+    graph = chain(700, skips)
+    ends = graph.numbers(["e0", "e5"]), graph.numbers(["e699", "e698"])
+    found = engines(graph, *ends)
+    for name, marks in found.items():
+        assert np.array_equal(marks, found["CflrB"]), name
+    levels, runs, swept = graph.ancestry.mark_similar(*ends, 1 << 26, np.zeros(len(graph), np.uint8))
+    assert (levels > 0, swept) == (True, 0)
+    if skips == (1, 3):
+        assert runs > 50 * len(graph), "lengths of one parity are as many intervals as lengths"
+
+
+def test_the_budget_of_intervals_switches_to_windows() -> None:
+    graph = chain(1500, (1, 3))
+    ends = graph.numbers("e0"), graph.numbers("e1499")
+    exact, marks = (np.zeros(len(graph), np.uint8) for _ in range(2))
+    assert graph.ancestry.mark_similar(*ends, 1 << 26, exact)[2] == 0
+    _, runs, swept = graph.ancestry.mark_similar(*ends, 10_000, marks)
+    assert swept == 1
+    assert runs < 30_000
+    assert np.array_equal(marks, exact)
+
+
+def test_matching_refuses_more_pairs_than_it_may_hold() -> None:
+    arrays = pd(2_000)
+    graph = arrays.graph()
+    used, made = (np.zeros(len(arrays.edges[name][0]), np.int32) for name in ("used", "wasGeneratedBy"))
+    marks = np.zeros(len(graph), np.uint8)
+    with pytest.raises(TooLarge, match="more than 1000 pairs"):
+        graph.ancestry.mark_matching(
+            np.zeros(len(graph), np.int32), made, used, arrays.entities[:2], arrays.entities[-2:], 1000, marks
+        )
+
+
+def test_many_destinations_are_one_question() -> None:
+    arrays = pd(1_500, seed=5)
+    entities, graph = arrays.entities, arrays.graph()
+    together = np.zeros(len(graph), np.uint8)
+    graph.ancestry.mark_similar(entities[3:6], entities[-200:], 1 << 26, together)
+    apart = np.zeros(len(graph), np.uint8)
+    for entity in entities[-200:]:
+        one = np.zeros(len(graph), np.uint8)
+        graph.ancestry.mark_similar(entities[3:6], np.array([entity]), 1 << 26, one)
+        apart |= one
+    assert np.array_equal(together, apart)
+
+
+def test_a_segment_becomes_a_graph_with_all_that_it_knows() -> None:
+    graph = lifecycle()
+    segment = graph.segment("dataset-v1", "weight-v2")
+    copy = segment.to_graph()
+    assert sorted(copy.vertices) == sorted(segment.vertices)
+    assert sorted(copy.edges) == sorted(segment.edges)
+    assert copy["train-v2"] == graph["train-v2"]
+    again = Graph.build(*graph.records())
+    assert again.records() == graph.records()
+    assert again.segment("dataset-v1", "weight-v2") == segment
