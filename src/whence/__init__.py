@@ -13,24 +13,29 @@ from whence.relation import Relation, compress
 from whence.selection import Selection
 
 if TYPE_CHECKING:
+    from whence.arrays import explain
     from whence.graph import Graph, summarize
     from whence.store import Log, open
 
 __version__ = "0.1.0"
 
-__all__ = ["Graph", "Log", "Relation", "Selection", "compress", "errors", "open", "summarize"]
+__all__ = ["Graph", "Log", "Relation", "Selection", "compress", "errors", "explain", "open", "summarize"]
 
 # Loaded on use: the store brings SQLAlchemy, which arrays alone do not need.
 _LAZY = {"Graph": "whence.graph", "Log": "whence.store", "open": "whence.store", "summarize": "whence.graph"}
 
+_MODULES = {"explain": "whence.arrays.explain"}
+
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
+    if name in _LAZY or name in _MODULES:
         from importlib import import_module
 
+        if name in _MODULES:
+            return import_module(_MODULES[name])
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'whence' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_MODULES})

@@ -46,7 +46,17 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_public_names_are_these_and_no_others() -> None:
-    assert sorted(wh.__all__) == ["Graph", "Log", "Relation", "Selection", "compress", "errors", "open", "summarize"]
+    assert sorted(wh.__all__) == [
+        "Graph",
+        "Log",
+        "Relation",
+        "Selection",
+        "compress",
+        "errors",
+        "explain",
+        "open",
+        "summarize",
+    ]
     assert all(getattr(wh, name) is not None for name in wh.__all__)
     assert set(wh.__all__) <= set(dir(wh))
 
