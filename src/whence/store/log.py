@@ -161,6 +161,18 @@ class Log:
 
         return Capture(self._tracking(), name, lineage)
 
+    def table(
+        self, operation: str, *args: Any, names: Mapping[str, str] | None = None, lineage: str = "value", **options: Any
+    ) -> Any:
+        """Filter, group, join or widen a table (array or pandas frame) and record the lineage of every cell.
+
+        The operation is one of whence.arrays.frames: "filter_rows", "group_by", "inner_join", "one_hot",
+        "add_columns"; `names` maps "table" ("left" and "right" in a join) and "return" to datasets.
+        """
+        from whence.arrays.frames import recorded
+
+        return recorded(self._tracking(), operation, args, dict(names or {}), lineage, options)
+
     def views(self) -> list[View]:
         """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
         from whence.store import views
