@@ -131,32 +131,30 @@ def main(run: Run, plot: Plot) -> None:
             print(f"drawn: {path}")
 
 
-def bars(claims: list[Claim], path: Path, title: str, label: str) -> Path:
-    """Horizontal bars on a logarithmic scale: a group for each claim, a bar for each system."""
+def dots(claims: list[Claim], path: Path, title: str, label: str) -> Path:
+    """A line for each claim and a dot for each system on it, on a logarithmic scale: further left is better."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
     systems = [*dict.fromkeys(key for row in claims for key in row["baselines"]), "whence"]
-    figure, axes = plt.subplots(figsize=(9, 1.2 + 0.16 * (len(systems) + 1.5) * len(claims)), layout="constrained")
-    height = 1 / (len(systems) + 1.5)
+    figure, axes = plt.subplots(figsize=(9, 1.5 + 0.32 * len(claims)), layout="constrained")
     for place, system in enumerate(systems):
         values = [row["ours"] if system == "whence" else row["baselines"].get(system) for row in claims]
-        axes.barh(
-            [number + place * height for number in range(len(claims))],
-            [value if value is not None else 0 for value in values],
-            height=height,
-            label=system,
-            color="black" if system == "whence" else f"C{place}",
-        )
-    axes.set_yticks([number + 0.5 - height for number in range(len(claims))], [row["name"] for row in claims])
-    axes.set_ylim(len(claims) - height, -height)
+        points = [(value, number) for number, value in enumerate(values) if value is not None]
+        ours = system == "whence"
+        axes.scatter(
+            *zip(*points, strict=True), s=60 if ours else 34, marker="D" if ours else "o", label=system,
+            color="black" if ours else f"C{place}", zorder=3 if ours else 2,
+        )  # fmt: skip
+    axes.set_yticks(range(len(claims)), [row["name"].split(":")[0] for row in claims])
+    axes.set_ylim(len(claims) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.set_xlabel(label)
     axes.set_title(title)
-    axes.grid(axis="x", alpha=0.3)
-    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside lower center", ncols=4, fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     plt.close(figure)

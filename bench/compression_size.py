@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
-from bench._common import Claim, Progress, bars, check_size, claim, main, quiet, workspace
+from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, workspace
 from bench._workloads import SCALES, STEADY, Lineage, Workload, steady, workloads
 from bench.baselines import columns, provrc, turbo
 
@@ -114,14 +114,10 @@ def constant(smaller: int, larger: int) -> Iterator[Claim]:
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
     """Sizes of the operations, and numbers of boxes."""
     sizes = [row for row in claims if row["unit"] == "MB"]
-    boxes = [
-        {**row, "name": row["name"].split(":")[0], "baselines": {"ProvRC": row["baselines"]["ProvRC"]}}
-        for row in claims
-        if row["unit"] == "boxes"
-    ]
+    boxes = [{**row, "baselines": {"ProvRC": row["baselines"]["ProvRC"]}} for row in claims if row["unit"] == "boxes"]
     return [
-        bars(sizes, directory / "compression-size.png", "Lineage of one operation on disk", "MB"),
-        bars(boxes, directory / "compression-boxes.png", "Rows that hold the lineage", "rows"),
+        dots(sizes, directory / "compression-size.png", "Lineage of one operation on disk", "MB"),
+        dots(boxes, directory / "compression-boxes.png", "Rows that hold the lineage", "rows"),
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
 from bench import _workflows
 from bench._asking import Manner, Question, asked, put
-from bench._common import Claim, Progress, bars, check_size, claim, main, quiet
+from bench._common import Claim, Progress, check_size, claim, dots, main, quiet
 from bench._ours import Log, Relations
 from bench._workflows import Workflow
 from bench.baselines.systems import BACKWARD, BASELINES, FORWARD, THREADS
@@ -150,14 +150,14 @@ def regular(rows: int, columns: int, manner: Manner) -> Claim:
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:
-    """Median times as bars, and times against the share of cells for each workflow."""
+    """Median times as dots, and times against the share of cells for each workflow."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
     median = [row for row in claims if row["name"].endswith("median question")]
-    drawn = [bars(median, directory / "query-latency.png", "Median time of a question", "ms")]
+    drawn = [dots(median, directory / "query-latency.png", "Median time of a question", "ms")]
     figure, every = plt.subplots(2, len(median), figsize=(4.5 * len(median), 8), layout="constrained", squeeze=False)
     for column, row in zip(every.T, median, strict=True):
         for axes, direction in zip(column, (FORWARD, BACKWARD), strict=True):

@@ -161,8 +161,20 @@ void bind_relation(nb::module_& m) {
             return word(feed_keys(f, keys.data(), keys.size(), dims));
           },
           nb::arg("keys"), nb::arg("dims"))
+      .def(
+          "feed_runs",
+          [](Folder& f, Ints rows, int outs) {
+            const int ins = static_cast<int>(f.axis().size()) - outs;
+            if (outs < 0 || ins < 0 || rows.ndim() != 2 || rows.shape(1) != 2 + 4 * static_cast<size_t>(ins)) {
+              throw std::invalid_argument("rows of the wrong width");
+            }
+            nb::gil_scoped_release free;
+            return word(f.feed_runs(rows.data(), rows.shape(0), outs));
+          },
+          nb::arg("rows"), nb::arg("outs"))
       .def_prop_ro("at", &Folder::at)
       .def_prop_ro("rows", &Folder::rows)
+      .def_prop_ro("held", &Folder::held)
       .def("close", &Folder::close)
       .def(
           "spill",

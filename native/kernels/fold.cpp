@@ -360,6 +360,58 @@ Fed Folder::feed(const int64_t* x, size_t n) {
   return Fed::ok;
 }
 
+Fed Folder::feed_runs(const int64_t* x, size_t n, int outs) {
+  const int ins = k_ - outs;
+  const size_t width = 2 + 4 * static_cast<size_t>(ins);
+  std::vector<int64_t> dlo(k_, 0), dhi(k_, 0);
+  for (size_t i = 0; i < n; ++i) {
+    at_ = i;
+    const int64_t* r = x + i * width;
+    Run& row = *scratch_;
+    row.count = 1;
+    std::fill(row.axes.begin(), row.axes.end(), Axis{});
+    const int64_t count = r[1];
+    int64_t flat = r[0];
+    for (int c = outs - 1; c >= 0; --c) {
+      if (flat < 0 || dims_[c] == 0) return Fed::out_of_range;
+      row.lo[c] = row.hi[c] = flat % dims_[c];
+      flat /= dims_[c];
+    }
+    if (flat != 0 || count < 1 || (outs == 0 ? count > 1 : row.lo[outs - 1] + count > dims_[outs - 1])) {
+      return Fed::out_of_range;
+    }
+    for (int c = outs; c < k_; ++c) {
+      const int64_t* a = r + 2 + 4 * (c - outs);
+      row.lo[c] = a[0];
+      row.hi[c] = a[1];
+      dlo[c] = a[2];
+      dhi[c] = a[3];
+      for (int64_t step : {int64_t{0}, count - 1}) {
+        const int64_t lo = a[0] + step * a[2], hi = a[1] + step * a[3];
+        if (lo < 0 || lo > hi || hi >= dims_[c]) return Fed::out_of_range;
+      }
+    }
+    bool even = count > 1;
+    for (int c = outs; c < k_ && even; ++c) even = !steep(outs - 1, dlo[c]) && !steep(outs - 1, dhi[c]);
+    if (even) {
+      push_run(outs - 1, row, dlo.data(), dhi.data(), count);
+      continue;
+    }
+    for (int64_t step = 0; step < count; ++step) {
+      Held held = fresh();
+      *held = row;
+      if (step > 0) held->lo[outs - 1] = held->hi[outs - 1] = row.lo[outs - 1] + step;
+      for (int c = outs; c < k_; ++c) {
+        held->lo[c] += step * dlo[c];
+        held->hi[c] += step * dhi[c];
+      }
+      push(outs - 1, std::move(held));
+    }
+  }
+  at_ = n;
+  return Fed::ok;
+}
+
 // Tuples that move by one step, and such runs that themselves move by one step, are taken at once. Returns how many.
 size_t Folder::leap(const int64_t* t, size_t n) {
   const size_t k = static_cast<size_t>(k_);

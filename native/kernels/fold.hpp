@@ -28,8 +28,18 @@ class Folder {
 
   // Takes n tuples, row after row. Stops at the first one that is out of order or out of range: at() says which.
   Fed feed(const int64_t* tuples, size_t n);
+  // Takes n rows that are known without their tuples: runs of output cells whose input boxes move evenly. A row is the
+  // flat index of the first output cell, how many follow each other along the last output axis, and for each
+  // input axis lo, hi and the steps of both. The first `outs` columns must be the output axes. Rows must be disjoint.
+  Fed feed_runs(const int64_t* rows, size_t n, int outs);
   size_t at() const { return at_; }
   size_t rows() const { return rows_; }
+  // How many runs may still grow: what has been taken will hardly become fewer rows than this.
+  size_t held() const {
+    size_t n = 0;
+    for (const Level& level : levels_) n += level.old.size() + level.now.size();
+    return n;
+  }
   const std::vector<int>& axis() const { return axis_; }
 
   // Ends the pending runs: no tuple may follow.

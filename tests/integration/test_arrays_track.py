@@ -148,7 +148,7 @@ def test_what_cannot_be_tracked_is_refused_by_name(log: wh.Log) -> None:
     with pytest.raises(BadType, match="'always'"):
         log.track(np.negative, reuse="always")
     with pytest.raises(NoRule, match=r"numpy\.poly "):
-        log.track(lambda a: np.poly(a) * 1, name="poly")(np.ones(2))
+        log.track(lambda a: np.poly(a) * 1, name="poly")(np.arange(2.0))
     log.array("taken", shape=(5,))
     with pytest.raises(Redefined, match="taken"):
         log.track(np.negative, names={"return": "taken"})(np.ones(2))

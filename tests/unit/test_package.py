@@ -46,7 +46,21 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_public_names_are_these_and_no_others() -> None:
-    assert sorted(wh.__all__) == ["Graph", "Log", "Relation", "Selection", "compress", "errors", "open", "summarize"]
+    assert sorted(wh.__all__) == [
+        "Graph",
+        "Log",
+        "Relation",
+        "Selection",
+        "TrackedFloat64",
+        "compress",
+        "errors",
+        "explain",
+        "open",
+        "relation",
+        "summarize",
+        "tracked",
+    ]
+    assert callable(wh.relation)
     assert all(getattr(wh, name) is not None for name in wh.__all__)
     assert set(wh.__all__) <= set(dir(wh))
 
@@ -62,7 +76,10 @@ def test_the_package_does_not_use_its_own_public_names() -> None:
                 assert all(alias.name != "whence" for alias in node.names), path
             elif isinstance(node, ast.ImportFrom) and node.module == "whence":
                 modules = {alias.name for alias in node.names}
-                assert all(name == "_core" or (package / f"{name}.py").exists() for name in modules), (path, modules)
+                assert all(name in ("_core", "_tracked") or (package / f"{name}.py").exists() for name in modules), (
+                    path,
+                    modules,
+                )
 
 
 def test_unknown_public_name_is_an_attribute_error() -> None:

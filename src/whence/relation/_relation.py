@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
 from whence.relation import codec, compress
-from whence.relation.columns import Ints
+from whence.relation.blocks import Ints
 from whence.relation.layout import Shape
 from whence.relation.stored import RESTORE, Stored
 from whence.selection import Selection

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.relation import columns, varint
-from whence.relation.columns import Column, Ints
+from whence.relation.blocks import Ints
+from whence.relation.columns import Column
 from whence.relation.layout import Shape
 
 MAGIC = b"\x89WHR"

@@ -8,25 +8,31 @@ the row before, which is what runs of a sorted axis have little of (see docs/ref
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.errors import Damaged
 from whence.relation import varint
+from whence.relation.blocks import Ints, pack
 
-Ints = NDArray[np.int64]
 Stepped = tuple[int, int]
 """A column that is first + step * row."""
 Column = Stepped | Ints
 
-BLOCK_SIZES = (1 << 16, 1 << 13)
-"""Rows a block: large ones cost the least where a column is alike throughout, small ones where it changes."""
+USUAL, SMALL, LARGE = 1 << 16, 1 << 13, 1 << 18
+"""Rows a block: small ones are shorter where a column changes on the way, large ones where it is short anyway."""
 
-SAMPLE = 1 << 17
-"""Rows from the middle of a column on which codes and block sizes are compared."""
+CLEARLY = 0.999
+"""What part of the usual block's bytes another size must stay below: it costs more to read one row of a large block,
+and more to find that of a small one."""
+
+SAMPLE = 1 << 15
+"""Rows from the middle of a column on which codes are compared."""
+
+WHOLE = 1 << 19
+"""So many rows are compared as they are; of more, only as many from the middle as make a large block."""
 
 INLINE_ROWS = 1 << 10
 
@@ -50,36 +56,52 @@ def encode(column: Column, width: Column | None, block: int) -> Coded:
         if step != 0:
             varint.write_signed(out, step)
         return Coded(bytes(out), ())
-    codes: dict[int, Callable[[], Ints]] = {BLOCKS: lambda: column}
-    if width is not None:
-        codes[GAPS] = lambda: gaps(column, width, block)
-    if len(column) > SAMPLE and len(codes) > 1:
-        codes = {code: codes[code] for code in (cheapest(column, width, block)[1],)}
-    best = min((_blocks(code, values(), block) for code, values in codes.items()), key=_size)
+    best = _coded(best_code(column, width), column, width, block)
     if len(column) <= INLINE_ROWS:
         best = min(best, _inline(column), key=_size)
     return best
 
 
 def block_size(lo: Sequence[Column], width: Sequence[Column], rows: int) -> int:
-    """The rows a block that make the columns of a part the smallest, judged on a sample."""
-    if rows <= BLOCK_SIZES[-1]:
-        return BLOCK_SIZES[0]
-    pairs = [*zip(lo, width, strict=True), *((column, None) for column in width)]
-    return min(BLOCK_SIZES, key=lambda block: sum(cheapest(c, w, block)[0] for c, w in pairs))
+    """The rows a block that make a part the smallest."""
+    if rows <= SMALL:
+        return USUAL
+    part = slice(0, rows) if rows <= WHOLE else slice(rows // 2 - LARGE // 2, rows // 2 + LARGE // 2)
+    pairs: list[tuple[Column, Column | None]] = [*zip(lo, width, strict=True), *((column, None) for column in width)]
+    dense = [(_cut(c, part), None if w is None else _cut(w, part)) for c, w in pairs if not isinstance(c, tuple)]
+    codes = [best_code(column, wide) for column, wide in dense]
+
+    def cost(block: int) -> float:
+        columns = zip(codes, dense, strict=True)
+        size = sum(_size(_coded(code, column, wide, block)) for code, (column, wide) in columns)
+        blocks = -(-(part.stop - part.start) // block)
+        return size + (16 * len(lo) * blocks if blocks > 1 else 0)
+
+    best, least = USUAL, cost(USUAL) * CLEARLY
+    for block in (SMALL, LARGE) if USUAL < rows <= WHOLE else (SMALL,):
+        size = cost(block)
+        if size < least:
+            best, least = block, size
+    return best
 
 
-def cheapest(column: Column, width: Column | None, block: int) -> tuple[int, int]:
-    """The size of a sample of a column under its best code in blocks, and that code."""
-    if isinstance(column, tuple):
-        return 0, CONSTANT
+def best_code(column: Ints, width: Column | None) -> int:
+    """Whether a column is shorter as it is or, if it is a `lo`, as gaps: judged on rows from the middle."""
+    if width is None:
+        return BLOCKS
     start = max(0, len(column) // 2 - SAMPLE // 2)
-    some = column[start : start + SAMPLE]
-    sizes = [(_size(_blocks(BLOCKS, some, block)), BLOCKS)]
-    if width is not None:
-        wide = width if isinstance(width, tuple) and width[1] == 0 else spread(width, start, start + len(some))
-        sizes.append((_size(_blocks(GAPS, gaps(some, wide, block), block)), GAPS))
-    return min(sizes)
+    part = slice(start, min(start + SAMPLE, len(column)))
+    some, wide = column[part], _cut(width, part)
+    return min((BLOCKS, GAPS), key=lambda code: _size(_coded(code, some, wide, SAMPLE)))
+
+
+def _cut(column: Column, rows: slice) -> Ints:
+    return spread(column, rows.start, rows.stop)
+
+
+def _coded(code: int, column: Ints, width: Column | None, block: int) -> Coded:
+    values = column if code == BLOCKS or width is None else gaps(column, width, block)
+    return Coded(bytes([code]), tuple(pack(values[a:b]) for a, b in block_rows(len(values), block)))
 
 
 def gaps(lo: Ints, width: Column, block: int) -> Ints:
@@ -129,35 +151,6 @@ def read_header(reader: varint.Reader, rows: int) -> tuple[int, Column | None]:
     raise Damaged(f"a stored relation has a column of unknown code {code}")
 
 
-def pack(values: Ints) -> bytes:
-    """A block of integers as pcodec writes it: the first as it is, the rest near their entropy."""
-    from pcodec import ChunkConfig, standalone
-
-    head = bytearray()
-    varint.write_signed(head, int(values[0]))
-    if len(values) == 1:
-        return bytes(head)
-    body: bytes = standalone.simple_compress(np.ascontiguousarray(values[1:]), ChunkConfig())
-    return bytes(head) + body
-
-
-def unpack(data: bytes, rows: int) -> Ints:
-    """A block of integers again."""
-    from pcodec import standalone
-
-    out = np.empty(rows, dtype=np.int64)
-    start = 0
-    while start < len(data) and data[start] >= 0x80:
-        start += 1
-    start += 1
-    out[0] = varint.Reader(data[:start]).read_signed()
-    if rows > 1:
-        progress = standalone.simple_decompress_into(data[start:], out[1:])
-        if progress.n_processed != rows - 1:
-            raise Damaged("a block of a stored relation is shorter than its part")
-    return out
-
-
 def checksum(data: bytes | bytearray | memoryview) -> int:
     """What guards a block or a header against damage."""
     return zlib.crc32(data)
@@ -170,10 +163,6 @@ def block_rows(rows: int, block: int) -> Iterator[tuple[int, int]]:
 
 def _size(coded: Coded) -> int:
     return len(coded.header) + sum(len(block) + 8 for block in coded.blocks)
-
-
-def _blocks(code: int, values: Ints, block: int) -> Coded:
-    return Coded(bytes([code]), tuple(pack(values[a:b]) for a, b in block_rows(len(values), block)))
 
 
 def _inline(values: Ints) -> Coded:

@@ -20,10 +20,10 @@ FEW_ROWS = 8
 SAMPLE = 1 << 14
 """How many tuples a layout is tried on."""
 
-CLEARLY = 0.9
+CLEARLY = 0.95
 """What part of the natural layout's cost another one must stay below."""
 
-ROW_COST = 4
+ROW_COST = 1
 """What a row costs beside its bytes: questions pay for rows."""
 
 KEY_LIMIT = 1 << 63

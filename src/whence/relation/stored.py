@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.errors import Damaged, FutureVersion
 from whence.relation import columns, varint
+from whence.relation.blocks import Ints, unpack
 from whence.relation.codec import MAGIC, PREFIX, VERSION, Axis, Part
-from whence.relation.columns import GAPS, Column, Ints
+from whence.relation.columns import GAPS, Column
 
 RESTORE = "restore the file from a copy, or capture the lineage again"
 
@@ -138,7 +139,7 @@ class Stored:
         data = bytes(self._data[start:stop])
         if columns.checksum(data) != int(entry.checks[column, block]):
             raise Damaged(f"block {block} of {self._name} is damaged; {RESTORE}")
-        return columns.unpack(data, rows)
+        return unpack(data, rows)
 
     def load(self, index: int, blocks: Ints | None = None) -> Part:
         """A part, or only the rows of some of its blocks."""

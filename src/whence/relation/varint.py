@@ -64,6 +64,10 @@ class Reader:
         value = self.read()
         return -((value + 1) >> 1) if value & 1 else value >> 1
 
+    def rest(self) -> bytes:
+        """All that has not been read."""
+        return self._data[self._at :]
+
     def read_all(self) -> tuple[int, ...]:
         """A count and so many unsigned integers."""
         return tuple(self.read() for _ in range(self.read()))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+    from whence.arrays.explain import Contributions
     from whence.arrays.reuse import View
     from whence.arrays.track import Capture
     from whence.graph import Graph
@@ -87,8 +88,8 @@ class Log:
         The capture is a callable that takes the index of an output cell and returns the indices of its input
         cells; or the index tuples themselves, output first: an integer array (n, l + m), an Arrow table, a pandas
         or Spark frame, the path of a Parquet file, an iterator of chunks of any of these; or a Relation; or
-        "identity" or "whole". A second lineage between the same two stands beside the first: questions get the
-        union.
+        "identity" or "whole"; or Contributions with weights (whence.explain), which `contributions` gives back.
+        A second lineage between the same two stands beside the first: questions get the union.
         """
         from whence.store import catalog
         from whence.store.writer import prepare, store
@@ -96,13 +97,14 @@ class Log:
         self._database.require_writable()
         out, inp = name_of(out), name_of(inp)
         shapes = self._reader.shapes((out, inp))
-        item = prepare(out, inp, relation_of(capture, out, shapes[out], inp, shapes[inp]))
+        kinds = capture.kinds() if hasattr(capture, "kinds") else [("boxes", capture)]
+        items = [prepare(out, inp, relation_of(each, out, shapes[out], inp, shapes[inp]), kind) for kind, each in kinds]
 
         def record(connection: sa.Connection) -> Derivation:
             catalog.require_shapes(connection, shapes)
-            return catalog.add_edges(connection, [item.edge], None)[0]
+            return catalog.add_edges(connection, [item.edge for item in items], None)[0]
 
-        return store(self._database, self._blobs, [item], record)
+        return store(self._database, self._blobs, items, record)
 
     def register_operation(
         self,
@@ -158,6 +160,18 @@ class Log:
         from whence.arrays.track import Capture
 
         return Capture(self._tracking(), name, lineage)
+
+    def table(
+        self, operation: str, *args: Any, names: Mapping[str, str] | None = None, lineage: str = "value", **options: Any
+    ) -> Any:
+        """Filter, group, join or widen a table (array or pandas frame) and record the lineage of every cell.
+
+        The operation is one of whence.arrays.frames: "filter_rows", "group_by", "inner_join", "one_hot",
+        "add_columns"; `names` maps "table" ("left" and "right" in a join) and "return" to datasets.
+        """
+        from whence.arrays.frames import recorded
+
+        return recorded(self._tracking(), operation, args, dict(names or {}), lineage, options)
 
     def views(self) -> list[View]:
         """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
@@ -229,6 +243,13 @@ class Log:
         name, to = name_of(name), None if to is None else name_of(to)
         found = self._reader.ask(name, cells, lambda graph: plan(graph, name, direction, to))
         return found if to is None else found[to]
+
+    def contributions(self, out: str, inp: str) -> Contributions:
+        """The contributions with weights that were recorded between the two; ask them `above` a level."""
+        from whence.arrays.explain import Contributions
+
+        found = [each for each in self.show(out).derived_from if each.input == name_of(inp)]
+        return Contributions.of_kinds((each.kind, self._reader.load(each.hash)) for each in found)
 
     # --- looking
 

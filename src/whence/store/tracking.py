@@ -173,7 +173,7 @@ class Tracker:
 
     def _remember(self, array: Any, name: str) -> None:
         """The same array later is the same dataset."""
-        if isinstance(array, np.ndarray):
+        if not isinstance(array, np.generic):  # a number is not the same one later
             key = id(array)
             self._names[key] = (weakref.ref(array, lambda _: self._names.pop(key, None)), name)
 

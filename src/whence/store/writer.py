@@ -29,11 +29,11 @@ class Prepared:
     data: bytes
 
 
-def prepare(output: str, input: str, relation: Relation) -> Prepared:
+def prepare(output: str, input: str, relation: Relation, kind: str = "boxes") -> Prepared:
     """The derivation with its relation as bytes."""
     data = relation.to_bytes()
     stored = catalog.Stored(hash_of(data), len(data), len(relation), relation.count())
-    return Prepared(catalog.Edge(output, input, stored), data)
+    return Prepared(catalog.Edge(output, input, stored, kind), data)
 
 
 def store(

@@ -1,0 +1,27 @@
+// What Python asks of tracked arrays.
+#pragma once
+
+#include "npdtype/api.hpp"
+
+namespace whence::tracked {
+
+// Raises the error that says why tracked values cannot be `done`, and what to do instead.
+PyObject* refuse(const char* done);
+
+// [(name, index), ...] of a handle, by the function that set_naming() was given.
+PyObject* parents_of(Handle h);
+
+PyObject* set_naming(PyObject* module, PyObject* function);
+PyObject* track(PyObject* module, PyObject* array);
+PyObject* values(PyObject* module, PyObject* array);
+PyObject* handles(PyObject* module, PyObject* array);
+PyObject* intervals(PyObject* module, PyObject* handle);
+PyObject* runs(PyObject* module, PyObject* args);
+PyObject* read_losses(PyObject* module, PyObject*);
+PyObject* statistics(PyObject* module, PyObject*);
+PyObject* forget(PyObject* module, PyObject*);
+
+// The argument as an array of tracked cells, or nullptr and a TypeError.
+PyArrayObject* tracked_array(PyObject* object);
+
+}  // namespace whence::tracked

@@ -1,0 +1,71 @@
+// From annotations to rows, without tuples: output cells whose lineage moves by one step are one run, and a run's
+// lineage is a few boxes of the input that move with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "npdtype/handle.hpp"
+#include "npdtype/sets.hpp"
+
+namespace whence::tracked {
+
+struct Box {
+  std::vector<int64_t> lo, hi;  // inclusive
+  bool operator==(const Box&) const = default;
+};
+
+// The cells [start, end) of a C-ordered array, as disjoint boxes.
+void boxes_of_interval(uint64_t start, uint64_t end, const std::vector<int64_t>& dims, std::vector<Box>& out);
+// Disjoint blocks as disjoint boxes, few where they are regular.
+void boxes_of(const std::vector<Block>& blocks, uint64_t shift, const std::vector<int64_t>& dims, std::vector<Box>& out);
+
+// Reads rows: the flat index of the first output cell, how many cells follow each other along the last output axis,
+// and for each input axis lo, hi of the first cell's box and their steps from cell to cell.
+class RunReader {
+ public:
+  // first, size: the source's cells. dims: its axes, under whatever view. inner: the length of the last output axis.
+  RunReader(uint64_t first, uint64_t size, std::vector<int64_t> dims, size_t inner);
+
+  // Appends rows for the cells from `from` on, until `limit` rows are reached or all n cells are read; returns where
+  // it stopped.
+  size_t read(const Cell* cells, size_t n, size_t from, size_t limit, std::vector<int64_t>& rows);
+
+ private:
+  // A set of the source's cells: blocks that are known (patterns_), moved to `at`. An interval needs no pattern.
+  struct Placed {
+    int64_t pattern = kEmpty;
+    uint64_t at = 0, length = 0;
+    bool operator==(const Placed&) const = default;
+  };
+  static constexpr int64_t kEmpty = -2, kInterval = -1;
+
+  Placed place(Handle h);
+  Placed place_blocks(std::vector<Block>& absolute);
+  Placed unite(const Placed& a, const Placed& b);
+  void clip(std::vector<Block>& blocks) const;
+  void blocks_at(const Placed& p, std::vector<Block>& out) const;
+  const std::vector<Box>& boxes_at(const Placed& p, std::vector<Box>& out) const;
+  bool passes_by(Handle a, Handle b) const;
+  // How many cells from i on have placed sets that move by one step.
+  size_t run(const Cell* cells, size_t i, size_t end, Placed& first, Placed& second);
+  // How many of n cells keep the boxes that they start with; appends their row.
+  size_t emit(size_t out, const Placed& first, int64_t step, int64_t growth, size_t n, std::vector<int64_t>& rows);
+  bool moves(const std::vector<Box>& a, const std::vector<Box>& b, int64_t step, int64_t growth, size_t n) const;
+
+  const uint64_t first_, end_;
+  const std::vector<int64_t> dims_;
+  std::vector<int64_t> strides_;
+  const size_t inner_;
+  std::vector<std::vector<Block>> patterns_;
+  std::unordered_map<uint64_t, std::vector<int64_t>> by_hash_;
+  std::unordered_map<Handle, Placed> by_node_;
+  std::unordered_map<uint64_t, Placed> by_shape_;  // of sets that lie in the source entirely, relative to their origin
+  std::vector<Box> head_, tail_;
+  std::vector<Block> scratch_;
+  std::vector<Interval> intervals_;
+};
+
+}  // namespace whence::tracked

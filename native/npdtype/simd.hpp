@@ -1,0 +1,24 @@
+// Passes over adjacent cells that read values and look at handles at once. AVX2 where the processor has it, chosen when
+// the module is loaded; the plain versions compute the same.
+#pragma once
+
+#include "npdtype/api.hpp"
+
+namespace whence::tracked {
+
+// Whether the handles of n cells are first, first + step, ...; their values go to `values`.
+using Split = bool (*)(const Cell* cells, npy_intp n, Handle first, uint64_t step, double* values);
+extern Split split;
+
+// The same check with the pairwise sum of the values, in the order in which NumPy adds.
+using Sum = double (*)(const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off);
+extern Sum sum;
+
+bool has_avx2();
+
+}  // namespace whence::tracked
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WHENCE_AVX2 1
+#include <immintrin.h>
+#endif

@@ -1,0 +1,89 @@
+"""Calls of functions that no rule covers: a run on the tracked dtype, which sees whatever NumPy itself computes.
+
+It knows less than a traced run: comparisons give plain booleans, so nobody can say whether other values would have had
+another lineage. What it finds is therefore not certified for other calls until they have confirmed it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.capturing import Array, Captured, Edge, outputs_of, replaced
+from whence.arrays.lineage import relation
+from whence.arrays.losses import watch
+from whence.arrays.tracking import is_tracked, tracked, values
+from whence.errors import NoRule
+
+_runs = itertools.count()
+
+
+def by_dtype(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    inputs: tuple[Array, ...],
+    label: str,
+    error: NoRule,
+) -> Captured:
+    """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
+    if any(each.value.dtype != np.float64 for each in inputs):
+        raise error  # results would be of another type than the function's own
+    run = next(_runs)
+    copies: dict[int, Any] = {}
+    for number, each in enumerate(inputs):
+        if id(each.value) not in copies:
+            copies[id(each.value)] = tracked(each.value, f"{label} {run}: {number} {each.label}")
+    first = {key: next(i for i, each in enumerate(inputs) if id(each.value) == key) for key in copies}
+    before = {key: copy.copy() for key, copy in copies.items()}
+    try:
+        with watch() as lost:
+            result = function(
+                *replaced(args, lambda item: copies[id(item)]), **replaced(kwargs, lambda item: copies[id(item)])
+            )
+    except TypeError as refused:  # what no dtype can carry
+        raise error from refused
+    outputs = outputs_of(result, label)
+    if not all(is_tracked(each.value) for each in outputs):
+        raise error  # a plain result has lost its lineage
+    written = [key for key, copy in copies.items() if not _same(copy, before[key])]
+    outputs += [Array(inputs[first[key]].label, copies[key]) for key in written]
+    edges = [
+        Edge(at, first[key], "value", found)
+        for at, each in enumerate(outputs)
+        for key in copies
+        if len(found := relation(each.value, f"{label} {run}: {first[key]} {inputs[first[key]].label}"))
+    ]
+    for key in written:
+        inputs[first[key]].value[...] = values(copies[key])
+    notes = {"casts": lost.cast_cells + lost.floats, "branches": lost.decisions}
+    return Captured(
+        _plain(result),
+        inputs,
+        tuple(Array(each.label, _plain(each.value)) for each in outputs),
+        tuple(edges),
+        values_matter=lost.any,
+        certain=False,
+        written=tuple(first[key] for key in written),
+        notes={key: count for key, count in notes.items() if count},
+    )
+
+
+def _same(a: Any, b: Any) -> bool:
+    """The same numbers from the same cells."""
+    return bool(a.tobytes() == b.tobytes())
+
+
+def _plain(item: Any) -> Any:
+    """The same with the numbers of tracked arrays and cells."""
+    if isinstance(item, dict):
+        return {key: _plain(each) for key, each in item.items()}
+    if isinstance(item, (list, tuple)):
+        parts = [_plain(each) for each in item]
+        return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
+    if not is_tracked(item):
+        return item
+    return values(item).copy() if isinstance(item, np.ndarray) else np.float64(item.value)

@@ -1,0 +1,68 @@
+"""What leaves the lineage behind: casts to plain numbers, and decisions taken by looking at one.
+
+A cast from the tracked dtype to a plain one is never made unasked, because it is not safe in NumPy's sense. One that is
+asked for (`astype`, `float(x)`) and a decision (`if x > 0`) cannot be followed; they are counted, in each thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from whence import _tracked
+
+
+@dataclass(slots=True)
+class Losses:
+    """How many cells were cast, turned into floats one by one, and decided upon.
+
+    >>> import numpy as np, whence as wh
+    >>> x = wh.tracked(np.array([1.0, 2.0]), "x")
+    >>> with watch() as lost:
+    ...     plain = x.astype(float)
+    >>> print(lost)
+    2 cells were cast to plain numbers
+    """
+
+    cast_cells: int = 0
+    floats: int = 0
+    decisions: int = 0
+
+    @property
+    def any(self) -> bool:
+        """Whether lineage may be missing: numbers left it, or the program's course depended on one."""
+        return bool(self.cast_cells or self.floats or self.decisions)
+
+    @property
+    def control_dependent(self) -> bool:
+        """Whether the program looked at a cell to decide how to go on."""
+        return self.decisions > 0
+
+    def __str__(self) -> str:
+        parts = [
+            (self.cast_cells, "cells were cast to plain numbers", "cell was cast to a plain number"),
+            (self.floats, "cells were read with float() or int()", "cell was read with float() or int()"),
+            (self.decisions, "decisions looked at a cell", "decision looked at a cell"),
+        ]
+        said = [f"{n} {one if n == 1 else many}" for n, many, one in parts if n]
+        return "; ".join(said) or "nothing was lost"
+
+
+def so_far() -> Losses:
+    """All losses of this thread."""
+    return Losses(*_tracked.losses())
+
+
+@contextmanager
+def watch() -> Iterator[Losses]:
+    """The losses of a block of code in this thread, complete when the block ends."""
+    before = so_far()
+    lost = Losses()
+    try:
+        yield lost
+    finally:
+        after = so_far()
+        lost.cast_cells = after.cast_cells - before.cast_cells
+        lost.floats = after.floats - before.floats
+        lost.decisions = after.decisions - before.decisions

@@ -1,0 +1,114 @@
+"""Tracked arrays: float64 whose cells know where they came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _tracked
+from whence.arrays import sources
+from whence.arrays.sources import Source
+from whence.errors import BadType, TooLarge
+
+TrackedFloat64 = _tracked.dtype
+"""The dtype of tracked arrays: `x.dtype == TrackedFloat64`."""
+
+MOST_CELLS = (1 << 36) - 2
+
+
+def tracked(array: Any, name: str) -> NDArray[Any]:
+    """A copy of an array that NumPy computes with as before, while each result remembers the cells it came from.
+
+    Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact.
+
+    >>> import numpy as np
+    >>> x = tracked(np.array([[1.0, 2.0], [3.0, 4.0]]), "A")
+    >>> y = -x
+    >>> y[0, 0].parents
+    [('A', (0, 0))]
+    >>> x.sum(axis=0)[1].parents
+    [('A', (0, 1)), ('A', (1, 1))]
+    """
+    word: object = name
+    if not isinstance(word, str) or not word:
+        raise BadType(f"a tracked array needs a name, and {name!r} is none; give a word such as 'A'")
+    cells, first = _tracked.track(_as_float64(array, name))
+    sources.add(Source(name, cells.shape, first, cells.size))
+    return cells
+
+
+def is_tracked(array: object) -> bool:
+    """Whether this is an array, or a cell of one, that carries lineage."""
+    return bool(getattr(array, "dtype", None) == TrackedFloat64)
+
+
+def values(array: NDArray[Any]) -> NDArray[np.float64]:
+    """The numbers of a tracked array, read-only and without copying.
+
+    >>> import numpy as np
+    >>> values(tracked(np.array([1.0, 2.0]), "A") * 2).tolist()
+    [2.0, 4.0]
+    """
+    return _tracked.values(array)
+
+
+def _as_float64(array: Any, name: str) -> NDArray[np.float64]:
+    if isinstance(array, np.ma.MaskedArray):
+        raise BadType(f"{name!r} is a masked array, whose mask would be lost; fill it first: array.filled(...)")
+    try:
+        given = np.asarray(array)
+    except ValueError as error:
+        raise BadType(f"{name!r} is no array of numbers: {error}") from error
+    if given.dtype == TrackedFloat64:
+        raise BadType(f"{name!r} is tracked already; to begin anew, track whence.arrays.values(array)")
+    if given.size > MOST_CELLS:
+        raise TooLarge(f"{name!r} has {given.size:,} cells, and at most 2^36 can be tracked; track a part of it")
+    kind = given.dtype.kind
+    if kind not in "fiub":
+        raise BadType(
+            f"{name!r} is an array of {given.dtype}; only real numbers that fit into a float64 can be tracked"
+            + ("; track its real and imaginary parts" if kind == "c" else "")
+        )
+    if given.dtype == np.float64:
+        return np.ascontiguousarray(given).reshape(given.shape)
+    with np.errstate(over="ignore"):
+        held = given.astype(np.float64)
+    if given.dtype.itemsize >= 8 and not _exact(given, held):
+        raise BadType(
+            f"{name!r} holds {given.dtype} values that no float64 equals, such as 2**53 + 1; round them first"
+        )
+    return held
+
+
+def _exact(given: NDArray[Any], held: NDArray[np.float64]) -> bool:
+    if given.dtype.kind == "f":  # long double
+        return bool(np.array_equal(held.astype(given.dtype), given, equal_nan=True))
+    limits = np.iinfo(given.dtype)
+    if held.size and (held.max() >= float(limits.max) or held.min() < float(limits.min)):
+        return False  # the largest integer itself was rounded up, out of its type
+    return bool(np.array_equal(held.astype(given.dtype), given))
+
+
+def register_ufuncs(module: object) -> int:
+    """Teach every ufunc of a module (such as scipy.special) tracked operands; how many there were."""
+    found = {id(each): each for each in vars(module).values() if isinstance(each, np.ufunc)}
+    fresh = [each for key, each in found.items() if key not in _registered]
+    for each in fresh:
+        _tracked.register_ufunc(each)
+        _registered.add(id(each))
+    return len(fresh)
+
+
+_registered: set[int] = set()
+
+
+def _register_numpy() -> None:
+    from numpy._core import umath
+
+    register_ufuncs(np)
+    register_ufuncs(umath)
+
+
+_register_numpy()

@@ -1,0 +1,62 @@
+"""Runs on the tracked dtype where no rule covers a function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whence as wh
+from whence.arrays.capturing import captured
+from whence.errors import NoRule
+
+
+def by_rows(a: Any) -> Any:
+    return np.apply_along_axis(lambda row: row[::-1] * 2, 1, a)
+
+
+def sorted_in_place(a: Any) -> Any:
+    a.sort()
+    return {"total": a.sum(), "parts": [a[:1] * 1]}
+
+
+def test_what_has_no_rule_runs_on_the_dtype() -> None:
+    x = np.random.default_rng(0).random((3, 2))
+    found = captured(by_rows, (x,), {}, ("a",), "f", selection=False)
+    assert type(found.result) is np.ndarray
+    assert np.array_equal(found.result, x[:, ::-1] * 2)
+    (edge,) = found.edges
+    assert edge.relation.to_array().tolist() == [[i, j, i, 1 - j] for i in range(3) for j in range(2)]
+    assert not found.certain
+
+
+def test_writes_reach_the_callers_array() -> None:
+    x = np.array([3.0, 1.0, 2.0])
+    found = captured(sorted_in_place, (x,), {}, ("a",), "f", selection=False)
+    assert x.tolist() == [1.0, 2.0, 3.0]
+    assert found.result["total"] == 6.0
+    assert type(found.result["total"]) is np.float64
+    assert found.written == (0,)
+    last = found.outputs[-1]
+    assert last.label == "a"
+    edges = {edge.output: edge.relation for edge in found.edges}
+    assert edges[len(found.outputs) - 1].to_array().tolist() == [[0, 1], [1, 2], [2, 0]]
+
+
+def test_uncertified_lineage_is_used_once_others_confirmed_it(tmp_path: Path) -> None:
+    with wh.open(tmp_path / "l") as log:
+        tracked = log.track(by_rows)
+        rng = np.random.default_rng(0)
+        reused = []
+        for _ in range(5):
+            tracked(rng.random((3, 2)))
+            reused.append(tracked.last.reused)
+        assert reused == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("x", [np.arange(4.0), np.arange(4)])
+def test_what_no_run_can_follow_is_refused_by_name(x: Any) -> None:
+    with pytest.raises(NoRule, match="polyfit"):
+        captured(lambda a: np.polyfit(a, a, 1), (x,), {}, ("a",), "f", selection=False)
