@@ -24,10 +24,40 @@ void each(const Ancestry& g, Index v, bool backward, F&& visit) {
   }
 }
 
-// Kahn's algorithm: a vertex is placed when all that it came from has been.
-void put_in_order(Ancestry& g) {
-  std::vector<Index> waiting(g.n);
+// Ancestors first, and otherwise as vertices are numbered: neighbours in time stay neighbours in memory. False if
+// there is a cycle.
+bool put_in_order_by_depth(Ancestry& g) {
+  enum : std::uint8_t { kNew, kOpen, kDone };
+  Flags state(g.n, kNew);
+  std::vector<Index> stack;
   g.order.reserve(g.n);
+  for (std::size_t start = 0; start < g.n; ++start) {
+    if (state[start] != kNew) continue;
+    stack.push_back(static_cast<Index>(start));
+    while (!stack.empty()) {
+      const Index v = stack.back();
+      if (state[v] == kNew) {
+        state[v] = kOpen;
+        bool cyclic = false;
+        each(g, v, true, [&](Index w) {
+          if (state[w] == kNew) stack.push_back(w);
+          cyclic = cyclic || state[w] == kOpen;
+        });
+        if (cyclic) return false;
+      } else {
+        stack.pop_back();
+        if (state[v] == kOpen) state[v] = kDone, g.order.push_back(v);
+      }
+    }
+  }
+  return true;
+}
+
+// Kahn's algorithm: a vertex is placed when all that it came from has been. What is part of a cycle, or comes from
+// one, is left out.
+void put_in_order_by_count(Ancestry& g) {
+  std::vector<Index> waiting(g.n);
+  g.order.clear();
   for (std::size_t v = 0; v < g.n; ++v) {
     waiting[v] = static_cast<Index>(g.generated[v].size() + g.used[v].size() + g.derived[v].size());
     if (waiting[v] == 0) g.order.push_back(static_cast<Index>(v));
@@ -37,6 +67,10 @@ void put_in_order(Ancestry& g) {
       if (--waiting[w] == 0) g.order.push_back(w);
     });
   }
+}
+
+void put_in_order(Ancestry& g) {
+  if (!put_in_order_by_depth(g)) put_in_order_by_count(g);
   g.rank.assign(g.n, -1);
   for (std::size_t i = 0; i < g.order.size(); ++i) g.rank[g.order[i]] = static_cast<Index>(i);
 }
