@@ -1,10 +1,15 @@
-"""The log as a project graph: datasets, operations and people as W3C PROV in memory, for segments and summaries."""
+"""The log as a project graph: datasets, operations and people as W3C PROV in memory, for segments and summaries.
+
+A column comes as one JSON array, which the database puts together: row by row, a million would take several times as
+long.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,20 +17,32 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from whence.graph import Graph, GraphWarning
+from whence.store import schema as t
 
-# Plain statements, because a million rows are to be read in about a second. Each table's rows come by ascending id.
-_ENTITIES = "SELECT id, name, kind, created, properties FROM entities ORDER BY id"
-_ACTIVITIES = "SELECT id, name, started, ended, args, properties FROM activities ORDER BY id"
-_AGENTS = "SELECT id, name, kind, properties FROM agents ORDER BY id"
-_EDGES = {
-    "used": ("activity", "entity", "used"),
-    "wasGeneratedBy": ("entity", "activity", "was_generated_by"),
-    "wasDerivedFrom": ("generated", "used", "was_derived_from"),
-    "wasAssociatedWith": ("activity", "agent", "was_associated_with"),
-    "wasAttributedTo": ("entity", "agent", "was_attributed_to"),
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One kind of vertices: its table, the columns that are properties, and those that hold properties as JSON."""
+
+    table: sa.Table
+    columns: dict[str, str]
+    documents: tuple[str, ...]
+
+
+_PARTS = (
+    _Part(t.entities, {"kind": "kind", "created": "created"}, ("properties",)),
+    _Part(t.activities, {"name": "command", "started": "started", "ended": "ended"}, ("args", "properties")),
+    _Part(t.agents, {"name": "name", "kind": "kind"}, ("properties",)),
+)
+_EDGES = {  # relation: its source and target, each with the kind it is of
+    "used": (t.used.c.activity, 1, t.used.c.entity, 0),
+    "wasGeneratedBy": (t.was_generated_by.c.entity, 0, t.was_generated_by.c.activity, 1),
+    "wasDerivedFrom": (t.was_derived_from.c.generated, 0, t.was_derived_from.c.used, 0),
+    "wasAssociatedWith": (t.was_associated_with.c.activity, 1, t.was_associated_with.c.agent, 2),
+    "wasAttributedTo": (t.was_attributed_to.c.entity, 0, t.was_attributed_to.c.agent, 2),
 }
-_KIND = {"entity": 0, "generated": 0, "used": 0, "activity": 1, "agent": 2}
-Row = Sequence[Any]
 
 
 def graph_of(connection: sa.Connection) -> Graph:
@@ -34,37 +51,80 @@ def graph_of(connection: sa.Connection) -> Graph:
     A dataset is called by its name, an operation `name#number`, a person by name; where a dataset has that name, they
     are `activity:name#number` and `agent:name`.
     """
-    tables = [connection.exec_driver_sql(text).fetchall() for text in (_ENTITIES, _ACTIVITIES, _AGENTS)]
-    entities, activities, agents = tables
-    names = [row[1] for row in entities]
+    found = [_vertices(connection, part) for part in _PARTS]
+    numbers = [ids for ids, _ in found]
+    starts = [0, len(numbers[0]), len(numbers[0]) + len(numbers[1])]
+    names: list[str] = found[0][1].pop("name")
     taken = set(names)
-    names += [_free(f"{row[1]}#{row[0]}", "activity", taken) for row in activities]
-    names += [_free(row[1], "agent", taken) for row in agents]
-    starts = np.cumsum([0, *map(len, tables)])
-    numbers = [np.fromiter((row[0] for row in table), np.int64, len(table)) for table in tables]
-    edges = {
-        relation: _edges(connection, relation, source, target, table, numbers, starts)
-        for relation, (source, target, table) in _EDGES.items()
-    }
-    columns: dict[str, tuple[list[int], list[Any]]] = {}
-
-    def put(name: str, rows: Sequence[int], values: Sequence[Any]) -> None:
-        held = columns.setdefault(name, ([], []))
-        held[0].extend(rows)
-        held[1].extend(values)
-
-    for start, table, fixed, json_at in (
-        (0, entities, {"kind": 2, "created": 3}, (4,)),
-        (int(starts[1]), activities, {"command": 1, "started": 2, "ended": 3}, (4, 5)),
-        (int(starts[2]), agents, {"name": 1, "kind": 2}, (3,)),
-    ):
-        for name, place in fixed.items():
-            put(name, range(start, start + len(table)), [row[place] for row in table])
-        _put_json(put, start, table, json_at)
+    labels = zip(found[1][1]["command"], numbers[1].tolist(), strict=True)
+    names += [_free(f"{name}#{number}", "activity", taken) for name, number in labels]
+    names += [_free(name, "agent", taken) for name in found[2][1]["name"]]
+    columns: dict[str, list[tuple[Ints, list[Any]]]] = {}
+    for start, part, (ids, own) in zip(starts, _PARTS, found, strict=True):
+        for name, values in own.items():
+            columns.setdefault(name, []).append((np.arange(start, start + len(ids)), values))
+        for name, rows, values in _documents(connection, part):
+            columns.setdefault(name, []).append((np.searchsorted(ids, rows) + start, values))
     return Graph.from_arrays(
-        np.repeat(np.array([0, 1, 2], np.uint8), [len(table) for table in tables]), edges, ids=names, lenient=True,
-        properties={name: _sorted(rows, values) for name, (rows, values) in columns.items()},
+        np.repeat(np.array([0, 1, 2], np.uint8), [len(ids) for ids in numbers]),
+        {relation: _edges(connection, relation, numbers, starts) for relation in _EDGES},
+        ids=names, lenient=True, properties={name: _column(parts) for name, parts in columns.items()},
     )  # fmt: skip
+
+
+def _vertices(connection: sa.Connection, part: _Part) -> tuple[Ints, dict[str, list[Any]]]:
+    """The ids of one kind, ascending, and the columns that all of them have."""
+    wanted = {"name": "name", **part.columns}
+    ids, *columns = connection.execute(sa.select(*_texts(connection, part.table, ["id", *wanted]))).one()
+    numbers = np.array(_read(ids), np.int64)
+    order = np.argsort(numbers, kind="stable")
+    found: dict[str, list[Any]] = {}
+    for name, text in zip(wanted.values(), columns, strict=True):
+        values = _read(text)
+        found[name] = values if _ascending(order) else [values[place] for place in order.tolist()]
+    return numbers[order], found
+
+
+def _texts(connection: sa.Connection, table: sa.Table, names: Iterable[str]) -> list[sa.ColumnElement[Any]]:
+    """Columns as JSON arrays, all in the same order."""
+    gather = sa.func.json_group_array if connection.dialect.name == "sqlite" else sa.func.json_agg
+    return [gather(table.c[name], type_=sa.Text) for name in names]
+
+
+def _read(text: Any) -> list[Any]:
+    """A JSON array; a database may hand it over as text or read, or as nothing if it has no rows."""
+    found: list[Any] = json.loads(text) if isinstance(text, str) else (text or [])
+    return found
+
+
+def _ascending(order: Ints) -> bool:
+    return bool((order[1:] > order[:-1]).all())
+
+
+def _documents(connection: sa.Connection, part: _Part) -> Iterable[tuple[str, list[int], list[Any]]]:
+    """The properties that are held as JSON, by name: the ids that have them, and the values."""
+    for document in part.documents:
+        column = part.table.c[document]
+        gathered: dict[str, tuple[list[int], list[Any]]] = {}
+        query = sa.select(part.table.c.id, column).where(sa.cast(column, sa.Text) != "{}").order_by(part.table.c.id)
+        for number, held in connection.execute(query):
+            for name, value in held.items():
+                if value is not None:
+                    rows, values = gathered.setdefault(name, ([], []))
+                    rows.append(number)
+                    values.append(value)
+        for name, (rows, values) in gathered.items():
+            yield name, rows, values
+
+
+def _column(parts: list[tuple[Ints, list[Any]]]) -> tuple[NDArray[np.int32], list[Any]]:
+    """A column by ascending row; of two values of one row (an argument called like a property) the first counts."""
+    rows = np.concatenate([own for own, _ in parts])
+    values = [value for _, own in parts for value in own]
+    if _ascending(rows):
+        return rows.astype(np.int32), values
+    rows, first = np.unique(rows, return_index=True)
+    return rows.astype(np.int32), [values[place] for place in first.tolist()]
 
 
 def _free(name: str, prefix: str, taken: set[str]) -> str:
@@ -76,41 +136,22 @@ def _free(name: str, prefix: str, taken: set[str]) -> str:
 
 
 def _edges(
-    connection: sa.Connection, relation: str, source: str, target: str, table: str,
-    numbers: list[NDArray[np.int64]], starts: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # fmt: skip
+    connection: sa.Connection, relation: str, numbers: list[Ints], starts: list[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The edges of one relation, each once, as numbers of vertices."""
-    rows = connection.exec_driver_sql(f"SELECT {source}, {target} FROM {table}").fetchall()
-    pairs = np.fromiter((value for row in rows for value in row), np.int64, 2 * len(rows)).reshape(-1, 2)
-    for place, end in enumerate((source, target)):
-        kind = _KIND[end]
-        pairs[:, place] = np.searchsorted(numbers[kind], pairs[:, place]) + starts[kind]
-    pairs = np.unique(pairs, axis=0)
-    itself = pairs[:, 0] == pairs[:, 1]
+    source, source_kind, target, target_kind = _EDGES[relation]
+    texts = connection.execute(sa.select(*_texts(connection, source.table, [source.name, target.name]))).one()
+    ends = []
+    for kind, text in zip((source_kind, target_kind), texts, strict=True):
+        ends.append(np.searchsorted(numbers[kind], np.array(_read(text), np.int64)) + starts[kind])
+    count = starts[2] + len(numbers[2]) + 1
+    key = np.sort(ends[0] * count + ends[1])
+    key = key[np.diff(key, prepend=-1) > 0]
+    pairs = (key // count).astype(np.int32), (key % count).astype(np.int32)
+    itself = pairs[0] == pairs[1]
     if itself.any():
         warnings.warn(
             f"{int(itself.sum())} dataset(s) were derived from themselves; the graph leaves these edges out",
             GraphWarning, stacklevel=5,
         )  # fmt: skip
-        pairs = pairs[~itself]
-    return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
-
-
-def _put_json(put: Any, start: int, table: Sequence[Row], places: tuple[int, ...]) -> None:
-    """Properties that the catalog holds as JSON; a database may hand them over read or as text."""
-    for number, row in enumerate(table, start):
-        for place in places:
-            held = row[place]
-            if not held or held == "{}":
-                continue
-            for name, value in (json.loads(held) if isinstance(held, str) else held).items():
-                if value is not None:
-                    put(name, (number,), (value,))
-
-
-def _sorted(rows: list[int], values: list[Any]) -> tuple[NDArray[np.int32], list[Any]]:
-    """A column by ascending row; of two values of one row (an argument called like a property) the first counts."""
-    order = np.argsort(np.array(rows, np.int64), kind="stable")
-    own = np.array(rows, np.int32)[order]
-    first = np.concatenate([[True], own[1:] != own[:-1]]) if len(own) else np.zeros(0, np.bool_)
-    return own[first], [values[place] for place in order[first].tolist()]
+    return pairs[0][~itself], pairs[1][~itself]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,21 +10,27 @@ import pytest
 import whence as wh
 from whence.graph import GraphWarning
 
+ASIDE = 'a"side, \u00e9'  # names may need quoting
 
-@pytest.fixture
-def log(tmp_path: Path) -> wh.Log:
-    log = wh.open(tmp_path / "log")
-    for name in ("raw", "clean", "scaled", "result", "aside"):
-        log.array(name, shape=(3,))
-    log.register_operation("wash", ["raw"], ["clean"], capture=["identity"])
-    log.register_operation("scale", ["clean", "clean"], ["scaled"], op_args={"by": 2})
-    log.lineage("result", "scaled", "whole")
-    return log
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[wh.Log]:
+    if request.param == "sqlite":
+        opened = wh.open(tmp_path / "log")
+    else:
+        opened = wh.open(request.getfixturevalue("postgresql_url"), blobs=str(tmp_path / "blobs"))
+    with opened as log:
+        for name in ("raw", "clean", "scaled", "result", ASIDE):
+            log.array(name, shape=(3,))
+        log.register_operation("wash", ["raw"], ["clean"], capture=["identity"])
+        log.register_operation("scale", ["clean", "clean"], ["scaled"], op_args={"by": 2})
+        log.lineage("result", "scaled", "whole")
+        yield log
 
 
 def test_datasets_operations_and_people_are_its_vertices(log: wh.Log) -> None:
     graph = log.graph
-    assert graph.of_kind("entity") == ["raw", "clean", "scaled", "result", "aside"]
+    assert graph.of_kind("entity") == ["raw", "clean", "scaled", "result", ASIDE]
     assert [graph[name]["command"] for name in graph.of_kind("activity")] == ["wash", "scale"]
     assert len(graph.of_kind("agent")) == 1
     scale = next(name for name in graph.of_kind("activity") if name.startswith("scale#"))
@@ -36,7 +43,7 @@ def test_datasets_operations_and_people_are_its_vertices(log: wh.Log) -> None:
 def test_it_is_segmented_and_summarized(log: wh.Log) -> None:
     segment = log.graph.segment("raw", "result")
     assert {"raw", "clean", "scaled", "result"} <= set(segment.vertices)
-    assert "aside" not in segment
+    assert ASIDE not in segment
     assert list(log.graph.blame("scaled")) == log.graph.of_kind("agent")
     assert len(wh.summarize([segment], keep={"activity": ["command"]})) <= len(segment)
 
@@ -44,11 +51,11 @@ def test_it_is_segmented_and_summarized(log: wh.Log) -> None:
 def test_it_follows_what_is_recorded_and_is_not_read_again_otherwise(log: wh.Log) -> None:
     before = log.graph
     assert log.graph is before
-    log.lineage("aside", "result", "whole")
-    assert "aside" in log.graph.descendants("raw")
-    assert "aside" not in before.descendants("raw"), "a graph never changes"
-    log.delete("aside")
-    assert "aside" not in log.graph
+    log.lineage(ASIDE, "result", "whole")
+    assert ASIDE in log.graph.descendants("raw")
+    assert ASIDE not in before.descendants("raw"), "a graph never changes"
+    log.delete(ASIDE)
+    assert ASIDE not in log.graph
 
 
 def test_names_that_two_kinds_share_are_told_apart(log: wh.Log) -> None:
