@@ -145,7 +145,8 @@ def dots(claims: list[Claim], path: Path, title: str, label: str) -> Path:
         points = [(value, number) for number, value in enumerate(values) if value is not None]
         ours = system == "whence"
         axes.scatter(
-            *zip(*points, strict=True), s=60 if ours else 34, marker="D" if ours else "o", label=system,
+            [value for value, _ in points], [number for _, number in points],
+            s=60 if ours else 34, marker="D" if ours else "o", label=system,
             color="black" if ours else f"C{place}", zorder=3 if ours else 2,
         )  # fmt: skip
     axes.set_yticks(range(len(claims)), [row["name"].split(":")[0] for row in claims])

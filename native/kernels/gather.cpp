@@ -8,6 +8,7 @@ namespace whence {
 namespace {
 
 constexpr size_t kFewRows = 64;  // so few rows are cheap in any number of parts
+constexpr size_t kFew = 4096;    // rows of the main part for each rewritten one, from which on they are kept apart
 constexpr double kThin = 8;      // rows for each row of a part, up to which it is worth rewriting
 
 // Rewrites rows of one pattern as rows of another. An axis whose bond differs between the two needs its parents, in
@@ -93,7 +94,7 @@ class Rewriter {
 
 using Columns = std::vector<std::vector<int64_t>>;
 
-// Puts rows in the order of their first tuples; the first `sorted` of them are expected to be in order already.
+// Puts rows in the order of their first tuples; from `sorted` on they are expected to be in order already.
 void sort_rows(const Pattern& pattern, Columns& lo, Columns& width, size_t sorted, const std::vector<int>& order) {
   const size_t k = lo.size(), n = lo[0].size();
   Columns first(k, std::vector<int64_t>(n));
@@ -110,8 +111,8 @@ void sort_rows(const Pattern& pattern, Columns& lo, Columns& width, size_t sorte
     return false;
   };
   const auto middle = by.begin() + static_cast<std::ptrdiff_t>(sorted);
-  if (!std::is_sorted(by.begin(), middle, before)) std::stable_sort(by.begin(), middle, before);
-  std::stable_sort(middle, by.end(), before);
+  std::stable_sort(by.begin(), middle, before);
+  if (!std::is_sorted(middle, by.end(), before)) std::stable_sort(middle, by.end(), before);
   std::inplace_merge(by.begin(), middle, by.end(), before);
   std::vector<int64_t> moved(n);
   for (auto* columns : {&lo, &width}) {
@@ -162,12 +163,6 @@ std::vector<Part> gather(std::vector<Part> parts, const std::vector<int>& order)
   Part& main = parts[most];
   const size_t k = main.pattern.size();
   Columns lo(k), width(k);
-  for (size_t v = 0; v < k; ++v) {
-    for (size_t r = 0; r < main.rows; ++r) {
-      lo[v].push_back(main.lo[v][r]);
-      width[v].push_back(main.width[v][r]);
-    }
-  }
   std::vector<Part> kept(1);
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i == most) continue;
@@ -178,13 +173,33 @@ std::vector<Part> gather(std::vector<Part> parts, const std::vector<int>& order)
     }
     for (size_t r = 0; r < parts[i].rows; ++r) rewriter.rewrite(r, lo, width);
   }
-  if (lo[0].size() > main.rows) {
-    sort_rows(main.pattern, lo, width, main.rows, order);
+  const size_t rewritten = lo[0].size();
+  if (rewritten > 0) {
+    // A few rows are a part of their own rather than a reason to move all the others.
+    const bool apart = rewritten * kFew < main.rows;
+    if (!apart) {
+      for (size_t v = 0; v < k; ++v) {
+        lo[v].reserve(rewritten + main.rows);
+        width[v].reserve(rewritten + main.rows);
+        for (size_t r = 0; r < main.rows; ++r) {
+          lo[v].push_back(main.lo[v][r]);
+          width[v].push_back(main.width[v][r]);
+        }
+      }
+    }
+    sort_rows(main.pattern, lo, width, rewritten, order);
     join_rows(main.pattern, lo, width);
-    main.rows = lo[0].size();
+    Part joined;
+    joined.pattern = main.pattern;
+    joined.rows = lo[0].size();
     for (size_t v = 0; v < k; ++v) {
-      main.lo[v] = Column(std::move(lo[v]));
-      main.width[v] = Column(std::move(width[v]));
+      joined.lo.emplace_back(std::move(lo[v]));
+      joined.width.emplace_back(std::move(width[v]));
+    }
+    if (apart) {
+      kept.push_back(std::move(joined));
+    } else {
+      main = std::move(joined);
     }
   }
   kept[0] = std::move(main);

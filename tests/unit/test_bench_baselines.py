@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the benchmarks are no part of the package
@@ -21,6 +21,9 @@ from bench.baselines.columns import Ints
 from whence.testing import operations
 from whence.testing.operations import Raw
 from whence.testing.oracle import backward_rows, flat, forward_rows
+
+# how long an example takes depends on who else uses the machine
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 RAWS: dict[str, Callable[[], Raw]] = {
     "element-wise": lambda: operations.negative((4, 30)),
@@ -35,12 +38,14 @@ RAWS: dict[str, Callable[[], Raw]] = {
 }
 
 
+@unhurried
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=200))
 def test_entropy_coded_columns_come_back(values: list[int]) -> None:
     column = np.array(values, dtype=np.int64)
     assert np.array_equal(turbo.decode_column(turbo.Reader(turbo.encode_column(column))), column)
 
 
+@unhurried
 @given(st.lists(st.tuples(st.integers(-3, 40), st.integers(1, 60)), min_size=1, max_size=60))
 def test_columns_of_runs_come_back(runs: list[tuple[int, int]]) -> None:
     column = np.repeat([value for value, _ in runs], [length for _, length in runs]).astype(np.int64)
@@ -69,6 +74,7 @@ def test_provrc_is_lossless(name: str, pieces: int, tmp_path: Path) -> None:
     assert np.array_equal(provrc.expand(stored), raw.tuples)
 
 
+@unhurried
 @given(st.data())
 def test_provrc_is_lossless_on_any_relation(data: st.DataObject) -> None:
     out_axes, in_axes = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 2))
@@ -111,6 +117,7 @@ def test_parquet_holds_the_tuples_in_groups_that_do_not_depend_on_the_chunks(tmp
     assert np.array_equal(np.stack([table[name].to_numpy() for name in header], axis=1), raw.tuples)
 
 
+@unhurried
 @given(st.lists(st.tuples(*[st.integers(0, 6)] * 4), min_size=1, max_size=12))
 def test_merged_boxes_hold_the_same_cells(corners: list[tuple[int, int, int, int]]) -> None:
     bounds = np.array(corners, dtype=np.int64).reshape(-1, 2, 2)

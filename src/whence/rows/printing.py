@@ -45,7 +45,8 @@ def line(node: Tree) -> str:
 
 @line.register
 def _(node: o.Source) -> str:
-    return f"Source {node.name} ({node.format}): {_columns(node.output)}"
+    kind = f"{node.format}, silent" if node.silent else node.format
+    return f"Source {node.name} ({kind}): {_columns(node.output)}"
 
 
 @line.register
@@ -121,6 +122,11 @@ def _(node: o.Expand) -> str:
 @line.register
 def _(node: o.Sample) -> str:
     return f"Sample {node.lower:g} to {node.upper:g}, seed {node.seed}"
+
+
+@line.register
+def _(node: o.Arrange) -> str:
+    return f"Arrange {node.what}"
 
 
 @line.register
@@ -202,11 +208,6 @@ def _(expr: e.Call) -> str:
     if expr.name in INFIX and len(expr.args) == 2:
         return f"{_inner(expr.args[0])} {INFIX[expr.name]} {_inner(expr.args[1])}"
     return f"{expr.name.lower()}({', '.join(map(str, expr.args))})"
-
-
-@text.register
-def _(expr: e.Lambda) -> str:
-    return f"({', '.join(map(str, expr.variables))}) -> {expr.body}"
 
 
 @text.register

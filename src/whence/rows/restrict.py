@@ -21,7 +21,7 @@ def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
     """
 
     def change(part: Tree) -> Tree:
-        if isinstance(part, Source) and predicates.get(part.occurrence, TRUE) != TRUE:
+        if isinstance(part, Source) and not part.silent and predicates.get(part.occurrence, TRUE) != TRUE:
             return Filter(part, predicates[part.occurrence])
         return part
 
@@ -32,6 +32,6 @@ def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
 
 
 def sources(plan: Operator) -> tuple[Source, ...]:
-    """Every use of a source, by occurrence."""
-    found = {part.occurrence: part for part in walk(plan) if isinstance(part, Source)}
+    """Every use of a source, by occurrence; silent copies are none."""
+    found = {part.occurrence: part for part in walk(plan) if isinstance(part, Source) and not part.silent}
     return tuple(found[number] for number in sorted(found))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whence.arrays.track import Capture
     from whence.graph import Graph
     from whence.selection import Selection
+    from whence.spark.pipeline import Pipeline
     from whence.store.blobs import Blobs
     from whence.store.check import Report
     from whence.store.database import Database, Stamp
@@ -186,6 +187,25 @@ class Log:
         if self._tracker is None:
             self._tracker = Tracker(self._database, self._blobs, self._reader)
         return self._tracker
+
+    def pipeline(
+        self,
+        df: object,
+        name: str | None = None,
+        *,
+        mode: str = "lazy",
+        sources: Mapping[str, object] | None = None,
+        save: str = "auto",
+        witness: str = "rows",
+    ) -> Pipeline:
+        """Read a PySpark DataFrame as a pipeline that can be asked which source rows made an output row.
+
+        `mode="eager"` computes the lineage of every row when it runs; `sources` names DataFrames that were read;
+        `witness="group"` takes the whole group for min, max, first, last and any.
+        """
+        from whence.spark.pipeline import Pipeline
+
+        return Pipeline(df, name, mode, sources, save, witness)
 
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.

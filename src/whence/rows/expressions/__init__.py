@@ -2,7 +2,7 @@
 
 from whence.rows.expressions.aggregates import WITNESSED, AggCall
 from whence.rows.expressions.base import Attr, Expr, Literal, Outer, Param, attrs_of, fresh
-from whence.rows.expressions.calls import Call, Lambda, Udf
+from whence.rows.expressions.calls import Call, Udf
 from whence.rows.expressions.logic import (
     COMPARISONS,
     FALSE,
@@ -38,7 +38,6 @@ __all__ = [
     "In",
     "InQuery",
     "IsNull",
-    "Lambda",
     "Literal",
     "Logic",
     "Not",

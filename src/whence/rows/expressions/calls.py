@@ -34,13 +34,3 @@ class Udf(Call):
 
     The place for looking inside: `origin` leads to the pickled function of the user's own session.
     """
-
-
-@dataclass(frozen=True, slots=True)
-class Lambda(Expr):
-    """A function given to a higher-order one (`filter(xs, x -> x > 0)`); its variables are attributes of its own."""
-
-    body: Expr
-    variables: tuple[Expr, ...]
-    dtype: str
-    origin: object = field(default=None, compare=False, repr=False)

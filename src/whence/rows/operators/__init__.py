@@ -1,6 +1,7 @@
 """The operators: PredTrace's Table 2, and what Spark adds."""
 
 from whence.rows.operators.aggregate import Aggregate
+from whence.rows.operators.arrange import Arrange
 from whence.rows.operators.base import Named, Operator, keep
 from whence.rows.operators.distinct import Distinct
 from whence.rows.operators.expand import Expand, Generate
@@ -17,6 +18,7 @@ from whence.rows.operators.window import Window
 __all__ = [
     "JOINS",
     "Aggregate",
+    "Arrange",
     "Cogroup",
     "Distinct",
     "Except",

@@ -1,0 +1,92 @@
+"""Groups: the ids of all their rows, or of the rows that attain their values."""
+
+from __future__ import annotations
+
+from whence.errors import NotTraceable
+from whence.rows.eager.ids import LIST, Tagged, array_of, as_list, gathered, new_ids, struct_of
+from whence.rows.eager.rows import Tag
+from whence.rows.expressions import AggCall, Attr, Call, Compare, Expr, Literal, conjunction, disjunction, fresh
+from whence.rows.operators import Aggregate, Distinct, Named, Project, keep
+
+
+def distinct(plan: Distinct, tag: Tag) -> Tagged:
+    """All the duplicates: the rows that agree on the keys."""
+    below = tag(plan.child)
+    ids, collect = gathered(below.ids)
+    picked = {attr: fresh(attr.name, attr.dtype) for attr in dict.fromkeys(plan.picks)}
+    firsts = tuple(Named(new, AggCall("first", (old,), old.dtype)) for old, new in picked.items())
+    groups = Aggregate(below.plan, plan.keys, (*keep(*plan.keys), *firsts, *collect))
+    columns = tuple(Named(attr, picked.get(attr, attr)) for attr in plan.output)
+    return Tagged(Project(groups, (*columns, *keep(*(each.attr for each in ids.values())))), ids, below.reasons)
+
+
+def aggregate(plan: Aggregate, tag: Tag, witness: str) -> Tagged:
+    """The group's rows; where every aggregate is min, max, first, last or any, the rows that attain one of them."""
+    below = tag(plan.child)
+    if any(call.python for call in plan.calls):
+        return _beside(plan, below)
+    if plan.witnessed and witness == "rows" and below.ids:
+        return _attained(plan, below)
+    ids, collect = gathered(below.ids)
+    return Tagged(Aggregate(below.plan, plan.keys, (*plan.outputs, *collect)), ids, below.reasons)
+
+
+def _beside(plan: Aggregate, below: Tagged) -> Tagged:
+    raise NotTraceable(
+        f"an aggregate in Python beside ids of rows: {plan.calls[0].name}; ask with mode='lazy', or use a grouped map"
+    )
+
+
+def _attained(plan: Aggregate, below: Tagged) -> Tagged:
+    """Each group's rows as a list of (values, passes, ids), of which those with the aggregate's value are kept.
+
+    Where a FILTER clause lets no row of the group through, no row attains anything and the whole group is kept.
+    """
+    calls = plan.calls
+    results = [fresh(f"_value_{index}", call.dtype) for index, call in enumerate(calls)]
+    fields: list[Expr] = []
+    types: dict[str, str] = {}
+
+    def field(name: str, value: Expr) -> None:
+        fields.extend((Literal(name, "string"), value))
+        types[name] = value.dtype
+
+    for index, call in enumerate(calls):
+        field(f"v{index}", call.args[0])
+        if call.where is not None:
+            passes = Call("coalesce", (call.where, Literal(False, "boolean")), "boolean")
+            field(f"p{index}", passes)
+    for number, each in below.ids.items():
+        field(f"i{number}", as_list(each))
+    struct = struct_of(types)
+    rows = fresh("_rows", array_of(struct))
+    all_rows = Named(rows, AggCall("collect_list", (Call("named_struct", tuple(fields), struct),), rows.dtype))
+    values = tuple(Named(attr, call) for attr, call in zip(results, calls, strict=True))
+    groups = Aggregate(below.plan, plan.keys, (*plan.outputs, *values, all_rows))
+
+    row = Call("variable", (), struct, "r")
+    attains = []
+    for index, (call, result) in enumerate(zip(calls, results, strict=True)):
+        same = Compare("<=>", _field(row, f"v{index}"), result)
+        attains.append(same if call.where is None else conjunction(_field(row, f"p{index}"), same))
+    kept = Call("filter", (rows, Call("lambda", (disjunction(*attains), row), "boolean")), LIST)
+    empty = Compare("=", Call("size", (kept,), "integer"), Literal(0, "integer"))
+    witnesses = fresh("_witnesses", rows.dtype)
+    chosen = Project(groups, (*keep(*_unique(plan.output)), Named(witnesses, Call("if", (empty, rows, kept), LIST))))
+    ids = {number: new_ids(number) for number in below.ids}
+    lists = tuple(Named(new.attr, _flat(witnesses, f"i{number}")) for number, new in ids.items())
+    return Tagged(Project(chosen, (*keep(*plan.output), *lists)), ids, below.reasons)
+
+
+def _field(row: Expr, name: str) -> Expr:
+    return Call("field", (row,), LIST, name)
+
+
+def _flat(rows: Expr, name: str) -> Expr:
+    row = Call("variable", (), LIST, "r")
+    lists = Call("transform", (rows, Call("lambda", (_field(row, name), row), LIST)), LIST)
+    return Call("array_distinct", (Call("flatten", (lists,), LIST),), LIST)
+
+
+def _unique(attrs: tuple[Attr, ...]) -> tuple[Attr, ...]:
+    return tuple(dict.fromkeys(attrs))

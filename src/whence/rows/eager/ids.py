@@ -1,0 +1,88 @@
+"""The columns that carry row ids, and the expressions that put them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from whence.rows.expressions import AggCall, Attr, Call, Expr, Literal, fresh
+from whence.rows.operators import Named, Operator
+
+LONG = "long"
+LIST = '{"type":"array","elementType":"long","containsNull":true}'
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """A column of ids: one id a row, or a list of them; NULL is none."""
+
+    attr: Attr
+    many: bool = False
+
+
+Carried: TypeAlias = Mapping[int, Ids]  # by the occurrence of the source
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """An operator that carries ids, and in which columns."""
+
+    plan: Operator
+    ids: Carried
+    reasons: tuple[str, ...] = ()  # why the ids are more than the lineage
+
+
+def array_of(dtype: str) -> str:
+    """The type of a list."""
+    return f'{{"type":"array","elementType":{_quoted(dtype)},"containsNull":true}}'
+
+
+def struct_of(fields: Mapping[str, str]) -> str:
+    """The type of a struct.
+
+    >>> struct_of({"a": "long"})
+    '{"type":"struct","fields":[{"name":"a","type":"long","nullable":true,"metadata":{}}]}'
+    """
+    inner = ",".join(
+        f'{{"name":"{name}","type":{_quoted(dtype)},"nullable":true,"metadata":{{}}}}' for name, dtype in fields.items()
+    )
+    return f'{{"type":"struct","fields":[{inner}]}}'
+
+
+def _quoted(dtype: str) -> str:
+    return dtype if dtype.startswith("{") else f'"{dtype}"'
+
+
+def new_ids(occurrence: int, many: bool = True) -> Ids:
+    return Ids(fresh(f"_ids_{occurrence}", LIST if many else LONG), many)
+
+
+def nothing(many: bool) -> Expr:
+    """No ids."""
+    return Literal(None, LIST if many else LONG)
+
+
+_ZERO = Call("array", (Literal(0, LONG),), LIST)
+EMPTY = Call("array_except", (_ZERO, _ZERO), LIST)  # `array()` alone would be of no type
+
+
+def as_list(ids: Ids) -> Expr:
+    """The ids of a row as a list, never NULL."""
+    if ids.many:
+        return Call("coalesce", (ids.attr, EMPTY), LIST)
+    return Call("array_compact", (Call("array", (ids.attr,), LIST),), LIST)
+
+
+def collected(ids: Ids) -> Expr:
+    """The ids of all rows of a group, each once: an aggregate."""
+    if ids.many:
+        lists = AggCall("collect_list", (ids.attr,), array_of(LIST))
+        return Call("array_distinct", (Call("flatten", (lists,), LIST),), LIST)
+    return AggCall("collect_set", (ids.attr,), LIST)
+
+
+def gathered(ids: Carried) -> tuple[dict[int, Ids], tuple[Named, ...]]:
+    """New columns for the ids of a group, and how they are computed."""
+    fresh_ids = {occurrence: new_ids(occurrence) for occurrence in ids}
+    return fresh_ids, tuple(Named(fresh_ids[number].attr, collected(each)) for number, each in ids.items())

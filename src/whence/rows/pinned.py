@@ -1,0 +1,59 @@
+"""What may come out differently when a pipeline runs again."""
+
+from __future__ import annotations
+
+from whence.rows import operators as o
+from whence.rows.expressions import AggCall, Call
+from whence.rows.printing import line
+from whence.rows.tree import walk
+
+STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
+SHOWN = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # what leaves one row one row
+PICKED = frozenset({"First", "Last", "AnyValue"})
+
+
+def unpinned(plan: o.Operator) -> tuple[str, ...]:
+    """Why another run could make an equal output row from other source rows: one reason each; none if it cannot.
+
+    A limit without an order, `first` and dropDuplicates pick rows. That does no harm where the output shows
+    what was picked: the row asked about is there, or it is not. It does where rows are put together further up.
+
+    >>> from whence.rows import AggCall, Aggregate, Attr, Limit, Literal, Named, Source
+    >>> three = Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer"))
+    >>> unpinned(three)
+    ()
+    >>> unpinned(Aggregate(three, (), (Named(Attr(2, "n", "long"), AggCall("Count", (), "long")),)))
+    ('Limit 3 takes rows in no order that the data decides',)
+    """
+    reasons: dict[str, None] = {}
+    _visit(plan, reasons, False)
+    return tuple(reasons)
+
+
+def _visit(plan: o.Operator, reasons: dict[str, None], merged: bool) -> None:
+    for expr in plan.expressions:
+        for part in walk(expr):
+            if isinstance(part, Call) and not part.pure:
+                reasons[f"{part.name.lower()} in {type(plan).__name__} has another value in each run"] = None
+            if merged and isinstance(part, AggCall) and part.name in PICKED:
+                reasons[f"{part} takes a value in no order that the data decides"] = None
+    if isinstance(plan, o.Sample) and not _steady(plan.child):
+        reasons[f"{line(plan)} of rows whose places may change"] = None
+    if merged and isinstance(plan, o.Distinct) and plan.picks:
+        reasons[f"{line(plan)} keeps any of the rows that agree"] = None
+    if merged and isinstance(plan, o.Limit) and not _ordered(plan):
+        reasons[f"{line(plan)} takes rows in no order that the data decides"] = None
+    for child in plan.children:
+        _visit(child, reasons, merged or not isinstance(plan, SHOWN))
+
+
+def _steady(plan: o.Operator) -> bool:
+    return all(isinstance(part, STEADY) for part in walk(plan) if isinstance(part, o.Operator))
+
+
+def _ordered(plan: o.Limit) -> bool:
+    """Whether the data decides which rows are first: an order over all columns leaves only equal rows tied."""
+    below = plan.child
+    while isinstance(below, o.Project | o.Arrange):
+        below = below.child
+    return isinstance(below, o.Sort) and below.everywhere and {key.expr for key in below.keys}.issuperset(below.output)

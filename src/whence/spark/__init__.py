@@ -1,0 +1,1 @@
+"""Spark: plans read into operators, operators run. The only package that imports pyspark."""

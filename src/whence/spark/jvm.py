@@ -1,0 +1,133 @@
+"""The few things that whence asks of Spark's JVM, so that no other module has to know how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import WhenceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CATALYST = "org.apache.spark.sql.catalyst"
+
+
+class Jvm:
+    """Catalyst through one session.
+
+    A Java object is `Any` here: py4j looks every method up when it is called.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._view: Any = spark._jvm
+        self._objects: dict[str, Any] = {}
+        self._id: Any = None
+
+    def singleton(self, name: str) -> Any:
+        """A Scala object by the name of its class, without the final `$`."""
+        if name not in self._objects:
+            self._objects[name] = self._view.java.lang.Class.forName(f"{name}$").getField("MODULE$").get(None)
+        return self._objects[name]
+
+    def new(self, name: str, *args: Any) -> Any:
+        """A new Java object of a class in Catalyst's packages: `new("expressions.EqualTo", a, b)`."""
+        target = self._view
+        for part in f"{CATALYST}.{name}".split("."):
+            target = getattr(target, part)
+        return target(*args)
+
+    def made(self, name: str, *args: Any) -> Any:
+        """A new object of a case class whose further arguments have defaults, however many this Spark has."""
+        companion = self.singleton(f"{CATALYST}.{name}")
+        count = self._view.java.lang.Class.forName(f"{CATALYST}.{name}").getConstructors()[0].getParameterCount()
+        rest = [getattr(companion, f"$lessinit$greater$default${index}")() for index in range(len(args) + 1, count + 1)]
+        return self.new(name, *args, *rest)
+
+    def seq(self, items: Iterable[Any]) -> Any:
+        """A Scala Seq."""
+        built = self._view.java.util.ArrayList()
+        for item in items:
+            built.append(item)
+        return self._view.org.apache.spark.api.python.PythonUtils.toSeq(built)
+
+    def some(self, item: Any) -> Any:
+        return self._view.scala.Some(item)
+
+    @property
+    def none(self) -> Any:
+        return self.singleton("scala.None")
+
+    def expr_id(self, number: int) -> Any:
+        """The ExprId of a number, of this JVM."""
+        if self._id is None:
+            self._id = self._view.org.apache.spark.sql.catalyst.expressions.NamedExpression.newExprId().jvmId()
+        return self.new("expressions.ExprId", number, self._id)
+
+    def dtype(self, text: str) -> Any:
+        """The DataType that an attribute's dtype names."""
+        quoted = text if text.startswith(("{", '"')) else f'"{text}"'
+        return self._view.org.apache.spark.sql.types.DataType.fromJson(quoted)
+
+    @property
+    def no_metadata(self) -> Any:
+        return self._view.org.apache.spark.sql.types.Metadata.empty()
+
+    def literal(self, value: object) -> Any:
+        """Catalyst's literal of a Python value."""
+        from pyspark.sql.functions import lit
+
+        return self.spark._jsparkSession.expression(lit(value)._jc)
+
+    def parse(self, text: str) -> Any:
+        """An expression in SQL, not yet resolved."""
+        return self.spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
+
+    def rebuild(self, template: Any, **fields: Any) -> Any:
+        """A copy of a node with some of its constructor's arguments replaced, whatever others this Spark has."""
+        arity = template.productArity()
+        args = self.spark.sparkContext._gateway.new_array(self._view.java.lang.Object, arity)  # type: ignore[union-attr]
+        left = dict(fields)
+        for index in range(arity):
+            name = template.productElementName(index)
+            args[index] = left.pop(name) if name in left else template.productElement(index)
+        if left:
+            raise WhenceError(f"this Spark's {template.nodeName()} has no {', '.join(left)}")
+        return template.makeCopy(args)
+
+    def frame(self, plan: Any) -> DataFrame:
+        """The DataFrame that runs a logical plan."""
+        from pyspark.sql.classic.dataframe import DataFrame
+
+        dataset = self._view.org.apache.spark.sql.classic.Dataset.ofRows(self.spark._jsparkSession, plan)
+        return DataFrame(dataset, self.spark)
+
+
+def items(seq: Any) -> list[Any]:
+    """A Scala Seq as a list."""
+    return [seq.apply(index) for index in range(seq.size())]
+
+
+class Origin:
+    """The way back to a Catalyst expression: the root it was read from, and which child of which child it is.
+
+    Going there costs a call to the JVM a step, so it is gone only when someone wants the expression.
+    """
+
+    __slots__ = ("_found", "path", "root")
+
+    def __init__(self, root: Any, path: tuple[int, ...] = ()) -> None:
+        self.root, self.path, self._found = root, path, None
+
+    def child(self, index: int) -> Origin:
+        return Origin(self.root, (*self.path, index))
+
+    @property
+    def java(self) -> Any:
+        if self._found is None:
+            found = self.root() if callable(self.root) and not hasattr(self.root, "_target_id") else self.root
+            for index in self.path:
+                found = found.children().apply(index)
+            self._found = found
+        return self._found

@@ -1,0 +1,57 @@
+"""Catalyst's own rules, those that leave lineage as it is, applied to an analyzed plan.
+
+Why each is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is its plan;
+filters only move to where the same rows meet them earlier; joins are only reordered. Left out on purpose, though Spark
+optimizes with them: ColumnPruning and RemoveRedundantAggregates (an unused aggregate decides witnesses),
+EliminateOuterJoin, ReplaceDeduplicateWithAggregate, RewriteExceptAll, RewriteIntersectAll, RewriteDistinctAggregates,
+MergeSubplans, RewriteNonCorrelatedExists, ConvertToLocalRelation, PropagateEmptyRelation: each changes which
+rows contributed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import NotTraceable
+
+if TYPE_CHECKING:
+    from whence.spark.jvm import Jvm
+
+OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+ANALYSIS = "org.apache.spark.sql.catalyst.analysis"
+
+SUBQUERIES = (
+    f"{OPTIMIZER}.PullupCorrelatedPredicates",
+    f"{OPTIMIZER}.RewriteCorrelatedScalarSubquery",
+    f"{OPTIMIZER}.RewritePredicateSubquery",
+    f"{OPTIMIZER}.RewriteLateralSubquery",
+)
+NAMES = (f"{ANALYSIS}.EliminateSubqueryAliases", f"{ANALYSIS}.EliminateView")
+TIDY = (
+    f"{OPTIMIZER}.BooleanSimplification",
+    f"{OPTIMIZER}.PushDownPredicates",
+    f"{OPTIMIZER}.ReorderJoin",
+    f"{OPTIMIZER}.CollapseProject",
+)
+ROUNDS = 20  # a subquery in a subquery takes one round a level
+
+
+def without_subqueries(jvm: Jvm, plan: Any) -> Any:
+    """The plan with CTEs in their places and correlated subqueries as joins; names of views are still there."""
+    plan = jvm.made("optimizer.InlineCTE").apply(plan)
+    return _repeat(jvm, plan, SUBQUERIES)
+
+
+def tidied(jvm: Jvm, plan: Any) -> Any:
+    """The plan without aliases and views, its filters where they belong."""
+    return _repeat(jvm, plan, NAMES + TIDY)
+
+
+def _repeat(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
+    for _ in range(ROUNDS):
+        before = plan
+        for name in rules:
+            plan = jvm.singleton(name).apply(plan)
+        if plan.fastEquals(before):
+            return plan
+    raise NotTraceable(f"the plan does not settle after {ROUNDS} rounds: {plan.nodeName()}")

@@ -1,0 +1,218 @@
+"""A pipeline that can be asked where its rows come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import BadType, NoSuchRow, UnknownName
+from whence.rows import (
+    Compare,
+    Filter,
+    Join,
+    Literal,
+    Named,
+    Operator,
+    Project,
+    Source,
+    conjunction,
+    disjunction,
+    fresh,
+    keep,
+)
+from whence.rows.asking import Asked, asked_rows, described, is_simple, predicate
+from whence.rows.columns import ColumnLineage, columns
+from whence.rows.eager import WITNESSES, Tagged, eager
+from whence.rows.eager.ids import LIST, LONG, as_list
+from whence.rows.expressions import Call
+from whence.rows.pinned import unpinned
+from whence.rows.printing import tree_text
+from whence.rows.restrict import sources
+from whence.spark.lineage import Found, Lineage, given
+from whence.spark.lower import frame
+from whence.spark.plan import classic, read
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MODES = ("lazy", "eager")
+SAVES = ("auto", "never")
+LITERALS = 100  # rows asked at once that go into the predicate; more go as a table
+
+
+class Explanation(str):
+    """Text that a notebook shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Pipeline:
+    """A DataFrame read into operators. `log.pipeline(df)` makes one."""
+
+    def __init__(
+        self,
+        df: object,
+        name: str | None = None,
+        mode: str = "lazy",
+        sources: Mapping[str, object] | None = None,
+        save: str = "auto",
+        witness: str = "rows",
+    ) -> None:
+        for what, value, known in (("mode", mode, MODES), ("save", save, SAVES), ("witness", witness, WITNESSES)):
+            if value not in known:
+                raise BadType(f"{what} is one of {', '.join(known)}, not {value!r}")
+        self.name, self.mode, self.save, self.witness = name, mode, save, witness
+        self._df = classic(df)
+        self._plan = read(self._df, sources)
+        self._unpinned = unpinned(self._plan.root)
+        self._tagged: dict[str, Tagged] = {}
+        self._kept: DataFrame | None = None
+
+    @property
+    def plan(self) -> Operator:
+        """The operators."""
+        return self._plan.root
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the sources, in the order in which the plan meets them."""
+        return tuple(dict.fromkeys(each.name for each in sources(self.plan)))
+
+    def explain(self) -> Explanation:
+        """The operators, and what is not exact about their lineage."""
+        lines = [tree_text(self.plan)]
+        lines += [f"not reproducible: {reason}" for reason in self._unpinned]
+        lines += [f"a superset: {reason}" for reason in self._eager(self.witness).reasons]
+        return Explanation("\n".join(lines))
+
+    def columns(self) -> dict[str, ColumnLineage]:
+        """For each output column, the source columns it comes from; a name that repeats gets `#2`, `#3`."""
+        found: dict[str, ColumnLineage] = {}
+        for attr, lineage in columns(self.plan):
+            name, count = attr.name, 1
+            while name in found:
+                count += 1
+                name = f"{attr.name}#{count}"
+            found[name] = lineage
+        return found
+
+    def run(self) -> DataFrame:
+        """The output. In eager mode it is computed now, with the lineage of every row beside it."""
+        if self.mode == "eager" and self._kept is None:
+            self._kept = frame(self._eager(self.witness).plan, self._plan.jvm).persist()
+            self._kept.count()
+        if self._kept is None:
+            return self._df
+        rows = given(self._kept)
+        return frame(Project(rows, keep(*rows.columns[: len(self.plan.output)])), self._plan.jvm)
+
+    def backward(self, rows: object, witness: str | None = None) -> Lineage:
+        """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them."""
+        tagged = self._eager(witness or self.witness)
+        asked = asked_rows(self.plan.output, self._collected(rows), self._case_sensitive())
+        matched = self._matching(self._carried(tagged), asked)
+        names = {number: f"_ids_{number}" for number in tagged.ids}
+        lists = tuple(Named(fresh(names[number], LIST), as_list(each)) for number, each in tagged.ids.items())
+        found = Found(self._plan.jvm, frame(Project(matched, lists), self._plan.jvm), names)
+        if not found.rows:
+            raise self._absent("the output", asked)
+        return Lineage(self._plan.jvm, sources(self.plan), found, self._reasons(tagged))
+
+    def forward(self, source: str, row: object, witness: str | None = None) -> DataFrame:
+        """The output rows whose lineage holds the given rows of a source, and only those."""
+        uses = [each for each in sources(self.plan) if each.name == source]
+        if not uses:
+            raise UnknownName.of("source", source, self.sources)
+        tagged = self._eager(witness or self.witness)
+        wanted = self._source_ids(uses[0], row)
+        numbers = Call("array", tuple(Literal(each, LONG) for each in wanted), LIST)
+        held = (
+            Call("arrays_overlap", (as_list(tagged.ids[each.occurrence]), numbers), "boolean")
+            for each in uses
+            if each.occurrence in tagged.ids
+        )
+        reached = Filter(self._carried(tagged), disjunction(*held))
+        return frame(Project(reached, keep(*self.plan.output)), self._plan.jvm)
+
+    # --- parts
+
+    def _eager(self, witness: str) -> Tagged:
+        if witness not in self._tagged:
+            self._tagged[witness] = eager(self.plan, witness)
+        return self._tagged[witness]
+
+    def _carried(self, tagged: Tagged) -> Operator:
+        """The rows with their ids: computed before, or to be computed."""
+        if self._kept is None or tagged is not self._tagged.get(self.witness):
+            return tagged.plan
+        rows = given(self._kept)
+        pairs = zip(tagged.plan.output, rows.columns, strict=True)
+        return Project(rows, tuple(Named(old, new) for old, new in pairs))
+
+    def _matching(self, plan: Operator, asked: tuple[Asked, ...]) -> Operator:
+        if len(asked) <= LITERALS and is_simple(asked):
+            return Filter(plan, predicate(asked))
+        shapes: dict[tuple[Any, ...], list[Asked]] = {}
+        for row in asked:
+            shapes.setdefault(tuple(attr for attr, _ in row), []).append(row)
+        if len(shapes) > 1:
+            raise BadType("rows asked about together name the same columns, when they are many or hold nested values")
+        (attrs, group), *_ = shapes.items()
+        table = given(self._table(attrs, group))
+        same = conjunction(*(Compare("<=>", a, b) for a, b in zip(attrs, table.columns, strict=True)))
+        return Join(plan, table, "semi", same)
+
+    def _table(self, attrs: tuple[Any, ...], rows: list[Asked]) -> DataFrame:
+        import json
+
+        from pyspark.errors import PySparkException
+        from pyspark.sql.types import StructType
+
+        fields = [
+            {
+                "name": f"c{index}",
+                "type": json.loads(attr.dtype) if attr.dtype.startswith("{") else attr.dtype,
+                "nullable": True,
+                "metadata": {},
+            }
+            for index, attr in enumerate(attrs)
+        ]
+        schema = StructType.fromJson({"fields": fields})
+        try:
+            made = self._df.sparkSession.createDataFrame([tuple(v for _, v in row) for row in rows], schema)
+        except (PySparkException, TypeError, ValueError) as error:
+            raise BadType(f"a value does not fit its column: {error}") from error
+        return made.distinct()
+
+    def _source_ids(self, source: Source, row: object) -> list[int]:
+        asked = asked_rows(source.columns, self._collected(row), self._case_sensitive())
+        row_id = fresh("_id", LONG, nullable=False)
+        rows = self._matching(replace(source, row_id=row_id), asked)
+        found = [each[0] for each in frame(Project(rows, keep(row_id)), self._plan.jvm).collect()]
+        if not found:
+            raise self._absent(f"source {source.name!r}", asked)
+        return found
+
+    def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*tagged.reasons, *(() if self._kept is not None else self._unpinned))))
+
+    def _absent(self, where: str, asked: tuple[Asked, ...]) -> NoSuchRow:
+        message = f"no row of {where} is {described(asked[0])}"
+        if len(asked) > 1:
+            message += f" or one of the {len(asked) - 1} others"
+        if self._unpinned:
+            message += f"; it may have been in another run, because {self._unpinned[0]}"
+        return NoSuchRow(message)
+
+    def _collected(self, rows: object) -> object:
+        return rows.collect() if hasattr(rows, "collect") and hasattr(rows, "sparkSession") else rows
+
+    def _case_sensitive(self) -> bool:
+        return self._df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+
+    def __repr__(self) -> str:
+        return f"<Pipeline {self.name or ''} over {', '.join(self.sources) or 'nothing'}>".replace("  ", " ")

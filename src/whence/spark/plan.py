@@ -1,0 +1,67 @@
+"""A DataFrame's plan as whence's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import BadType, Closed, MissingExtra, NotTraceable
+from whence.rows import Operator
+from whence.spark.copies import separated
+from whence.spark.joins import subqueries_joined
+from whence.spark.jvm import Jvm
+from whence.spark.nodes import Plans
+from whence.spark.normalize import tidied, without_subqueries
+from whence.spark.sources import Sources, view_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was read: the operators, and the JVM that can run them."""
+
+    root: Operator
+    jvm: Jvm
+
+
+def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
+    """The plan of a DataFrame: DataFrame API, SQL, or pandas API on Spark."""
+    frame = classic(df)
+    given = {name: classic(each)._jdf.queryExecution().analyzed() for name, each in (sources or {}).items()}
+    jvm = Jvm(frame.sparkSession)
+    found = Sources(given)
+
+    def prepare(java: Any) -> Any:
+        java = without_subqueries(jvm, java)
+        found.views.update(view_names(java))
+        return tidied(jvm, java)
+
+    root = Plans(found, prepare).read_java(frame._jdf.queryExecution().analyzed())
+    return Plan(separated(subqueries_joined(root)), jvm)
+
+
+def classic(df: object) -> DataFrame:
+    """The DataFrame of a classic session that this is; an error that says what it is otherwise."""
+    try:
+        from pyspark.sql import DataFrame as Any_
+        from pyspark.sql.classic.dataframe import DataFrame
+    except ImportError as error:
+        raise MissingExtra.of("pyspark", "spark") from error
+    if type(df).__module__.startswith("pyspark.pandas") and hasattr(df, "to_spark"):
+        df = df.to_spark()
+    if not isinstance(df, DataFrame):
+        if isinstance(df, Any_) or "connect" in type(df).__module__:
+            raise NotTraceable(
+                "this DataFrame belongs to a Spark Connect session, which has no plan to read: use a classic session, "
+                "SparkSession.builder.master('local[*]') or spark-submit"
+            )
+        raise BadType(f"a pipeline is a PySpark DataFrame, not {type(df).__name__}")
+    context = df.sparkSession.sparkContext
+    if context._jsc is None or context._jsc.sc().isStopped():
+        raise Closed("the Spark session of this DataFrame was stopped: make the DataFrame again in a running one")
+    if df.isStreaming:
+        raise NotTraceable("a streaming DataFrame has no last row to ask about: trace the batch that it writes")
+    return df
