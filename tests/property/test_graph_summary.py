@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whence as wh
@@ -57,6 +57,7 @@ def segments(draw: st.DrawFn, activities: int = 5) -> list[Segment]:
 
 
 @given(segments(), st.integers(0, 2))
+@settings(deadline=None)  # a loaded machine is no failure
 def test_a_summary_has_the_paths_of_its_segments_and_no_others(parts: list[Segment], k: int) -> None:
     summary = wh.summarize(parts, keep=KEEP, k=k)
     ours, theirs = of_summary(summary), of_segments(summary, parts)
@@ -66,12 +67,14 @@ def test_a_summary_has_the_paths_of_its_segments_and_no_others(parts: list[Segme
 
 
 @given(segments(), st.integers(0, 1))
+@settings(deadline=None)  # a loaded machine is no failure
 def test_a_summary_is_never_larger_than_that_of_psum(parts: list[Segment], k: int) -> None:
     summary = wh.summarize(parts, keep=KEEP, k=k)
     assert len(summary) <= psum(*of_segments(summary, parts))
 
 
 @given(segments(), st.integers(0, 1))
+@settings(deadline=None)  # a loaded machine is no failure
 def test_simulation_alone_gives_a_valid_summary_that_exact_comparison_does_not_enlarge(
     parts: list[Segment], k: int
 ) -> None:
@@ -88,6 +91,7 @@ def test_simulation_alone_gives_a_valid_summary_that_exact_comparison_does_not_e
 
 
 @given(segments(), st.integers(0, 1))
+@settings(deadline=None)  # a loaded machine is no failure
 def test_every_vertex_of_every_segment_is_in_one_vertex_and_edges_count_segments(parts: list[Segment], k: int) -> None:
     summary = wh.summarize(parts, keep=KEEP, k=k)
     held = [each for vertex in summary.vertices for each in vertex.occurrences]
@@ -121,8 +125,9 @@ def balls(draw: st.DrawFn) -> Ball:
     return Ball(labels, tuple(map(tuple, steps)))
 
 
-@given(balls(), balls(), st.randoms())
-def test_isomorphism_is_what_trying_all_bijections_finds(a: Ball, b: Ball, random: object) -> None:
+@given(balls(), balls())
+@settings(deadline=None)  # a loaded machine is no failure
+def test_isomorphism_is_what_trying_all_bijections_finds(a: Ball, b: Ball) -> None:
     def renamed(each: Ball, order: tuple[int, ...]) -> tuple[object, object]:
         labels = [each.labels[order.index(place)] for place in range(len(order))]
         steps = [sorted((s, r, order[v]) for s, r, v in each.steps[order.index(place)]) for place in range(len(order))]
@@ -141,6 +146,7 @@ def test_isomorphism_is_what_trying_all_bijections_finds(a: Ball, b: Ball, rando
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.01, 0.1, 1.0]))
+@settings(deadline=None, max_examples=30)
 def test_similar_pipelines_are_summarized_validly_and_better_than_by_psum(seed: int, alpha: float) -> None:
     parts = sd(alpha=alpha, n=6, segments=4, k=3, lambda_i=1, lambda_o=1, seed=seed)
     summary = wh.summarize(parts, keep=KEEP)

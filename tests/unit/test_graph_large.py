@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from whence.errors import TooLarge
-from whence.graph import Graph
+from whence.graph import Graph, summarize
 from whence.graph.model import Numbers
 from whence.testing.graphs import lifecycle, pd
 
@@ -104,3 +104,18 @@ def test_a_segment_becomes_a_graph_with_all_that_it_knows() -> None:
     again = Graph.build(*graph.records())
     assert again.records() == graph.records()
     assert again.segment("dataset-v1", "weight-v2") == segment
+
+
+def test_long_pipelines_are_summarized() -> None:
+    parts = []
+    for name, length in (("x", 150), ("y", 160)):
+        vertices = [(f"{name}e0", "entity"), *((f"{name}a{i}", "activity") for i in range(length))]
+        vertices += [(f"{name}e{i + 1}", "entity") for i in range(length)]
+        edges = [(f"{name}a{i}", "used", f"{name}e{i}") for i in range(length)]
+        edges += [(f"{name}e{i + 1}", "wasGeneratedBy", f"{name}a{i}") for i in range(length)]
+        graph = Graph.build(vertices, edges)
+        parts.append(graph.induced(graph.vertices))
+    summary = summarize(parts)
+    assert len(summary) == 321, "the shorter one is part of the longer"
+    assert summary.exact
+    assert {edge.frequency for edge in summary.edges} == {0.5, 1.0}

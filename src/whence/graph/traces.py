@@ -80,14 +80,25 @@ class Traces:
         return {key: frozenset(each) for key, each in gathered.items()}
 
     def _included(self, a: int, b: int) -> bool:
-        if a == b:
-            return True
-        known = self._below.get((a, b))
-        if known is None:
-            (label_a, steps_a), (label_b, steps_b) = self.nodes[a], self.nodes[b]
+        """Whether all that can follow a can follow b; without recursion, because paths may be long."""
+        stack = [(a, b)]
+        while stack:
+            pair = stack[-1]
+            if pair in self._below:
+                stack.pop()
+                continue
+            (label_a, steps_a), (label_b, steps_b) = self.nodes[pair[0]], self.nodes[pair[1]]
             onward = dict(steps_b)
-            known = label_a == label_b and all(
-                key in onward and self._included(number, onward[key]) for key, number in steps_a
-            )
-            self._below[a, b] = known
-        return known
+            if pair[0] == pair[1]:
+                self._below[pair] = True
+            elif label_a != label_b or any(key not in onward for key, _ in steps_a):
+                self._below[pair] = False
+            else:
+                following = [(number, onward[key]) for key, number in steps_a]
+                if any(self._below.get(each) is False for each in following):
+                    self._below[pair] = False
+                elif missing := next((each for each in following if each not in self._below), None):
+                    stack.append(missing)
+                else:
+                    self._below[pair] = True
+        return self._below[a, b]
