@@ -34,7 +34,7 @@ ANSWER_LIMIT = 1 << 26
 MOST_CELLS = 1 << 62
 
 SELECTIVE = 4
-"""A stored part is read block by block while at most one block in so many is needed."""
+"""Stored rows are read block by block while at most one in so many is needed."""
 
 
 def as_shape(shape: Any) -> Shape:
@@ -183,8 +183,9 @@ class Relation:
             return self._in_memory()
         first = 0 if backward else len(stored.out_view)
         needed = [stored.meeting(i, given.boxes, first) for i in range(len(stored.parts))]
-        read = sum(part.blocks if some is None else len(some) for some, part in zip(needed, stored.parts, strict=True))
-        if read * SELECTIVE > sum(part.blocks for part in stored.parts):
+        parts = zip(needed, stored.parts, strict=True)
+        read = sum(part.rows if some is None else len(some) * part.block for some, part in parts)
+        if read * SELECTIVE > stored.rows:
             return self._in_memory()
         return stored.table(stored.load(i, some) for i, some in enumerate(needed))
 

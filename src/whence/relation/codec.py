@@ -59,7 +59,8 @@ def encode(part: Part) -> Encoded:
         if parent >= 0:
             varint.write_signed(header, p)
             varint.write_signed(header, q)
-    coded = [columns.encode(lo, width, block) for lo, width in zip(part.lo, part.width, strict=True)]
+    axes = zip(part.axes, part.lo, part.width, strict=True)
+    coded = [columns.encode(lo, width, block, root=axis[0] < 0) for axis, lo, width in axes]
     coded += [columns.encode(width, None, block) for width in part.width]
     for column in coded:
         header += column.header

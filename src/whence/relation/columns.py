@@ -1,8 +1,9 @@
 """How one column of a part is written: the smallest of a few codes, in blocks that can be read alone.
 
-CONSTANT and AFFINE columns are two numbers, whatever their length. INLINE ones are short lists in the header. BLOCKS
-and GAPS are compressed by pcodec in blocks of rows; GAPS holds, for the `lo` of an axis, the distance from the end of
-the row before, which is what runs of a sorted axis have little of (see docs/reference/format.md).
+CONSTANT and AFFINE columns are two numbers, whatever their length; so is a RUNNING one, a `lo` whose rows each begin
+where the one before ends. INLINE ones are short lists in the header. BLOCKS and GAPS are compressed in blocks of rows;
+GAPS holds, for the `lo` of an axis, the distance from the end of the row before, which is what runs of a sorted axis
+have little of (see docs/reference/format.md).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ WHOLE = 1 << 19
 
 INLINE_ROWS = 1 << 10
 
-CONSTANT, AFFINE, INLINE, BLOCKS, GAPS = range(5)
+CONSTANT, AFFINE, INLINE, BLOCKS, GAPS, RUNNING = range(6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,18 @@ class Coded:
     blocks: tuple[bytes, ...]
 
 
-def encode(column: Column, width: Column | None, block: int) -> Coded:
-    """The shortest code of a column; `width` is that of its axis if the column is a `lo`."""
+def encode(column: Column, width: Column | None, block: int, *, root: bool = False) -> Coded:
+    """The shortest code of a column; `width` is that of its axis if it is a `lo`; `root`: the axis has no parent."""
     if isinstance(column, tuple):
         first, step = column
         out = bytearray([CONSTANT if step == 0 else AFFINE])
         varint.write_signed(out, first)
         if step != 0:
             varint.write_signed(out, step)
+        return Coded(bytes(out), ())
+    if root and width is not None and not gaps(column, width, len(column))[1:].any():
+        out = bytearray([RUNNING])
+        varint.write_signed(out, int(column[0]))
         return Coded(bytes(out), ())
     best = _coded(best_code(column, width), column, width, block)
     if len(column) <= INLINE_ROWS:
@@ -128,6 +133,18 @@ def fill(gap: Ints, width: Ints) -> Ints:
     return np.cumsum(steps)
 
 
+def run_on(first: int, width: Ints) -> Ints:
+    """A running `lo`: each row begins where the one before ends.
+
+    >>> run_on(3, np.array([1, 0, 4])).tolist()
+    [3, 5, 6]
+    """
+    steps = np.empty(len(width), dtype=np.int64)
+    steps[0] = first
+    steps[1:] = width[:-1] + 1
+    return np.cumsum(steps)
+
+
 def spread(column: Column, start: int, stop: int) -> Ints:
     """Rows start..stop of a column as an array."""
     if isinstance(column, tuple):
@@ -139,7 +156,7 @@ def spread(column: Column, start: int, stop: int) -> Ints:
 def read_header(reader: varint.Reader, rows: int) -> tuple[int, Column | None]:
     """The code of a column, and the column itself unless it lies in blocks."""
     code = reader.read()
-    if code == CONSTANT:
+    if code in (CONSTANT, RUNNING):  # of a running column, its first value: the rest follows from the widths
         return code, (reader.read_signed(), 0)
     if code == AFFINE:
         return code, (reader.read_signed(), reader.read_signed())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -70,36 +71,45 @@ def improve(folder: _core.Folder, keys: Keys, out_shape: Shape, in_shape: Shape)
 
 def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
     """The layout under which a sample costs the least; the natural one unless another is clearly better."""
-    keys = sample(keys, out_shape, in_shape)
+    samples = list(_samples(keys, out_shape, in_shape))
 
-    def cost(layout: Layout) -> int:
-        table = finish(_fed(keys, layout), out_shape, in_shape, layout)
+    def cost(layout: Layout, some: Keys) -> float:
+        table = finish(_fed(some, layout), out_shape, in_shape, layout)
         parts = [Part(rows, tuple(axes), tuple(lo), tuple(width)) for rows, axes, lo, width in table.parts()]
-        return len(dump(out_shape, in_shape, layout.out_view, layout.in_view, parts)) + ROW_COST * table.rows
+        size = len(dump(out_shape, in_shape, layout.out_view, layout.in_view, parts))
+        return (size + ROW_COST * table.rows) / len(some)
 
     best = natural(out_shape, in_shape)
-    least = cost(best) * CLEARLY
+    least = min(cost(best, some) for some in samples) * CLEARLY
     for layout in candidates(out_shape, in_shape):
-        size = cost(layout)
+        size = min(cost(layout, some) for some in samples)
         if size < least:
             best, least = layout, size
     return best
 
 
-def sample(keys: Keys, out_shape: Shape, in_shape: Shape) -> Keys:
-    """About SAMPLE tuples that share a window of the input: what any order of axes can be judged on."""
+def _samples(keys: Keys, out_shape: Shape, in_shape: Shape) -> Iterator[Keys]:
+    """About SAMPLE tuples that share a window of the output, and as many that share one of the input.
+
+    In either, the side of the window is denser than it really is, which favours the layouts that lead with it: a
+    layout is judged by the better of the two.
+    """
     if len(keys) <= SAMPLE:
-        return keys
+        yield keys
+        return
+    middle = len(keys) // 2
+    yield keys[middle - SAMPLE // 2 : middle + SAMPLE // 2]
     in_size = math.prod(in_shape)
-    inner = keys % np.uint64(in_size)
     share = max(1, in_size * SAMPLE // len(keys))
     axis = next((i for i, d in enumerate(in_shape) if d > 1), 0)
     grain = math.prod(in_shape[axis + 1 :])  # whole slices of the first real axis, if one is not too much
     if grain <= 2 * share:
         share = max(grain, share // grain * grain)
     start = in_size // 2 // grain * grain
+    inner = keys % np.uint64(in_size)
     picked = keys[(inner >= start) & (inner < min(start + share, in_size))]
-    return picked[: 4 * SAMPLE] if len(picked) else keys[:SAMPLE]
+    if len(picked):
+        yield picked[: 4 * SAMPLE]
 
 
 def encode(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> Keys:

@@ -18,7 +18,7 @@ from whence.errors import Damaged, FutureVersion
 from whence.relation import columns, varint
 from whence.relation.blocks import Ints, unpack
 from whence.relation.codec import MAGIC, PREFIX, VERSION, Axis, Part
-from whence.relation.columns import GAPS, Column
+from whence.relation.columns import GAPS, RUNNING, Column
 
 RESTORE = "restore the file from a copy, or capture the lineage again"
 
@@ -152,6 +152,9 @@ class Stored:
         # widths first: a `lo` stored as gaps is filled in from them
         for column in [*range(count, 2 * count), *range(count)]:
             known = part.columns[column]
+            if part.codes[column] == RUNNING and isinstance(known, tuple):
+                loaded.append(self._run_on(index, column, known[0], loaded[column], spans))
+                continue
             if known is not None:
                 loaded.append(known if blocks is None else _join([columns.spread(known, a, b) for _, a, b in spans]))
                 continue
@@ -164,6 +167,18 @@ class Stored:
             loaded.append(_join(pieces))
         rows = sum(b - a for _, a, b in spans) if blocks is not None else part.rows
         return Part(rows, part.axes, tuple(loaded[count:]), tuple(loaded[:count]))
+
+    def _run_on(self, part: int, axis: int, first: int, width: Column, spans: Sequence[tuple[int, int, int]]) -> Ints:
+        """A running column: from its first value, or from where each block begins."""
+        if spans and [block for block, _, _ in spans] == list(range(len(spans))):
+            return columns.run_on(first, columns.spread(width, 0, spans[-1][2]))
+        bounds = self._directory[part].bounds
+        pieces, at = [], 0
+        for block, a, b in spans:
+            start = first if bounds is None else int(bounds[axis, 0, block])
+            pieces.append(columns.run_on(start, columns.spread(width, at, at + b - a)))
+            at += b - a
+        return _join(pieces)
 
     def meeting(self, index: int, boxes: Ints, first: int) -> Ints | None:
         """The blocks of a part that may hold rows meeting boxes on the axes from `first` on; None: all of them."""

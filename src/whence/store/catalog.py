@@ -152,10 +152,11 @@ def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any,
 
 
 def edges_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any]]:
-    """(id, output's id, input's id, hash) of the derivations recorded after that one."""
+    """(id, output's id, input's id, hash) of the derivations with a relation, recorded after that one."""
     edges = t.was_derived_from
     columns = (edges.c.id, edges.c.generated, edges.c.used, edges.c.relation)
-    return connection.execute(sa.select(*columns).where(edges.c.id > last).order_by(edges.c.id)).all()
+    chosen = sa.select(*columns).where(edges.c.id > last, edges.c.relation.is_not(None))
+    return connection.execute(chosen.order_by(edges.c.id)).all()
 
 
 def counts(connection: sa.Connection) -> tuple[int, int, int]:
@@ -282,8 +283,9 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
             )
         ).scalars()
     )
-    for table in (t.used, t.was_generated_by, t.was_attributed_to):
+    for table in (t.used, t.was_generated_by, t.was_attributed_to, t.snapshots):
         connection.execute(table.delete().where(table.c.entity == entity))
+    _delete_statements(connection, "entity", [entity])
     connection.execute(t.entities.delete().where(t.entities.c.id == entity))
     left = sa.union(sa.select(t.used.c.activity), sa.select(t.was_generated_by.c.activity))
     empty = list(
@@ -292,8 +294,15 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
         ).scalars()
     )
     connection.execute(t.was_associated_with.delete().where(t.was_associated_with.c.activity.in_(empty)))
+    _delete_statements(connection, "activity", empty)
     connection.execute(t.activities.delete().where(t.activities.c.id.in_(empty)))
     forget_relations(connection)
+
+
+def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int]) -> None:
+    of = t.statements.c
+    ends = ((of.source_kind, of.source), (of.target_kind, of.target))
+    connection.execute(t.statements.delete().where(sa.or_(*((kinds == kind) & at.in_(ids) for kinds, at in ends))))
 
 
 def forget_relations(connection: sa.Connection) -> None:
@@ -334,6 +343,15 @@ def _insert(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any
     if key is None:
         raise AssertionError(f"{table.name} gives its rows no key")
     return int(key[0])
+
+
+def agent_called(connection: sa.Connection, name: str | None) -> int:
+    """The agent of that name, made if it is not there; without a name, the person who runs this."""
+    if name is None:
+        return _agent(connection)[0]
+    chosen = sa.select(t.agents.c.id).where(t.agents.c.name == name).order_by(t.agents.c.id).limit(1)
+    found = connection.execute(chosen).scalar_one_or_none()
+    return _insert(connection, t.agents, {"name": name, "kind": "person", "properties": {}}) if found is None else found
 
 
 def _agent(connection: sa.Connection) -> tuple[int, str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from whence.graph import Graph
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
+    from whence.store.activity import Activity
     from whence.store.blobs import Blobs
     from whence.store.check import Report
     from whence.store.database import Database, Stamp
@@ -173,6 +174,30 @@ class Log:
         from whence.arrays.frames import recorded
 
         return recorded(self._tracking(), operation, args, dict(names or {}), lineage, options)
+
+    def activity(
+        self, name: str, *, command: str | None = None, agent: str | None = None, **properties: Any
+    ) -> Activity:
+        """Record something that is done, with the files and datasets that it uses and generates.
+
+        Files are known by their content: each content is a version of the artifact, and each version is derived from
+        the one before. `command` is what summaries and `match` compare, `agent` who does it: otherwise you.
+
+        >>> import tempfile, pathlib, whence as wh
+        >>> directory = tempfile.TemporaryDirectory()
+        >>> data, model = (pathlib.Path(directory.name, name) for name in ("data.csv", "model.bin"))
+        >>> _ = data.write_text("1,2")
+        >>> with wh.open(pathlib.Path(directory.name, "project.whence")) as log:
+        ...     with log.activity("train", command="python train.py", rate=0.1) as a:
+        ...         _ = a.used(data)
+        ...         _ = model.write_text("weights"), a.generated(model)
+        ...     log.graph.ancestors("model.bin"), log.graph.versions("data.csv")
+        (['data.csv@v1', 'train#1'], ['data.csv@v1'])
+        >>> directory.cleanup()
+        """
+        from whence.store.activity import Activity
+
+        return Activity(self, name, command, agent, properties)
 
     def views(self) -> list[View]:
         """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""

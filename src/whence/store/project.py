@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from whence.graph import Graph, GraphWarning
 from whence.store import schema as t
+from whence.store.statements import identifiers, joined, statements
 
 Ints = NDArray[np.int64]
 
@@ -48,8 +49,8 @@ _EDGES = {  # relation: its source and target, each with the kind it is of
 def graph_of(connection: sa.Connection) -> Graph:
     """The graph of all that the catalog holds.
 
-    A dataset is called by its name, an operation `name#number`, a person by name; where a dataset has that name, they
-    are `activity:name#number` and `agent:name`.
+    A dataset is called by its name, an operation `name#number`, or by the id it was imported with, a person by name;
+    where a dataset has that name, they are `activity:name#number` and `agent:name`.
     """
     found = [_vertices(connection, part) for part in _PARTS]
     numbers = [ids for ids, _ in found]
@@ -57,18 +58,24 @@ def graph_of(connection: sa.Connection) -> Graph:
     names: list[str] = found[0][1].pop("name")
     taken = set(names)
     labels = zip(found[1][1]["command"], numbers[1].tolist(), strict=True)
-    names += [_free(f"{name}#{number}", "activity", taken) for name, number in labels]
+    imported = identifiers(connection)
+    names += [_free(imported.get(number, f"{name}#{number}"), "activity", taken) for name, number in labels]
     names += [_free(name, "agent", taken) for name in found[2][1]["name"]]
     columns: dict[str, list[tuple[Ints, list[Any]]]] = {}
     for start, part, (ids, own) in zip(starts, _PARTS, found, strict=True):
         for name, values in own.items():
-            columns.setdefault(name, []).append((np.arange(start, start + len(ids)), values))
+            if name != "command":
+                columns.setdefault(name, []).append((np.arange(start, start + len(ids)), values))
         for name, rows, values in _documents(connection, part):
             columns.setdefault(name, []).append((np.searchsorted(ids, rows) + start, values))
+        if "command" in own:  # comes last, because an operation's name is its command only if it has no other
+            columns.setdefault("command", []).append((np.arange(start, start + len(ids)), own["command"]))
+    edges = {relation: _edges(connection, relation, numbers, starts) for relation in _EDGES}
+    attributes = joined(edges, statements(connection, numbers, starts))
     return Graph.from_arrays(
         np.repeat(np.array([0, 1, 2], np.uint8), [len(ids) for ids in numbers]),
-        {relation: _edges(connection, relation, numbers, starts) for relation in _EDGES},
-        ids=names, lenient=True, properties={name: _column(parts) for name, parts in columns.items()},
+        edges, ids=names, lenient=True, properties={name: _column(parts) for name, parts in columns.items()},
+        edge_properties=attributes,
     )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ activities = sa.Table(
     sa.Column("started", sa.Text, nullable=False),
     sa.Column("ended", sa.Text, nullable=False),
     sa.Column("properties", sa.JSON, nullable=False),
+    sa.Column("identifier", sa.Text),
 )
 
 agents = sa.Table(
@@ -113,6 +114,36 @@ views = sa.Table(
     sa.Column("misses", sa.BigInteger, nullable=False),
     sa.Column("payload", sa.JSON, nullable=False),
     sa.Column("created", sa.Text, nullable=False),
+)
+
+# A version of an artifact: the content that a file had, by its SHA-256.
+snapshots = sa.Table(
+    "snapshots",
+    metadata,
+    sa.Column("entity", sa.ForeignKey("entities.id"), primary_key=True),
+    sa.Column("artifact", sa.Text, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+)
+
+# Relations of PROV without a table of their own, and the attributes of those that have one.
+statements = sa.Table(
+    "statements",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("relation", sa.Text, nullable=False),
+    sa.Column("source_kind", sa.Text, nullable=False),
+    sa.Column("source", sa.BigInteger, nullable=False),
+    sa.Column("target_kind", sa.Text, nullable=False),
+    sa.Column("target", sa.BigInteger, nullable=False),
+    sa.Column("properties", sa.JSON, nullable=False),
+)
+
+prefixes = sa.Table(
+    "prefixes",
+    metadata,
+    sa.Column("prefix", sa.Text, primary_key=True),
+    sa.Column("uri", sa.Text, nullable=False),
 )
 
 was_associated_with = sa.Table(

@@ -1,0 +1,43 @@
+"""Artifacts: versions of files, ids that activities were imported with, and PROV statements that have no table yet."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+NAME = "0003-artifacts"
+
+# A statement is any relation of PROV. For the five that have a table of their own it holds the attributes; the
+# other relations are held here only.
+STATEMENTS = (
+    """
+    CREATE TABLE snapshots (
+        entity BIGINT PRIMARY KEY NOT NULL REFERENCES entities (id),
+        artifact TEXT NOT NULL,
+        version BIGINT NOT NULL,
+        hash TEXT NOT NULL
+    )
+    """,
+    "CREATE UNIQUE INDEX snapshots_by_artifact ON snapshots (artifact, version)",
+    """
+    CREATE TABLE statements (
+        id {id},
+        relation TEXT NOT NULL,
+        source_kind TEXT NOT NULL,
+        source BIGINT NOT NULL,
+        target_kind TEXT NOT NULL,
+        target BIGINT NOT NULL,
+        properties {json} NOT NULL
+    )
+    """,
+    "CREATE INDEX statements_by_source ON statements (source_kind, source)",
+    "CREATE INDEX statements_by_target ON statements (target_kind, target)",
+    "CREATE TABLE prefixes (prefix TEXT PRIMARY KEY NOT NULL, uri TEXT NOT NULL)",
+    "ALTER TABLE activities ADD COLUMN identifier TEXT",
+    "CREATE UNIQUE INDEX activities_by_identifier ON activities (identifier)",
+)
+
+
+def apply(connection: sa.Connection, types: dict[str, str], now: str) -> None:
+    """Make the tables."""
+    for statement in STATEMENTS:
+        connection.exec_driver_sql(statement.format(**types))

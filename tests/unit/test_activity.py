@@ -1,0 +1,131 @@
+"""Activities on files: versions by content, chains of derivation, failures recorded, bad input refused."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+import whence as wh
+from whence.errors import BadType, Redefined, StoreError, UnknownName
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "raw.csv").write_text("1,2,3")
+    return tmp_path
+
+
+@pytest.fixture
+def log(project: Path) -> wh.Log:
+    return wh.open(project / "project.whence")
+
+
+def train(log: wh.Log, weights: str, rate: float = 0.5) -> str:
+    with log.activity("train", command="python train.py", rate=rate) as a:
+        a.used("data/raw.csv")
+        Path("model.bin").write_text(weights)
+        a.generated("model.bin")
+    assert a.id is not None
+    return a.id
+
+
+def test_what_was_used_and_generated_is_in_the_graph(log: wh.Log) -> None:
+    first = train(log, "w1", rate=0.1)
+    graph = log.graph
+    assert graph.edges == [
+        (first, "used", "data/raw.csv@v1"),
+        ("model.bin@v1", "wasGeneratedBy", first),
+        (first, "wasAssociatedWith", graph.of_kind("agent")[0]),
+        ("model.bin@v1", "wasAttributedTo", graph.of_kind("agent")[0]),
+    ]
+    assert graph[first]["command"] == "python train.py"
+    assert graph[first]["rate"] == 0.1
+    assert graph["model.bin@v1"]["sha256"] == hashlib.sha256(b"w1").hexdigest()
+    assert log.check().ok
+
+
+def test_versions_are_a_chain_and_the_artifact_stands_for_all(log: wh.Log) -> None:
+    train(log, "w1")
+    Path("data/raw.csv").write_text("1,2,3,4")
+    second = train(log, "w2")
+    graph = log.graph
+    assert graph.versions("data/raw.csv") == ["data/raw.csv@v1", "data/raw.csv@v2"]
+    assert ("data/raw.csv@v2", "wasDerivedFrom", "data/raw.csv@v1") in graph.edges
+    assert ("model.bin@v2", "wasDerivedFrom", "model.bin@v1") in graph.edges
+    assert graph.segment("data/raw.csv", "model.bin@v2").by_rule["source"] == graph.versions("data/raw.csv")
+    assert second in graph.segment("data/raw.csv@v2", "model.bin").vertices
+
+
+def test_unchanged_content_is_the_same_version_and_a_new_product_is_not(log: wh.Log) -> None:
+    train(log, "w1")
+    train(log, "w1")
+    assert log.graph.versions("data/raw.csv") == ["data/raw.csv@v1"]
+    assert log.graph.versions("model.bin") == ["model.bin@v1", "model.bin@v2"]
+
+
+def test_a_file_rewritten_in_place_is_used_as_it_was(log: wh.Log) -> None:
+    with log.activity("sort") as a:
+        a.used("data/raw.csv").generated("data/raw.csv")
+        Path("data/raw.csv").write_text("3,2,1")
+    assert a.inputs == {"data/raw.csv": "data/raw.csv@v1"}
+    assert a.outputs == {"data/raw.csv": "data/raw.csv@v2"}
+    assert log.graph.acyclic
+
+
+def test_a_failure_is_recorded_with_what_there_is(log: wh.Log) -> None:
+    a = log.activity("divide").used("data/raw.csv").generated("never.bin")
+    with pytest.raises(ZeroDivisionError), a:
+        _ = 1 / 0
+    assert a.id is not None
+    assert log.graph[a.id]["error"].startswith("ZeroDivisionError")
+    assert a.outputs == {}
+    assert log.graph.ancestors(a.id) == ["data/raw.csv@v1"]
+
+
+def test_cells_are_followed_through_files_if_derivations_are_given(log: wh.Log) -> None:
+    log.array("table", shape=(2, 2))
+    with log.activity("load") as a:
+        a.used("data/raw.csv").generated("table", derived_from="data/raw.csv")
+    assert log.backward("table", "1,0")["data/raw.csv@v1"].count == 1
+    assert log.check().ok
+
+
+def test_agents_can_be_named(log: wh.Log) -> None:
+    for name in ("ada", "bob"):
+        with log.activity("clean", agent=name) as a:
+            a.used("data/raw.csv")
+            Path("clean.csv").write_text(name)
+            a.generated("clean.csv")
+    assert sorted(log.graph.of_kind("agent")) == ["ada", "bob"]
+    assert list(log.graph.blame("clean.csv@v1")) == ["ada"]
+
+
+def test_bad_input_is_refused_and_nothing_is_recorded(log: wh.Log) -> None:
+    a = log.activity("train")
+    with pytest.raises(UnknownName, match="neither a dataset of the log nor a file"):
+        a.used("missing.csv")
+    with pytest.raises(StoreError, match="directory"):
+        a.used(Path("data"))
+    with pytest.raises(BadType, match="datasets by name, or paths"):
+        a.used(3)  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="used by this activity"):
+        a.generated("model.bin", derived_from="data/raw.csv")
+    with pytest.raises(StoreError, match="no such file"), a:
+        a.generated("model.bin")
+    assert len(log.graph) == 0
+    with log.activity("fine") as a:
+        pass
+    with pytest.raises(Redefined, match="has ended"):
+        a.used("data/raw.csv")
+
+
+def test_a_version_can_be_deleted(log: wh.Log) -> None:
+    train(log, "w1")
+    train(log, "w2")
+    log.delete("model.bin@v1")
+    assert log.graph.versions("model.bin") == ["model.bin@v2"]
+    assert log.check().ok
