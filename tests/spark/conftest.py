@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
-QUERIES = Path(__file__).with_name("queries")
 
 
 @pytest.fixture(scope="session")
