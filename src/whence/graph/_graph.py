@@ -14,6 +14,7 @@ from whence.errors import BadGraph, BadType
 from whence.graph import prov_json, reach
 from whence.graph.columns import Columns, Ids
 from whence.graph.model import ASSOCIATED, ATTRIBUTED, CODES, ENTITY, KINDS, RELATIONS, Edge, Kind, Numbers, Vertex
+from whence.graph.picture import Drawable
 from whence.graph.validate import Edges, ancestry_of, check, check_cycles
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _VERSION_OF = CODES["specializationOf"]
 Names = str | Iterable[str]
 
 
-class Graph:
+class Graph(Drawable):
     """A provenance graph: entities, activities and agents, and how they are related. It never changes.
 
     >>> g = Graph.build(

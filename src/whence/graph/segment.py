@@ -13,6 +13,7 @@ from whence.errors import BadType
 from whence.graph.boundary import Boundary, boundaries
 from whence.graph.columns import counts
 from whence.graph.model import ASSOCIATED, ATTRIBUTED, GENERATED, KINDS, USED, Mask, Numbers
+from whence.graph.picture import Drawable
 from whence.graph.similar import matched, part_of, scope_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Query:
         return np.union1d(self.sources, self.destinations).astype(np.int32)
 
 
-class Segment:
+class Segment(Drawable):
     """A part of a graph: vertices and all edges between them that no boundary excludes. It never changes.
 
     >>> from whence.testing.graphs import lifecycle

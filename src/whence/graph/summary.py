@@ -13,6 +13,7 @@ from whence.errors import BadGraph, BadType
 from whence.graph.columns import counts
 from whence.graph.merge import Labelled, merge
 from whence.graph.model import RELATIONS, Kind
+from whence.graph.picture import Drawable
 from whence.graph.segment import Segment
 from whence.graph.types import Classes, kept
 
@@ -50,7 +51,7 @@ class SummaryEdge:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Drawable):
     """A summary of segments. Every path in it is a path of some segment, and every path of a segment is in it.
 
     `exact` says whether what could be merged was found by comparing paths exactly; otherwise it was found by

@@ -1,0 +1,63 @@
+"""What graphs, segments and summaries share: they draw themselves."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from whence.errors import BadType, StoreError
+
+MOST_SHOWN = 20_000  # vertices of what a notebook draws unasked
+_ENDINGS = (".svg", ".png", ".mmd", ".mermaid", ".dot", ".gv")
+
+
+class Drawable:
+    """Something that can be drawn."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def to_svg(self) -> str:
+        """The picture as SVG: time runs from left to right, edges point back in time; much is shown as counts."""
+        from whence.graph.picture import scene, svg
+
+        return svg.svg(scene.placed(self))
+
+    def to_png(self) -> bytes:
+        """The same picture as PNG."""
+        from whence.graph.picture import png, scene
+
+        return png.png(scene.placed(self))
+
+    def to_mermaid(self) -> str:
+        """The picture as a Mermaid flowchart, which Markdown pages on many sites draw."""
+        from whence.graph.picture import scene, text
+
+        return text.mermaid(scene.scene_of(self))
+
+    def to_dot(self) -> str:
+        """The picture in Graphviz's language."""
+        from whence.graph.picture import scene, text
+
+        return text.dot(scene.scene_of(self))
+
+    def draw(self, path: str | PathLike[str]) -> None:
+        """Write the picture to a file, as its name ends: .svg, .png, .mmd (Mermaid) or .dot."""
+        place = Path(path)
+        ending = place.suffix.lower()
+        if ending not in _ENDINGS:
+            raise BadType(f"{place.name}: pictures end in {', '.join(_ENDINGS)}")
+        if ending == ".png":
+            data = self.to_png()
+        elif ending == ".svg":
+            data = self.to_svg().encode()
+        else:
+            data = (self.to_mermaid() if ending.startswith(".m") else self.to_dot()).encode()
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        except OSError as error:
+            raise StoreError(f"{place} cannot be written: {error.strerror or error}") from error
+
+    def _repr_svg_(self) -> str | None:
+        return self.to_svg() if 0 < len(self) <= MOST_SHOWN else None

@@ -1,0 +1,79 @@
+"""A laid out scene as SVG, with no script and nothing fetched from elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+from html import escape
+
+from whence.graph.picture import style
+from whence.graph.picture.layout import Layout, Point
+from whence.graph.picture.scene import Line, Node, Scene
+
+
+def svg(picture: tuple[Scene, Layout]) -> str:
+    """The document."""
+    scene, layout = picture
+    width, height = (max(1, round(side)) for side in (layout.width, layout.height))
+    colours = dict.fromkeys(style.LINE.get(line.relation, style.OTHER_LINE) for line in scene.lines)
+    heads = "".join(
+        f'<marker id="to-{colour[1:]}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+        f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{colour}"/></marker>'
+        for colour in colours
+    )
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="Helvetica, Arial, sans-serif" font-size="12">',
+        f"<defs>{heads}</defs>",
+        f'<rect width="{width}" height="{height}" fill="#FFFFFF"/>',
+    ]
+    parts += [_line(line, route, scene, layout) for line, route in zip(scene.lines, layout.routes, strict=True)]
+    parts += [
+        _node(node, centre, size) for node, centre, size in zip(scene.nodes, layout.centres, layout.sizes, strict=True)
+    ]
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _node(node: Node, centre: Point, size: Point) -> str:
+    (x, y), (width, height) = centre, size
+    look = f'fill="{style.FILL[node.kind]}" stroke="{style.STROKE[node.kind]}" stroke-width="{3 if node.strong else 1}"'
+    if node.kind == "entity":
+        shape = f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}" {look}/>'
+    elif node.kind == "activity":
+        corner = f'x="{x - width / 2:.1f}" y="{y - height / 2:.1f}"'
+        shape = f'<rect {corner} width="{width:.1f}" height="{height:.1f}" {look}/>'
+    else:
+        points = " ".join(f"{px:.1f},{py:.1f}" for px, py in style.house(centre, size))
+        shape = f'<polygon points="{points}" {look}/>'
+    label = f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{_text(node.label)}</text>'
+    return f'<g class="{node.kind}"><title>{_text(node.title)}</title>{shape}{label}</g>'
+
+
+def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) -> str:
+    kinds = scene.nodes[line.source].kind, scene.nodes[line.target].kind
+    source, target = ((layout.centres[end], layout.sizes[end]) for end in (line.source, line.target))
+    points = style.run(kinds, (source, target), route)
+    colour = style.LINE.get(line.relation, style.OTHER_LINE)
+    path = f"M{points[0][0]:.1f},{points[0][1]:.1f}"
+    for one, other in itertools.pairwise(points):
+        first, second = style.bend(one, other)
+        path += " C" + " ".join(f"{px:.1f},{py:.1f}" for px, py in (first, second, other))
+    drawn = (
+        f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{style.width_of(line.weight)}" '
+        f'marker-end="url(#to-{colour[1:]})"/>'
+    )
+    told = f"{line.relation} {line.label}".strip()
+    label = ""
+    if line.label:
+        (ax, ay), (bx, by) = points[len(points) // 2 - 1], points[len(points) // 2]
+        label = (
+            f'<text x="{(ax + bx) / 2:.1f}" y="{(ay + by) / 2 - 4:.1f}" text-anchor="middle" font-size="10" '
+            f'fill="{colour}">{_text(line.label)}</text>'
+        )
+    return f'<g class="{line.relation}"><title>{_text(told)}</title>{drawn}{label}</g>'
+
+
+def _text(text: str) -> str:
+    """Text that XML can hold: what it has no character for is shown as a mark."""
+    return escape(
+        "".join(each if each in "\n\t" or each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    )

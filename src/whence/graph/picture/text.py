@@ -1,0 +1,57 @@
+"""A scene as text that other programs draw: Mermaid and Graphviz's DOT."""
+
+from __future__ import annotations
+
+from whence.graph.model import Kind
+from whence.graph.picture import style
+from whence.graph.picture.scene import Scene
+
+_MERMAID: dict[Kind, tuple[str, str]] = {"entity": ("([", "])"), "activity": ("[", "]"), "agent": ("[/", "\\]")}
+_DOT: dict[Kind, str] = {"entity": "ellipse", "activity": "box", "agent": "house"}
+
+
+def mermaid(scene: Scene) -> str:
+    """A flowchart, older things to the left."""
+    lines = ["flowchart RL"]
+    for number, node in enumerate(scene.nodes):
+        opening, closing = _MERMAID[node.kind]
+        lines.append(f'  n{number}{opening}"{_entities(node.label)}"{closing}:::{node.kind}')
+    lines += [
+        f'  n{line.source} -- "{_entities(f"{line.relation} {line.label}".strip())}" --> n{line.target}'
+        for line in scene.lines
+    ]
+    lines += [
+        f"  linkStyle {number} stroke-width:{style.width_of(line.weight)}px"
+        for number, line in enumerate(scene.lines)
+        if line.weight
+    ]
+    lines += [f"  classDef {kind} fill:{style.FILL[kind]},stroke:{style.STROKE[kind]},color:#000" for kind in _MERMAID]
+    return "\n".join(lines) + "\n"
+
+
+def dot(scene: Scene) -> str:
+    """A digraph, older things to the left."""
+    lines = ["digraph whence {", "  rankdir=RL;", '  node [style=filled, fontname="Helvetica"];']
+    for number, node in enumerate(scene.nodes):
+        look = f'shape={_DOT[node.kind]}, fillcolor="{style.FILL[node.kind]}", color="{style.STROKE[node.kind]}"'
+        lines.append(f"  n{number} [label={_quoted(node.label)}, tooltip={_quoted(node.title)}, {look}];")
+    for line in scene.lines:
+        colour = style.LINE.get(line.relation, style.OTHER_LINE)
+        told = f"{line.relation} {line.label}".strip()
+        look = f'color="{colour}", penwidth={style.width_of(line.weight)}'
+        lines.append(f"  n{line.source} -> n{line.target} [label={_quoted(told)}, {look}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _entities(text: str) -> str:
+    """Text that Mermaid takes as it is: everything that may mean something to it is a numbered character.
+
+    >>> _entities('say "hi" [now]')
+    'say #34;hi#34; #91;now#93;'
+    """
+    return "".join(each if each.isalnum() or each in " ._-/@,:+" else f"#{ord(each)};" for each in text)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,135 @@
+"""Pictures: PROV's shapes, no node upon another, every edge there, much collapsed into counts that add up."""
+
+from __future__ import annotations
+
+import io
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from PIL import Image
+
+import whence as wh
+from whence.errors import BadType, StoreError
+from whence.graph import Graph, Segment, Summary
+from whence.graph.picture import scene
+from whence.graph.picture.layout import lay_out, ranks_of
+from whence.testing.graphs import lifecycle
+from whence.testing.graphs.strategies import Drawn, provenance
+
+SVG = "{http://www.w3.org/2000/svg}"
+SHAPES = {"entity": "ellipse", "activity": "rect", "agent": "polygon"}
+ASIDE = ["wasAttributedTo", "wasDerivedFrom"]
+
+
+@pytest.fixture
+def segment() -> Segment:
+    return lifecycle().segment("dataset-v1", "weight-v2", exclude=ASIDE)
+
+
+@pytest.fixture
+def summary() -> Summary:
+    graph = lifecycle()
+    parts = [graph.segment("dataset-v1", end, exclude=ASIDE, expand={end: 2}) for end in ("weight-v2", "log-v3")]
+    return wh.summarize(parts, keep={"entity": ["filename"], "activity": ["command"]}, k=1)
+
+
+def groups(svg: str, name: str) -> list[ET.Element]:
+    return [each for each in ET.fromstring(svg).iter(f"{SVG}g") if each.get("class") == name]
+
+
+def test_each_kind_has_its_shape_and_colour(segment: Segment) -> None:
+    svg = segment.to_svg()
+    for kind, shape in SHAPES.items():
+        found = groups(svg, kind)
+        assert len(found) == sum(segment.graph[name].kind == kind for name in segment)
+        assert all(each.find(f"{SVG}{shape}") is not None for each in found)
+    ellipse = groups(svg, "entity")[0].find(f"{SVG}ellipse")
+    assert ellipse is not None
+    assert ellipse.get("fill") == "#FFFC87"
+    drawn = sum(len(groups(svg, relation)) for relation in ("used", "wasGeneratedBy", "wasAssociatedWith"))
+    assert drawn == len(segment.edges)
+
+
+def test_what_was_asked_about_has_a_thick_border(segment: Segment) -> None:
+    thick = [
+        each.findtext(f"{SVG}text")
+        for each in groups(segment.to_svg(), "entity")
+        if (shape := each.find(f"{SVG}ellipse")) is not None and shape.get("stroke-width") == "3"
+    ]
+    assert sorted(map(str, thick)) == ["dataset-v1", "weight-v2"]
+
+
+def test_edges_are_as_wide_as_they_are_frequent(summary: Summary) -> None:
+    widths: dict[str, set[str | None]] = {}
+    for each in groups(summary.to_svg(), "used"):
+        path = each.find(f"{SVG}path")
+        assert path is not None
+        widths.setdefault(str(each.findtext(f"{SVG}text")), set()).add(path.get("stroke-width"))
+    assert widths == {"50%": {"2.75"}, "100%": {"4.5"}}
+
+
+def test_labels_may_hold_anything() -> None:
+    graph = Graph.build([('<&"\x00>' + "x" * 90, "entity"), ("a]--[b", "activity", {"command": '"; drop'})], [])
+    assert len(groups(graph.to_svg(), "entity")) == 1
+    assert '"; drop' not in graph.to_mermaid()
+    assert '\\"; drop' in graph.to_dot()
+    assert Image.open(io.BytesIO(graph.to_png())).format == "PNG"
+
+
+def test_text_forms_have_every_node_and_edge(summary: Summary) -> None:
+    mermaid, dot = summary.to_mermaid(), summary.to_dot()
+    assert mermaid.startswith("flowchart RL\n")
+    assert mermaid.count(" --> ") == dot.count(" -> ") == len(summary.edges)
+    assert mermaid.count(":::") == dot.count("shape=") == len(summary.vertices)
+    assert "shape=house" in dot
+
+
+@pytest.mark.parametrize("name", ["a.svg", "sub/a.png", "a.mmd", "a.dot"])
+def test_files_are_written_by_their_ending(summary: Summary, tmp_path: Path, name: str) -> None:
+    summary.draw(tmp_path / name)
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "mmd": b"flowchart", "dot": b"digraph"}
+    assert (tmp_path / name).read_bytes().startswith(starts[name[-3:]])
+
+
+def test_bad_places_are_errors(summary: Summary, tmp_path: Path) -> None:
+    with pytest.raises(BadType, match=r"pictures end in \.svg"):
+        summary.draw(tmp_path / "a.jpeg")
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be written"):
+        summary.draw(tmp_path / "file" / "a.svg")
+
+
+def test_notebooks_draw_what_is_neither_empty_nor_huge(segment: Segment) -> None:
+    assert str(segment._repr_svg_()).startswith("<svg")
+    assert lifecycle().segment("log-v1", "weight-v2")._repr_svg_() is None
+
+
+def test_much_is_collapsed_into_counts_that_add_up() -> None:
+    vertices = [("raw", "entity"), ("split", "activity"), *((f"part{i}", "entity") for i in range(400))]
+    edges = [("split", "used", "raw"), *((f"part{i}", "wasGeneratedBy", "split") for i in range(400))]
+    graph = Graph.build(vertices, edges)
+    shown = scene.scene_of(graph)
+    assert [(node.label, node.stands_for) for node in shown.nodes] == [
+        ("raw", 1),
+        ("split", 1),
+        ("400 entities", 400),
+    ]
+    assert [(line.relation, line.label) for line in shown.lines] == [("used", "1"), ("wasGeneratedBy", "400")]
+
+
+@settings(max_examples=40, deadline=None)
+@given(provenance())
+def test_edges_lead_to_lower_ranks_and_no_node_lies_upon_another(drawn: Drawn) -> None:
+    names = list(drawn.vertices)
+    pairs = [(names.index(source), names.index(target)) for source, _, target in drawn.edges]
+    ranks = ranks_of(len(names), pairs)
+    if drawn.graph.acyclic:
+        assert all(ranks[source] > ranks[target] for source, target in pairs)
+    layout = lay_out([(100.0, 38.0)] * len(names), pairs)
+    for (ax, ay), (bx, by) in combinations(layout.centres, 2):
+        assert abs(ax - bx) >= 100 - 1e-6 or abs(ay - by) >= 38 - 1e-6
+    assert all(0 <= x <= layout.width and 0 <= y <= layout.height for x, y in layout.centres)
+    assert len(layout.routes) == len(pairs)
