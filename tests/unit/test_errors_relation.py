@@ -105,7 +105,9 @@ def test_table_columns_that_are_not_integers_or_missing() -> None:
         wh.compress(pa.table({"b": [0]}), (3,), (3,))
 
 
-@pytest.mark.parametrize("rows", [None, 5, object(), {"a": 1}, lambda index: index], ids=["none", "int", "object", "dict", "function"])
+@pytest.mark.parametrize(
+    "rows", [None, 5, object(), {"a": 1}, lambda index: index], ids=["none", "int", "object", "dict", "function"]
+)
 def test_things_that_are_no_tuples(rows: Any) -> None:
     with pytest.raises(WhenceError):
         wh.compress(rows, (3,), (3,))
