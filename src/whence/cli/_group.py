@@ -10,8 +10,9 @@ import click
 
 from whence.errors import WhenceError
 
-# The order of `whence --help`: first contact, then questions, then care of the log, then measurements.
-COMMANDS = ("demo", "doctor", "ls", "show", "backward", "forward", "check", "delete", "gc", "bench")
+# The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
+COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "segment", "summarize")
+COMMANDS += ("check", "delete", "gc", "bench")
 
 
 class LazyGroup(click.Group):

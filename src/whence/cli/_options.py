@@ -63,6 +63,22 @@ def locate(log: str | None, start: Path | None = None) -> str | None:
     return None
 
 
+def open_or_make_log(log: str | None, blobs: str | None = None) -> Log:
+    """Open the log that is meant, for a command that records; where there is none, make `project.whence`.
+
+    It is made in the directory that has a .git, here or above, else here.
+    """
+    found = locate(log)
+    from whence.store import open as open_store
+
+    if found is None:
+        here = Path.cwd()
+        root = next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
+        found = str(root / "project.whence")
+        click.echo(f"whence: made the log {found}", err=True)
+    return open_store(found, blobs=blobs)
+
+
 def open_log(log: str | None, blobs: str | None = None) -> Log:
     """Open the log that is meant; a command that asks a question never makes one."""
     found = locate(log)

@@ -64,6 +64,12 @@ class Activity:
                 self._used[key] = artifacts.content_of(thing, self._project) if is_file else None
         return self
 
+    def used_content(self, content: Content) -> Self:
+        """A file that was read while it had this content, which it need not have any more."""
+        self._require_open()
+        self._used.setdefault(content.artifact, content)
+        return self
+
     def generated(self, *things: Thing, derived_from: Iterable[Thing] = ()) -> Self:
         """What is made: datasets of the log by name, or files, whose content is looked at when the block ends.
 
@@ -115,10 +121,10 @@ class Activity:
         self.note(error=f"{type(error).__name__}: {error}")
         self.record(missing=True)
 
-    def record(self, *, missing: bool = False, started: str | None = None) -> None:
+    def record(self, *, missing: bool = False, ended: str | None = None) -> None:
         """Write it to the log. With `missing`, files that were to be generated and are not there are left out."""
         self._require_open()
-        ended = now()
+        ended = ended or now()
         outputs: dict[str, Content | None] = {}
         for key, (place, is_file, _) in self._generated.items():
             if is_file and not Path(place).is_file():
@@ -129,7 +135,7 @@ class Activity:
         items = self._derivations(outputs)
 
         def write(connection: sa.Connection) -> None:
-            self._write(connection, outputs, items, started or self._started, ended)
+            self._write(connection, outputs, items, ended)
 
         store(self._log._database, self._log._blobs, [item for _, item in items], write)
         self._ended = ended
@@ -146,12 +152,12 @@ class Activity:
 
     def _write(
         self, connection: sa.Connection, outputs: Mapping[str, Content | None],
-        items: list[tuple[tuple[str, str], Prepared]], started: str, ended: str,
+        items: list[tuple[tuple[str, str], Prepared]], ended: str,
     ) -> None:  # fmt: skip
         agent = catalog.agent_called(connection, self._agent)
         activity = catalog._insert(
             connection, t.activities,
-            {"name": self.name, "args": {}, "started": started, "ended": ended, "properties": self._properties},
+            {"name": self.name, "args": {}, "started": self._started, "ended": ended, "properties": self._properties},
         )  # fmt: skip
         connection.execute(t.was_associated_with.insert().values(activity=activity, agent=agent))
         # What is used comes first: a file that is read and rewritten is used in its old version.
@@ -172,6 +178,6 @@ class Activity:
             dataclasses.replace(item.edge, output=self.outputs[output], input=self.inputs[source])
             for (output, source), item in items
         ]
-        operation = Operation(activity, self.name, (), (), {}, started, ended)
+        operation = Operation(activity, self.name, (), (), {}, self._started, ended)
         catalog.add_edges(connection, edges, operation)
         self.id = f"{self.name}#{activity}"

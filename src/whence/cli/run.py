@@ -1,0 +1,51 @@
+"""`whence run`: run a command and record what it did."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from whence.cli._options import blobs_option, json_file_option, log_option, open_or_make_log
+
+
+@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--in", "inputs", metavar="FILE", multiple=True, help="A file that the command reads; may be repeated.")
+@click.option("--out", "outputs", metavar="FILE", multiple=True, help="A file that it writes; may be repeated.")
+@click.option("--agent", metavar="NAME", help="Who runs it; otherwise you.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@log_option
+@blobs_option
+@json_file_option
+def command(
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    agent: str | None,
+    command: tuple[str, ...],
+    log: str | None,
+    blobs: str | None,
+    json_file: Path | None,
+) -> None:
+    """Run a command and record it: arguments, status, times, git commit, files read and written.
+
+    Python programs tell which files of the project (the directory that the log lies in) they open. What others write
+    is found by what changed, and what they read are the files among their arguments; --in and --out name more. The
+    command gets the terminal, and whence ends with its status. Without a log, project.whence is made.
+
+    \b
+      whence run -- python train.py --rate 0.1
+      whence run --in data.bin --out model.bin -- ./train
+    """
+    from whence.interop.command import run
+
+    with open_or_make_log(log, blobs) as opened:
+        done = run(opened, command, inputs=inputs, outputs=outputs, agent=agent)
+    used, made = (", ".join(each.values()) or "nothing" for each in (done.used, done.generated))
+    click.echo(f"whence: {done.activity} used {used}; generated {made}", err=True)
+    if done.unknown:
+        told = ", ".join(done.unknown)
+        click.echo(f"whence: what was read of {told} is not known, because it changed: name it with --in", err=True)
+    if json_file is not None:
+        json_file.write_text(json.dumps(done.as_dict(), indent=2) + "\n", encoding="utf-8")
+    raise SystemExit(done.exit_code)

@@ -1,0 +1,89 @@
+"""`whence summarize`: how is this usually made?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from whence.cli._boundaries import Asked, parameters
+from whence.cli._options import open_log
+from whence.cli._output import emit_json, emit_table
+
+_KEPT = ("entity=artifact", "activity=command")
+
+
+@click.command("summarize")
+@click.option(
+    "--keep", metavar="KIND=PROPERTY", multiple=True,
+    help="What tells vertices apart; may be repeated. Otherwise entity=artifact and activity=command.",
+)  # fmt: skip
+@click.option(
+    "-k", "steps", metavar="K", type=click.IntRange(min=0), default=0, help="Also compare what lies K steps away."
+)
+@parameters
+def command(
+    keep: tuple[str, ...],
+    steps: int,
+    src: tuple[str, ...],
+    dst: tuple[str, ...],
+    agents: tuple[str, ...],
+    relations: tuple[str, ...],
+    places: tuple[str, ...],
+    after: str | None,
+    before: str | None,
+    expand: int | None,
+    match: tuple[str, ...],
+    out: Path | None,
+    log: str | None,
+    blobs: str | None,
+    as_json: bool,
+) -> None:
+    """Show how the destinations are usually made: one segment for each, merged into one graph.
+
+    Each version of a file is a destination of its own. The percentage of an edge is the share of the segments that
+    have it. No path is in the summary that no segment has.
+    """
+    from whence.graph import summarize
+
+    asked = Asked(src, agents, relations, places, after, before, expand, match)
+    with open_log(log, blobs) as opened:
+        graph = opened.graph
+        ends = graph.ids.of(graph.numbers(dst, "entity").tolist())
+        segments = [each for each in (asked.segment(graph, (end,)) for end in ends) if len(each)]
+    summary = summarize(segments, keep=_kept(keep or _KEPT), k=steps)
+    if out is not None:
+        summary.draw(out)
+    if as_json:
+        vertices = [
+            {"id": each.id, "kind": each.kind, "label": each.label, "members": list(each.members)}
+            for each in summary.vertices
+        ]
+        edges = [
+            {"source": each.source.id, "relation": each.relation, "target": each.target.id, "frequency": each.frequency}
+            for each in summary.edges
+        ]
+        emit_json({"segments": len(segments), "vertices": vertices, "edges": edges, "exact": summary.exact})
+        return
+    rows = [
+        (each.source.label, each.relation, each.target.label, f"{each.frequency:.0%}")
+        for each in sorted(summary.edges, key=lambda edge: (-edge.frequency, edge.source.id, edge.target.id))
+    ]
+    emit_table(("source", "relation", "target", "share"), rows, numbers=("share",))
+    if not segments:
+        click.echo(f"None of {', '.join(ends)} came from {', '.join(src)}.", err=True)
+
+
+def _kept(pairs: tuple[str, ...]) -> dict[str, list[str]]:
+    """`--keep` as `summarize` takes it.
+
+    >>> _kept(("entity=artifact", "activity=command", "activity=rate"))
+    {'entity': ['artifact'], 'activity': ['command', 'rate']}
+    """
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        kind, separator, name = pair.partition("=")
+        if not separator or kind not in ("entity", "activity", "agent") or not name:
+            raise click.UsageError(f"--keep takes entity=..., activity=... or agent=..., not {pair!r}")
+        found.setdefault(kind, []).append(name)
+    return found

@@ -1,0 +1,1 @@
+"""What `whence run` puts on the path of Python programs."""

@@ -1,0 +1,165 @@
+"""Running a command and recording what it read and wrote."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import BadType, StoreError
+from whence.interop.git import head_of
+from whence.store.artifacts import Content, artifact_name, project_of
+from whence.store.clock import now
+
+if TYPE_CHECKING:
+    from whence.store import Log
+
+_SKIPPED = {"__pycache__", "node_modules", "site-packages"}
+Stamp = tuple[int, int, int]  # size, time of the last change, inode
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was recorded of a command."""
+
+    activity: str
+    command: str
+    exit_code: int
+    used: Mapping[str, str]  # file: its version in the graph
+    generated: Mapping[str, str]
+    unknown: tuple[str, ...]  # files that were read and changed, so that what was read is not known
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass
+class _Notes:
+    """What the Python programs among the processes noted."""
+
+    python: bool = False
+    read: dict[str, None] = field(default_factory=dict)
+    written: dict[str, None] = field(default_factory=dict)
+    was: dict[str, str] = field(default_factory=dict)  # the hash of what was read before it was changed
+
+    @classmethod
+    def of(cls, path: Path) -> _Notes:
+        found = cls()
+        for line in path.read_bytes().split(b"\0\n") if path.exists() else ():
+            parts = os.fsdecode(line).split("\0")
+            match parts:
+                case ["python", _, _]:
+                    found.python = True
+                case ["read", name, _]:
+                    found.read.setdefault(name)
+                case ["write", name, _]:
+                    found.written.setdefault(name)
+                case ["was", name, content]:
+                    found.was.setdefault(name, content)
+        return found
+
+
+def run(
+    log: Log, command: Sequence[str], *, inputs: Sequence[str] = (), outputs: Sequence[str] = (),
+    agent: str | None = None,
+) -> Run:  # fmt: skip
+    """Run a command as it is, and record it as an activity with what it used and generated.
+
+    Files are those of the project, the directory that the log lies in. Python programs tell which files they open;
+    what others write is found by what changed, and what they read are the files among their arguments. `inputs` and
+    `outputs` name files in addition, wherever they are.
+    """
+    if not command:
+        raise BadType("there is no command to run: whence run -- python train.py")
+    program = shutil.which(command[0])
+    if program is None:
+        raise StoreError(f"there is no program {command[0]!r}: check its name, and PATH")
+    project = Path(os.path.realpath(project_of(log.where)))
+    activity = log.activity(_name(command), command=shlex.join(command), agent=agent)
+    activity.used(*map(Path, inputs))
+    before = dict(_files(project))
+    activity.note(arguments=list(command[1:]), directory=artifact_name(Path.cwd(), project), **head_of(Path.cwd()))
+    with tempfile.TemporaryDirectory(prefix="whence-run-") as place:
+        notes_file = Path(place, "notes")
+        exit_code = _call([program, *command[1:]], notes_file, project)
+        notes = _Notes.of(notes_file)
+    ended, after = now(), dict(_files(project))
+    changed = [path for path, stamp in after.items() if before.get(path) != stamp]
+    read = [path for path in notes.read if path in before]
+    if not notes.python:
+        read = [path for each in command[1:] if (path := os.path.realpath(each)) in before and path not in changed]
+    unknown = []
+    for path in dict.fromkeys(read):
+        if path in notes.was:
+            activity.used_content(Content(artifact_name(path, project), path, notes.was[path], before[path][0]))
+        elif after.get(path) == before[path]:
+            activity.used(Path(path))
+        else:
+            unknown.append(artifact_name(path, project))
+    written = [path for path in notes.written if path in after]
+    activity.generated(*map(Path, dict.fromkeys([*written, *changed, *map(os.path.realpath, outputs)])))
+    activity.note(exit_code=exit_code, files_found_by="audit" if notes.python else "changes")
+    if unknown:
+        activity.note(read_but_changed=unknown)
+    activity.record(missing=exit_code != 0, ended=ended)
+    assert activity.id is not None
+    return Run(activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs, tuple(unknown))
+
+
+def _name(command: Sequence[str]) -> str:
+    """What a run is called: the script, if an interpreter runs one, else the program.
+
+    >>> _name(["python3", "-u", "src/train.py", "--fast"]), _name(["/usr/bin/sort", "a.txt"])
+    ('train.py', 'sort')
+    """
+    program = Path(command[0]).name
+    if program.startswith(("python", "bash", "sh", "Rscript", "perl", "ruby", "node", "julia")):
+        for each in command[1:]:
+            if not each.startswith("-"):
+                return Path(each).name if Path(each).suffix else program
+    return program
+
+
+def _call(command: Sequence[str], notes: Path, project: Path) -> int:
+    hook = str(Path(__file__).parent / "_audit")
+    inherited = os.environ.get("PYTHONPATH")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([hook, inherited] if inherited else [hook]),
+        "WHENCE_RUN_NOTES": str(notes),
+        "WHENCE_RUN_PROJECT": str(project),
+    }
+    try:
+        process = subprocess.Popen(command, env=environment)
+    except OSError as error:
+        raise StoreError(f"{command[0]} cannot be run: {error.strerror or error}") from error
+    while True:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            continue  # the command got it as well, and decides what to do
+        return code if code >= 0 else 128 - code
+
+
+def _files(place: Path) -> Iterator[tuple[str, Stamp]]:
+    """The files of a project, with what changes when they do; hidden ones, logs and installed packages are none."""
+    try:
+        entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+    except OSError:  # a directory that may not be listed holds nothing that can be recorded
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name.endswith(".whence") or entry.name in _SKIPPED:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
+                yield from _files(Path(entry.path))
+        elif entry.is_file(follow_symlinks=False):
+            found = entry.stat(follow_symlinks=False)
+            yield entry.path, (found.st_size, found.st_mtime_ns, found.st_ino)
