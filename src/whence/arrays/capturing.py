@@ -12,13 +12,14 @@ import numpy as np
 
 from whence.arrays import known
 from whence.arrays.functions import Run, Traced
-from whence.arrays.functions._origins import union
+from whence.arrays.functions._origins import merged, union
 from whence.arrays.functions._rebound import rebound
 from whence.arrays.functions._run import checked
 from whence.errors import BadType
-from whence.relation import Relation, compress
+from whence.relation import Relation
 
-FEW = 4
+FEW = 4  # rows that are not worth folding
+MANY = 64  # rows that have no form to be kept
 MOST_TO_FOLD = 1 << 21
 
 Shape = tuple[int, ...]
@@ -208,8 +209,9 @@ def _refolded(relation: Relation) -> Relation:
     """A relation that was put together from many pieces (a loop over rows), in as few rows as its tuples need."""
     if len(relation) <= FEW or relation.count() > MOST_TO_FOLD:
         return relation
-    folded = compress(relation.to_array(), relation.out_shape, relation.in_shape)
-    return folded if len(folded) < len(relation) else relation
+    folded = merged([relation])
+    irregular = len(relation) > MANY and len(folded.to_bytes()) < len(relation.to_bytes())
+    return folded if len(folded) < len(relation) or irregular else relation
 
 
 def _merged(edges: list[Edge]) -> tuple[Edge, ...]:
@@ -217,7 +219,7 @@ def _merged(edges: list[Edge]) -> tuple[Edge, ...]:
     groups: dict[tuple[int, int, known.Kind], list[Relation]] = {}
     for edge in edges:
         groups.setdefault((edge.output, edge.input, edge.kind), []).append(edge.relation)
-    return tuple(Edge(*key, each) for key, relations in groups.items() for each in union(relations))
+    return tuple(Edge(*key, each) for key, relations in groups.items() for each in map(_refolded, union(relations)))
 
 
 def captured(

@@ -36,7 +36,9 @@ def tracked(array: Any, name: str) -> NDArray[Any]:
         raise BadType(f"a tracked array needs a name, and {name!r} is none; give a word such as 'A'")
     cells, first = _tracked.track(_as_float64(array, name))
     sources.add(Source(name, cells.shape, first, cells.size))
-    return cells
+    from whence.arrays.functions import TrackedArray  # which stands on this module
+
+    return cells.view(TrackedArray)
 
 
 def is_tracked(array: object) -> bool:

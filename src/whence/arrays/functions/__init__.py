@@ -10,7 +10,8 @@
 Selection(shape=(2, 3), 2 cells: [0:2, 2])
 """
 
+from whence.arrays.functions._holding import TrackedArray
 from whence.arrays.functions._run import Run
 from whence.arrays.functions._traced import Traced
 
-__all__ = ["Run", "Traced"]
+__all__ = ["Run", "Traced", "TrackedArray"]

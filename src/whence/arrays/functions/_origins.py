@@ -10,12 +10,15 @@ from whence import _core
 from whence.arrays.known import Kind
 from whence.errors import TooLarge
 from whence.relation import Relation, compress
+from whence.relation.compress import encode, finish, fits_key, new_folder
+from whence.relation.layout import natural
 from whence.selection import Selection
 
 Shape = tuple[int, ...]
 Key = tuple[int, Kind]  # the number of the input, and how its cells took part
 Origins = dict[Key, tuple[Relation, ...]]
 
+FEW = 8  # rows, or relations
 MERGE = 1 << 22
 """Relations of so many tuples together are made one by expanding them; larger ones stand side by side."""
 
@@ -60,8 +63,25 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
             return (each,)
     if sum(each.count() for each in left) > MERGE:
         return tuple(left)
-    tuples = np.concatenate([each.to_array() for each in left])
-    return (compress(tuples, first.out_shape, first.in_shape),)
+    folded = merged(left)
+    apart = len(left) <= FEW and all(len(each) <= FEW for each in left)
+    # Where one relation needs many rows, a few with few rows each have the same form at every size.
+    return tuple(left) if apart and len(folded) > FEW else (folded,)
+
+
+def merged(relations: Sequence[Relation]) -> Relation:
+    """One relation with the tuples of all, under the arrays' own shapes if a few rows hold it there."""
+    out_shape, in_shape = relations[0].out_shape, relations[0].in_shape
+    tuples = np.concatenate([each.to_array() for each in relations])
+    if fits_key(out_shape, in_shape) and 0 not in out_shape + in_shape:
+        keys = encode(np.ascontiguousarray(tuples), out_shape, in_shape)
+        layout = natural(out_shape, in_shape)
+        folder = new_folder(layout)
+        folder.feed_keys(keys[: _core.sort_unique(keys)], layout.dims)
+        folder.close()
+        if folder.rows <= FEW:
+            return Relation(out_shape, in_shape, finish(folder, out_shape, in_shape, layout))
+    return compress(tuples, out_shape, in_shape)
 
 
 def beside(a: Relation, b: Relation) -> Relation:

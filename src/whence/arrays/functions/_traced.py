@@ -15,7 +15,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from whence.arrays import known
 from whence.arrays.functions._methods import METHODS
-from whence.arrays.functions._origins import Origins, Shape, composed, overwritten, union, united
+from whence.arrays.functions._origins import Origins, Shape, composed, merged, overwritten, union, united
 from whence.arrays.functions._sizes import Size
 from whence.arrays.known._rows import moved
 from whence.arrays.known.elementwise import broadcast
@@ -66,9 +66,7 @@ class Traced(NDArrayOperatorsMixin):
         found = union(self.origins().get((number, kind), ()))
         if not found:
             return Relation.empty(self.value.shape, self._run.shapes[number])
-        if len(found) > 1:
-            raise NoRule(f"the lineage from input {number} stands in {len(found)} parts: read them from origins()")
-        return found[0]
+        return found[0] if len(found) == 1 else merged(found)
 
     def _write(self, target: Relation, origins: Origins) -> None:
         """Cells of this array were written: `target` (own cells <- cells of the new value) says which, from where."""

@@ -125,6 +125,8 @@ def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input:
     if method != "linear" or more.get("weights") is not None:
         raise TypeError("weights, or a method other than linear")
     fractions = np.asarray(q, float)
+    if not fractions.shape:
+        return _quantiles(a, axis, keepdims, float(fractions))
     links: Links = []
     for index in np.ndindex(fractions.shape):
         for link in _quantiles(a, axis, keepdims, float(fractions[index])):

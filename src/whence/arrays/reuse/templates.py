@@ -30,6 +30,9 @@ from whence.relation.columns import spread
 Shape = tuple[int, ...]
 SMALL = 4
 MOST_ROWS = 64
+FEW = 3
+"""Of so few lengths every product of two is tried: the Kronecker product of two vectors is as long as one."""
+
 SPARE = 2
 """So many observations more than unknowns."""
 
@@ -151,6 +154,9 @@ def _terms(of: dict[int, int], ranks: tuple[int, ...]) -> tuple[tuple[int, ...],
         for start, stop in itertools.combinations(range(first, first + rank + 1), 2):
             terms.setdefault(tuple(sorted(of[at] for at in range(start, stop) if at in of)))
         first += rank
+    symbols = sorted(set(of.values()))
+    if len(symbols) <= FEW:
+        terms.update(dict.fromkeys(itertools.combinations(symbols, 2)))
     return tuple(terms)
 
 

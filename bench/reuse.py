@@ -1,0 +1,170 @@
+"""Reuse of lineage over NumPy's functions (DSLog, section VII.E and Table IX), and what a reused call costs.
+
+Each of the 136 functions of the papers is called many times with random shapes and arguments. Every call is traced as
+well, so that every prediction can be compared with the truth.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds, workspace
+
+import whence as wh
+from whence.arrays.capturing import Captured, captured
+from whence.arrays.reuse import Level, Memory, View
+from whence.arrays.reuse.views import same
+from whence.testing import numpy_calls
+from whence.testing.numpy_calls import PAPERS
+
+PAPER = "DSLog (paper)"
+NAMES = tuple("abcdefgh")
+
+
+class Shelf:
+    """Views kept in memory."""
+
+    def __init__(self) -> None:
+        self.views: dict[tuple[str, str], View] = {}
+
+    def load(self, identity: str) -> list[View]:
+        return list(self.views.values())
+
+    def put(self, view: View) -> None:
+        self.views[view.level, view.signature] = view
+
+    def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
+        return None
+
+
+def coverage(name: str, runs: int) -> dict[str, Any]:
+    """One function: what was foretold for the same shapes and for others, and how often that was wrong."""
+    rng = np.random.default_rng(7)
+    shelf = Shelf()
+    memory: Memory | None = None
+    found: dict[str, Any] = {"dim": 0, "gen": 0, "wrong": 0, "values": False, "compressed": True}
+    for _ in range(runs):
+        call = PAPERS[name](rng)
+        memory = memory or Memory(shelf, call.function, name, selection=False)
+        truth = captured(call.function, call.args, call.kwargs, NAMES, name, selection=False)
+        found["values"] |= truth.values_matter
+        for again in (False, True):  # a second call of the same shapes, with other values
+            args = _other_values(call.args, rng) if again and not truth.values_matter else call.args
+            foretold = memory.predict(args, call.kwargs)
+            if foretold is not None:
+                found["dim" if again else foretold.level] += 1
+                found["wrong"] += not same(foretold.edges, truth.edges)
+            elif not again:
+                memory.learn(args, call.kwargs, truth)
+    return found
+
+
+def _other_values(item: Any, rng: np.random.Generator) -> Any:
+    if isinstance(item, np.ndarray):
+        return rng.random(item.shape)
+    return type(item)(_other_values(each, rng) for each in item) if isinstance(item, (list, tuple)) else item
+
+
+def compressed(name: str, longest: int) -> bool:
+    """Whether the lineage takes less than half of its tuples as text."""
+    before, numpy_calls.LONGEST = numpy_calls.LONGEST, longest
+    call = max((PAPERS[name](np.random.default_rng(seed)) for seed in range(8)), key=_cells)
+    numpy_calls.LONGEST = before
+    truth: Captured = captured(call.function, call.args, call.kwargs, NAMES, name, selection=False)
+    edges = [edge for edge in truth.edges if edge.relation.count()]
+    raw = sum(_text_size(edge.relation.to_array()) for edge in edges)
+    return sum(len(edge.relation.to_bytes()) for edge in edges) < raw / 2
+
+
+def _cells(call: Any) -> int:
+    return sum(each.value.size for each in known_arrays(call))
+
+
+def known_arrays(call: Any) -> list[Any]:
+    """The arrays of a call."""
+    from whence.arrays.capturing import arrays_in
+
+    return list(arrays_in(NAMES, call.args, call.kwargs))
+
+
+def _text_size(tuples: Any) -> int:
+    digits = np.floor(np.log10(np.maximum(tuples, 1))).astype(int) + 1
+    return int(digits.sum() + tuples.size)
+
+
+def _reused_call(calls: int) -> tuple[float, float, float]:
+    """Seconds beyond the function itself: of a reused call, of one with its record written, of a traced one."""
+    x = np.random.default_rng(0).random((30, 30))
+
+    def smooth(a: Any) -> Any:
+        return (a[1:] + a[:-1]) / 2
+
+    with workspace() as directory, wh.open(directory / "log") as log:
+        tracked, traced = log.track(smooth), log.track(smooth, name="traced", reuse=False)
+        tracked(x)
+        bare = seconds(lambda: [smooth(x) for _ in range(calls)], 5) / calls
+        start = time.perf_counter()
+        for _ in range(calls):
+            tracked(x)
+        answered = time.perf_counter()
+        log.operations()  # a question: what waits is written first
+        written = time.perf_counter()
+        slow = seconds(lambda: [traced(x) for _ in range(5)], 3) / 5
+    return (answered - start) / calls - bare, (written - start) / calls - bare, slow - bare
+
+
+def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
+    """Coverage of reuse over the 136 functions of the papers; the cost of a reused call."""
+    check_size(size)
+    runs = {"tiny": 24, "small": 40, "full": 100}[size]
+    table: dict[str, dict[str, Any]] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in PAPERS:
+            progress(name)
+            table[name] = {**coverage(name, runs), "compressed": compressed(name, 120)}
+    fixed = [name for name, each in table.items() if not each["values"]]
+    total = len(PAPERS)
+    lists = {
+        "not compressed below half": [name for name, each in table.items() if not each["compressed"]],
+        "not reusable by shape": [name for name in fixed if not each_dim(table[name])],
+        "not reusable for any shape": [name for name, each in table.items() if not each["gen"]],
+    }
+    papers = {
+        "not compressed below half": total - 130,
+        "not reusable by shape": total - 126,
+        "not reusable for any shape": total - 99,
+    }
+    limits = {"not compressed below half": 0.5, "not reusable by shape": 0.5, "not reusable for any shape": total - 120}
+    claims = [
+        claim(f"functions {what}, of {total}", len(names), {PAPER: papers[what]}, unit="functions",
+              at_most=limits[what], which=names)
+        for what, names in lists.items()
+    ]  # fmt: skip
+    wrong = sum(each["wrong"] for each in table.values())
+    claims.append(claim("wrong predictions", wrong, {PAPER: 1}, unit="predictions", at_most=0.5, runs=runs))
+    call, recorded, traced = (each * 1e6 for each in _reused_call({"tiny": 200, "small": 1000, "full": 3000}[size]))
+    claims.append(claim("a reused call, beyond the function", call, {"traced": traced}, unit="us", at_most=200.0))
+    claims.append(claim("the same with its record written", recorded, {"traced": traced}, unit="us", at_least=3))
+    return claims
+
+
+def each_dim(found: dict[str, Any]) -> bool:
+    """Whether calls of the same shapes were foretold."""
+    return bool(found["dim"])
+
+
+def plot(claims: list[Claim], directory: Path) -> list[Path]:
+    """Dots, beside the paper's."""
+    return [dots(claims[:4], directory / "reuse.png", "What cannot be reused", "functions")]
+
+
+if __name__ == "__main__":
+    main(run, plot)

@@ -1,0 +1,205 @@
+"""Tracked arrays for the functions that no dtype can carry: LAPACK, FFT, einsum, interp, bincount.
+
+NumPy computes the values on plain numbers, a rule says where they came from, and the sets of cells are united along the
+rule's relation by the dtype's own sums. Everything else is left to the dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whence.arrays import known
+from whence.errors import NoRule, TooLarge, WhenceError
+from whence.relation import Relation
+
+MOST_TUPLES = 1 << 24
+"""Relations without a simple form are followed tuple by tuple up to so many."""
+
+_RULED = ("einsum", "interp", "bincount", "linalg.inv", "linalg.det", "linalg.solve", "linalg.svd", "linalg.pinv",
+          "linalg.qr", "linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.slogdet", "linalg.lstsq",
+          "linalg.matrix_power", "linalg.svdvals", "linalg.cond", "linalg.norm", "fft.irfft", "fft.hfft")  # fmt: skip
+
+
+class TrackedArray(np.ndarray[Any, Any]):
+    """An array of the tracked dtype that answers also for functions which compiled code keeps to plain numbers."""
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if not _any_tracked((args, kwargs)):  # numbers that were cast, asked for
+            return super().__array_function__(function, types, args, kwargs)
+        if function in RULED:
+            return _by_rule(function, args, kwargs)
+        if function in ORDERED:
+            try:
+                return _by_rule(function, args, kwargs)
+            except TooLarge:
+                pass  # then the dtype's own sum, which may differ from NumPy's in the last bit
+        try:
+            return _kept(function, super().__array_function__(function, types, args, kwargs))
+        except TypeError as error:
+            if isinstance(error, WhenceError) or "tracked" not in str(error).lower():
+                raise
+            if not known.has_rule(function):
+                raise NoRule(
+                    f"the lineage of {known.name_of(function)} is not known: it computes on plain numbers, "
+                    "to which a tracked array is not cast unasked"
+                ) from error
+            return _by_rule(function, args, kwargs)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        if return_scalar:
+            return np.asarray(array)[()]
+        plain = np.asarray(array)
+        return plain.view(TrackedArray) if _is_tracked(plain) else plain
+
+
+def _any_tracked(item: Any) -> bool:
+    if isinstance(item, (list, tuple)):
+        return any(map(_any_tracked, item))
+    if isinstance(item, dict):
+        return any(map(_any_tracked, item.values()))
+    return _is_tracked(item)
+
+
+_ORDERED = ("dot", "inner", "vdot", "tensordot", "linalg.multi_dot", "convolve", "correlate")
+ORDERED = {found for name in _ORDERED if (found := known._rules.named(name)) is not None}
+"""Functions that the dtype can do, but whose sums NumPy adds in an order of its own for plain numbers."""
+
+RULED = {found for name in _RULED if (found := known._rules.named(name)) is not None}
+
+
+def _kept(function: Callable[..., Any], result: Any) -> Any:
+    """The result, unless it is of plain numbers that no longer say where they came from."""
+    for each in result if isinstance(result, (list, tuple)) else (result,):
+        if isinstance(each, np.ndarray) and each.dtype.kind in "fc" and each.size and not _is_tracked(each):
+            raise NoRule(f"{known.name_of(function)} gave plain numbers for tracked ones: its lineage is not known")
+    return result
+
+
+def _is_tracked(item: Any) -> bool:
+    from whence.arrays.tracking import is_tracked
+
+    return is_tracked(item)
+
+
+def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    from whence.arrays.tracking import values
+
+    mine: dict[int, Any] = {}
+
+    def plain(item: Any) -> Any:
+        if _is_tracked(item):
+            array = np.asarray(item)
+            numbers = _laid_out(values(array))
+            mine[id(numbers)] = array
+            return numbers
+        if isinstance(item, (list, tuple)):
+            return type(item)(plain(each) for each in item)
+        return item
+
+    plain_args, plain_kwargs = plain(tuple(args)), {key: plain(each) for key, each in kwargs.items()}
+    outputs = known.lineage(function, plain_args, plain_kwargs)
+    result = function(*plain_args, **plain_kwargs)
+    if not isinstance(result, tuple):
+        return _held(function, result, outputs[0], mine)
+    made = [_held(function, each, links, mine) for each, links in zip(result, outputs, strict=True)]
+    return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
+
+
+def _laid_out(numbers: Any) -> Any:
+    """A plain copy that lies in memory as the tracked cells do: BLAS adds in an order that follows from that."""
+    strides = [step // 2 for step in numbers.strides]  # a cell is a number and a set
+    reach = [(side - 1) * step for side, step in zip(numbers.shape, strides, strict=True)]
+    low, high = sum(min(each, 0) for each in reach), sum(max(each, 0) for each in reach)
+    if numbers.size == 0:
+        return np.empty(numbers.shape)
+    made: Any = np.ndarray(numbers.shape, np.float64, np.empty((high - low) // 8 + 1), -low, strides)
+    made[...] = numbers
+    return made
+
+
+def _held(function: Callable[..., Any], result: Any, links: known.Links, mine: dict[int, Any]) -> Any:
+    """The numbers as a tracked array (one number as a cell), with the sets of cells that the links say."""
+    numbers = np.asarray(result)
+    if numbers.dtype.kind == "c":
+        raise NoRule(f"{known.name_of(function)} gives complex numbers, which no tracked array holds: use log.track")
+    if numbers.dtype.kind in "biu":
+        return result  # a rank, a count: no cell's value
+    total: Any = None
+    for link in links:
+        if link.kind == "value" and id(link.operand) in mine:
+            carried = _carried(link.relation, _zeroed(mine[id(link.operand)]))
+            total = carried if total is None else total + carried
+    if total is None:
+        return result
+    made = with_values(total, numbers)
+    return made.view(TrackedArray) if isinstance(result, np.ndarray) else made[()]
+
+
+def with_values(cells: Any, numbers: Any) -> Any:
+    """A tracked array of these numbers whose cells come from where those of another do."""
+    made = np.array(cells, copy=True, order="C").view(np.ndarray)
+    pairs = made.reshape(-1).view(np.float64)  # value and set take turns in memory
+    pairs[0::2] = np.asarray(numbers, np.float64).reshape(-1)
+    return made
+
+
+def _zeroed(cells: Any) -> Any:
+    return with_values(cells, np.zeros(cells.shape))
+
+
+def _carried(relation: Relation, zeros: Any) -> Any:
+    """Zeros of the output's shape, each cell from all the cells that the relation says."""
+    simple = _simple(relation)
+    if simple is not None:
+        summed, places = simple
+        kept = zeros.sum(axis=summed) if summed else zeros
+        shape = relation.out_shape
+        order = np.argsort(places)
+        moved = np.asarray(kept).transpose(order) if len(places) > 1 else np.asarray(kept)
+        full = moved.reshape([shape[i] if i in places else 1 for i in range(len(shape))])
+        return np.broadcast_to(full, shape)
+    if relation.count() > MOST_TUPLES:
+        raise TooLarge(f"{relation!r} has no simple form, and too many tuples to follow one by one")
+    made = _zeroed_empty(relation.out_shape, zeros)
+    tuples = relation.to_array()
+    if not len(tuples):
+        return made
+    rank = len(relation.out_shape)
+    targets = _flat(tuples[:, :rank], relation.out_shape)
+    sources = _flat(tuples[:, rank:], relation.in_shape)
+    starts = np.flatnonzero(np.concatenate([[True], targets[1:] != targets[:-1]]))
+    made.reshape(-1)[targets[starts]] = np.add.reduceat(zeros.reshape(-1)[sources], starts)
+    return made
+
+
+def _zeroed_empty(shape: tuple[int, ...], like: Any) -> Any:
+    return np.zeros(shape, like.dtype)
+
+
+def _flat(index: Any, shape: tuple[int, ...]) -> Any:
+    return np.ravel_multi_index(tuple(index.T), shape) if shape else np.zeros(len(index), np.int64)
+
+
+def _simple(relation: Relation) -> tuple[tuple[int, ...], list[int]] | None:
+    """For a relation of one row: the input axes that are summed over, and the output axis of each other one."""
+    if len(relation) != 1 or relation._views != (relation.out_shape, relation.in_shape):
+        return None
+    (part,) = relation.parts()
+    outs = len(relation.out_shape)
+    sides = relation.out_shape + relation.in_shape
+    lo, width = (tuple(int(np.ravel(column)[0]) for column in columns) for columns in (part.lo, part.width))
+    summed, places = [], []
+    for v, (parent, p, q) in enumerate(part.axes):
+        if parent < 0:
+            if (lo[v], width[v]) != (0, sides[v] - 1):
+                return None
+            if v >= outs:
+                summed.append(v - outs)
+        elif v < outs or parent >= outs or (p, q, lo[v], width[v]) != (1, 1, 0, 0) or parent in places:
+            return None
+        else:
+            places.append(parent)
+    return tuple(summed), places
