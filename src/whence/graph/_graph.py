@@ -173,11 +173,24 @@ class Graph(Drawable):
         """The vertex of that number."""
         return Vertex(self.ids[number], KINDS[self.kinds[number]], self.properties.row(number))
 
+    def vertices_at(self, numbers: Numbers) -> list[Vertex]:
+        """The vertices of these numbers."""
+        kinds = self.kinds[numbers].tolist()
+        held = zip(numbers.tolist(), kinds, self.properties.rows(numbers), strict=True)
+        return [Vertex(self.ids[number], KINDS[kind], properties) for number, kind, properties in held]
+
     def edge_at(self, row: int) -> Edge:
         """The edge in that row of the edge table."""
+        return self.edge_objects_at(np.array([row], np.int64))[0]
+
+    def edge_objects_at(self, rows: NDArray[np.integer[Any]]) -> list[Edge]:
+        """The edges in these rows of the edge table, with their ends and properties."""
         table = self.edge_table
-        ends = [self.vertex_at(int(each[row])) for each in (table.source, table.target)]
-        return Edge(ends[0], RELATIONS[table.relation[row]].name, ends[1], self.edge_properties.row(row))
+        ends = (self.vertices_at(each[rows]) for each in (table.source, table.target))
+        columns = (table.relation[rows].tolist(), *ends, self.edge_properties.rows(rows.astype(np.int32)))
+        return [
+            Edge(source, RELATIONS[code].name, target, own) for code, source, target, own in zip(*columns, strict=True)
+        ]
 
     def edges_at(self, rows: NDArray[np.integer[Any]]) -> list[tuple[str, str, str]]:
         """These edges by id."""
@@ -186,18 +199,14 @@ class Graph(Drawable):
         return [(ids[source], RELATIONS[code].name, ids[target]) for source, code, target in zip(*columns, strict=True)]
 
     def records(
-        self, numbers: Iterable[int] | None = None, rows: Iterable[int] | None = None
+        self, numbers: Numbers | None = None, rows: NDArray[np.int64] | None = None
     ) -> tuple[list[tuple[str, Kind, dict[str, Any]]], list[tuple[str, str, str, dict[str, Any]]]]:
         """Vertices and edges with their properties, as `build` takes them; all of them, or these."""
-        chosen = range(len(self)) if numbers is None else numbers
-        vertices = [(v.id, v.kind, dict(v.properties)) for v in map(self.vertex_at, chosen)]
-        table, ids = self.edge_table, self.ids
-        edges = [
-            (ids[table.source[row]], RELATIONS[table.relation[row]].name, ids[table.target[row]],
-             self.edge_properties.row(row))
-            for row in (range(len(table)) if rows is None else rows)
-        ]  # fmt: skip
-        return vertices, edges
+        chosen = np.arange(len(self), dtype=np.int32) if numbers is None else numbers
+        held = np.arange(len(self.edge_table), dtype=np.int64) if rows is None else rows
+        vertices = [(v.id, v.kind, dict(v.properties)) for v in self.vertices_at(chosen)]
+        properties = self.edge_properties.rows(held.astype(np.int32))
+        return vertices, [(*edge, own) for edge, own in zip(self.edges_at(held), properties, strict=True)]
 
     def of_kind(self, kind: Kind) -> list[str]:
         """The ids of all vertices of a kind."""

@@ -19,6 +19,7 @@ from whence.graph.columns import counts
 from whence.graph.model import ACTIVITY, AGENT, CODES, ENTITY, GENERATED, KINDS, USED, Edge, Mask, Numbers, Vertex
 
 if TYPE_CHECKING:
+    from whence.graph._graph import Graph
     from whence.graph.segment import Segment
 
 Rows = NDArray[np.int64]
@@ -191,7 +192,7 @@ class on_edges(Boundary):
         self._function = function
 
     def edges(self, segment: Segment, rows: Rows) -> Choice:
-        selected = [bool(self._function(segment.graph.edge_at(row))) for row in rows.tolist()]
+        selected = [bool(self._function(edge)) for edge in segment.graph.edge_objects_at(rows)]
         return np.array(selected, np.bool_), np.ones(len(rows), np.bool_)
 
 
@@ -200,7 +201,7 @@ class _Function(Boundary):
         self._function = function
 
     def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
-        selected = [bool(self._function(segment.graph.vertex_at(number))) for number in numbers.tolist()]
+        selected = [bool(self._function(vertex)) for vertex in segment.graph.vertices_at(numbers)]
         return np.array(selected, np.bool_), np.ones(len(numbers), np.bool_)
 
 
@@ -238,27 +239,32 @@ def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | Non
     table = graph.edge_table
     mask = np.zeros(len(graph), np.bool_)
     mask[numbers] = True
-    made = np.flatnonzero((table.relation == GENERATED) & mask[table.source])
-    makers = dict(
-        zip(table.source[made].tolist(), zip(table.target[made].tolist(), made.tolist(), strict=True), strict=True)
-    )
-
-    def own(vertex: int, names: tuple[str, ...]) -> object:
-        return next((value for name in names if (value := graph.properties.get(vertex, name)) is not None), None)
-
+    made = np.flatnonzero((table.relation == GENERATED) & mask[table.source]).astype(np.int32)
+    place = np.zeros(len(graph), np.int64)
+    place[numbers] = np.arange(len(numbers))
+    makers = table.target[made]
+    # What an entity without times of its own takes: the time of its generation, else of its maker's end, or start.
+    given: list[object] = [None] * len(numbers)
+    columns = (graph.edge_properties.column("time", made), _first(graph, makers, _ENDS), _first(graph, makers, _STARTS))
+    for at, *values in zip(place[table.source[made]].tolist(), *columns, strict=True):
+        given[at] = next((value for value in values if value is not None), None)
     first: list[dt.datetime | None] = []
     last: list[dt.datetime | None] = []
-    for number in numbers.tolist():
-        start, end = own(number, _STARTS), own(number, _ENDS)
-        if start is None and end is None and number in makers:
-            maker, row = makers[number]
-            start = end = graph.edge_properties.get(row, "time")
-            if start is None:
-                start = end = own(maker, _ENDS) or own(maker, _STARTS)
-        start, end = (end if start is None else start), (start if end is None else end)
-        first.append(None if start is None else _time(start))
-        last.append(None if end is None else _time(end))
+    for start, end, other in zip(_first(graph, numbers, _STARTS), _first(graph, numbers, _ENDS), given, strict=True):
+        held = [value for value in (start, end) if value is not None] or ([other] if other is not None else [])
+        first.append(_time(held[0]) if held else None)
+        last.append(_time(held[-1]) if held else None)
     return first, last
+
+
+def _first(graph: Graph, numbers: Numbers, names: tuple[str, ...]) -> list[Any]:
+    """For each vertex the first of these properties that it has, or None."""
+    found: list[Any] = [None] * len(numbers)
+    for name in reversed(names):
+        for at, value in enumerate(graph.properties.column(name, numbers)):
+            if value is not None:
+                found[at] = value
+    return found
 
 
 def _time(value: object) -> dt.datetime:

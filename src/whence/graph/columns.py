@@ -140,6 +140,17 @@ class Columns:
                 found[name] = values[place]
         return found
 
+    def rows(self, rows: Numbers) -> list[dict[str, Any]]:
+        """All properties of these rows, column by column: for many, far quicker than one at a time."""
+        found: list[dict[str, Any]] = [{} for _ in range(len(rows))]
+        for name, (own, values) in self._columns.items():
+            if len(own):
+                place = np.minimum(np.searchsorted(own, rows), len(own) - 1)
+                held = np.flatnonzero(own[place] == rows)
+                for at, where in zip(held.tolist(), place[held].tolist(), strict=True):
+                    found[at][name] = values[where]
+        return found
+
     def column(self, name: str, rows: Numbers) -> list[Any]:
         """The values of a property for these rows; None where there is none."""
         found: list[Any] = [None] * len(rows)
