@@ -1,0 +1,66 @@
+"""Writes docs/reference/numpy.md from the survey of NumPy's functions: `python docs/_ext/numpy_survey.py`.
+
+The page is kept in the repository; a test compares the functions on it with those of the survey.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from whence.testing.survey import Surveyed, complete
+
+PAGE = Path(__file__).parents[1] / "reference" / "numpy.md"
+
+HEAD = """# NumPy functions
+
+Written by `docs/_ext/numpy_survey.py`, which calls every function with small random arrays, compares the values with
+NumPy's, and changes every input cell a little: what changes must be in the lineage.
+
+- **exact**: the lineage is the cells that matter in this call, and no others.
+- **safe**: it holds them and more: `max` comes from all it compared, a rounded number from the number, an entry of an
+  inverse from the whole matrix.
+- **refused**: an error names the function; nothing is lost in silence.
+- **rule**: lineage follows from shapes and arguments (and values, where they decide), without a run on annotations.
+
+The column *dtype* is the same for arrays of `wh.tracked`. Complex numbers, which Fourier transforms return, are beyond
+the dtype; `log.track` traces them.
+
+"""
+
+
+def page(rows: list[Surveyed]) -> str:
+    """The whole page."""
+    counts = {
+        what: sum(getattr(each, column) in kinds for each in rows)
+        for what, column, kinds in (
+            ("traced", "lineage", ("exact", "safe")),
+            ("wrong", "lineage", ("wrong",)),
+            ("dtype", "dtype", ("exact", "safe")),
+            ("dtype wrong", "dtype", ("wrong", "crash")),
+        )
+    }
+    parts = [
+        HEAD,
+        f"With NumPy {np.__version__}: {len(rows)} functions, {counts['traced']} traced, {counts['wrong']} wrong; "
+        f"on the dtype {counts['dtype']} tracked, {counts['dtype wrong']} wrong or crashed.\n",
+    ]
+    for title, papers in (("The 136 functions of the DSLog papers", True), ("Others", False)):
+        parts.append(f"\n## {title}\n\n| function | by | lineage | dtype |\n|---|---|---|---|\n")
+        parts += [
+            f"| `{each.name}` | {each.by} | {each.lineage} | {each.dtype} |\n" for each in rows if each.papers == papers
+        ]
+    return "".join(parts)
+
+
+def main() -> None:
+    """Write the page."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        PAGE.write_text(page(complete()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
