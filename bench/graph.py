@@ -12,7 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
 from bench._common import Claim, Progress, check_size, claim, main, quiet
-from bench._graph_engines import OURS, ancestors, ask, question
+from bench._graph_engines import OURS, ancestors, ask, cpu_seconds, question
 from bench._memory import peak
 
 import whence as wh
@@ -104,7 +104,7 @@ def sizes(scale: Scale, say: Progress) -> list[Claim]:
         graph = arrays.graph()
         told = ask(graph, *question(arrays), (OURS,))
         points.append({"x": count, **told.times})
-        per_edge.append((told.times[OURS] or 0.0) / len(graph.edge_table) * 1e9)
+        per_edge.append(cpu_seconds(graph, *question(arrays)) / len(graph.edge_table) * 1e9)
         if count == scale.whole:
             claims.append(whole(arrays, graph))
         held = peak()
@@ -123,7 +123,7 @@ def sizes(scale: Scale, say: Progress) -> list[Claim]:
         del graph, arrays
     claims.append(
         claim(
-            f"time for an edge at {scale.alone[-1]:,} vertices against {scale.alone[0]:,}",
+            f"processor time for an edge at {scale.alone[-1]:,} vertices against {scale.alone[0]:,}",
             per_edge[-1],
             {f"{scale.alone[0]:,} vertices": per_edge[0]},
             unit="ns",

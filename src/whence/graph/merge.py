@@ -18,11 +18,11 @@ import numpy as np
 
 from whence._core import Preorder, bisimulation
 from whence.graph.model import Numbers
-from whence.graph.traces import Traces
+from whence.graph.traces import Traces, Unaffordable
 
 MANY = 5_000  # vertices up to which several orders of merging are tried
-SMALL = 700  # ... up to which paths are compared exactly in the end
-EXACT = 60_000  # budget of that, for one look at the graph: vertices in the sets that are followed
+SMALL = 2_000  # ... up to which paths are compared exactly in the end
+EXACT = 300_000  # budget of that, for one look at one side of the graph: vertices followed, and pairs compared
 SIMULATED = 60_000  # vertices up to which simulation is computed: its memory grows with the square
 ORDERS = (("dominated", "in", "out"), ("in", "out", "dominated"), ("out", "in", "dominated"))
 
@@ -81,10 +81,6 @@ class Merged:
         return Merged(other.graph, other.classes[self.classes], other.exact)
 
 
-class Unaffordable(Exception):
-    """The budget of the exact comparison is spent."""
-
-
 def merge(graph: Labelled) -> Merged:
     """The smallest graph found; every order of merging gives a valid one."""
     start = _bisimilar(graph)
@@ -92,10 +88,7 @@ def merge(graph: Labelled) -> Merged:
     found = start.then(min(tries, key=lambda each: each.count))
     if found.count > SMALL:
         return found
-    try:
-        return found.then(_merge(found.graph, ORDERS[1], exact=True))
-    except Unaffordable:
-        return found
+    return found.then(_merge(found.graph, ORDERS[1], exact=True))
 
 
 def _bisimilar(graph: Labelled) -> Merged:
@@ -116,7 +109,10 @@ def _merge(graph: Labelled, order: Sequence[str], exact: bool) -> Merged:
     idle, turn = 0, 0
     while idle < len(order):
         before, step = len(graph), order[turn]
-        own = _dominated(graph, exact) if step == "dominated" else _same(graph, step, exact)
+        try:
+            own = _dominated(graph, exact) if step == "dominated" else _same(graph, step, exact)
+        except Unaffordable:
+            return Merged(graph, classes, False)
         graph, classes = graph.merged(own), own[classes]
         idle = idle + 1 if len(graph) == before else 0
         if idle or step != "dominated":  # only some of the dominated are merged in one go: look again
@@ -134,10 +130,7 @@ def _same(graph: Labelled, side: str, exact: bool) -> Numbers:
 
 
 def _traces(graph: Labelled, side: str) -> Traces:
-    found = Traces.within(graph.labels.tolist(), graph.steps(side), EXACT)
-    if found is None:
-        raise Unaffordable
-    return found
+    return Traces(graph.labels.tolist(), graph.steps(side), EXACT)
 
 
 def _numbered(values: Sequence[int]) -> Numbers:

@@ -13,6 +13,10 @@ Step = tuple[int, int]  # edge label, vertex
 Node = tuple[int, tuple[tuple[tuple[int, int], int], ...]]  # label, and by (edge label, label) the number that follows
 
 
+class Unaffordable(Exception):
+    """The budget of the exact comparison is spent."""
+
+
 class Traces:
     """The traces of all vertices of an acyclic graph, seen from one side.
 
@@ -21,34 +25,26 @@ class Traces:
     (True, False, True)
     """
 
-    def __init__(self, labels: Sequence[int], steps: Sequence[Sequence[Step]]) -> None:
-        self.number: list[int] = []
+    def __init__(self, labels: Sequence[int], steps: Sequence[Sequence[Step]], budget: int = 1 << 60) -> None:
         self.nodes: list[Node] = []
         self._labels, self._steps = labels, steps
         self._known: dict[Node, int] = {}
         self._sets: dict[frozenset[int], int] = {}
         self._below: dict[tuple[int, int], bool] = {}
-        self.left = 1 << 60
+        self._left = budget
         self.number = [self._follow(frozenset((vertex,))) for vertex in range(len(labels))]
 
-    @classmethod
-    def within(cls, labels: Sequence[int], steps: Sequence[Sequence[Step]], budget: int) -> Traces | None:
-        """The traces, or None if that takes looking at more than so many sets of vertices."""
-        self = cls([], [])
-        self._labels, self._steps, self.left = labels, steps, budget
-        for vertex in range(len(labels)):
-            number = self._follow(frozenset((vertex,)))
-            if number < 0:
-                return None
-            self.number.append(number)
-        return self
+    def _spend(self, work: int) -> None:
+        self._left -= work
+        if self._left < 0:
+            raise Unaffordable
 
     def below(self, u: int, v: int) -> bool:
         """Whether every trace of u is one of v."""
         return self._included(self.number[u], self.number[v])
 
     def _follow(self, start: frozenset[int]) -> int:
-        """The number of a set of vertices; -1 if the budget is spent."""
+        """The number of a set of vertices."""
         stack = [start]
         while stack:
             here = stack[-1]
@@ -67,9 +63,7 @@ class Traces:
             if number == len(self.nodes):
                 self.nodes.append(node)
             self._sets[here] = number
-            self.left -= len(here)
-            if self.left < 0:
-                return -1
+            self._spend(len(here))
         return self._sets[start]
 
     def _onward(self, here: frozenset[int]) -> dict[tuple[int, int], frozenset[int]]:
@@ -84,6 +78,7 @@ class Traces:
         stack = [(a, b)]
         while stack:
             pair = stack[-1]
+            self._spend(1)
             if pair in self._below:
                 stack.pop()
                 continue
