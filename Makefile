@@ -14,8 +14,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 PIP := $(BIN)/python -m pip -qq # errors only: an index that lacks a package is no news while another has it
 
+ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py tests/property/test_relation_compress.py \
+  tests/unit/test_relation_named.py
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types imports doctest bench docs clean
+.PHONY: help setup demo test check lint types imports doctest bench docs clean asan
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +32,13 @@ test: setup ## every test
 	@$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests
 
 check: lint types imports docs doctest ## format, lint, types, import direction, docs without warnings, doctests
+
+asan: setup ## the native core's tests under AddressSanitizer and UBSan
+	@$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DWHENCE_SANITIZE=ON \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python > build/asan.log || { cat build/asan.log; exit 1; }
+	@$(BIN)/cmake --build build/asan > build/asan.log || { cat build/asan.log; exit 1; }
+	@LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  $(BIN)/python tests/sanitized.py build/asan $(ASAN_TESTS)
 
 bench: setup ## every claim against its baselines, at small sizes
 	@$(BIN)/whence bench --size small

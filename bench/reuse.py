@@ -52,7 +52,7 @@ def coverage(name: str, runs: int) -> dict[str, Any]:
     found: dict[str, Any] = {"dim": 0, "gen": 0, "wrong": 0, "values": False, "compressed": True}
     for _ in range(runs):
         call = PAPERS[name](rng)
-        memory = memory or Memory(shelf, call.function, name, selection=False)
+        memory = memory or Memory(shelf, call.function, name)
         truth = captured(call.function, call.args, call.kwargs, NAMES, name, selection=False)
         found["values"] |= truth.values_matter
         for again in (False, True):  # a second call of the same shapes, with other values

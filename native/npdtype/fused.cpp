@@ -39,6 +39,25 @@ struct Divide {
   static double of(double a, double b) { return a / b; }
   WHENCE_LANES(div)
 };
+// The larger (smaller), or a NaN if there is one; compared quietly, because np.maximum gives no warning.
+struct Maximum {
+  static double of(double a, double b) { return std::isgreater(a, b) || a != a ? a : b; }
+#ifdef WHENCE_AVX2
+  static WHENCE_TARGET inline __m256d lanes(__m256d a, __m256d b) {
+    const __m256d first = _mm256_or_pd(_mm256_cmp_pd(a, b, _CMP_GT_OQ), _mm256_cmp_pd(a, a, _CMP_UNORD_Q));
+    return _mm256_blendv_pd(b, a, first);
+  }
+#endif
+};
+struct Minimum {
+  static double of(double a, double b) { return std::isless(a, b) || a != a ? a : b; }
+#ifdef WHENCE_AVX2
+  static WHENCE_TARGET inline __m256d lanes(__m256d a, __m256d b) {
+    const __m256d first = _mm256_or_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ), _mm256_cmp_pd(a, a, _CMP_UNORD_Q));
+    return _mm256_blendv_pd(b, a, first);
+  }
+#endif
+};
 struct Negative {
   static double of(double a) { return -a; }
 };
@@ -154,6 +173,7 @@ template <class Op>
 WHENCE_TARGET void both_adjacent(const Cell* a, const Cell* b, Cell* out, npy_intp n) {
   const Repetition around(n);
   Latest latest;
+  if (n > 0) latest.unite(a[0].handle, b[0].handle);  // most likely what the whole first block needs
   npy_intp i = 0;
   for (; i + kBlock <= n; i += kBlock) {
     const __m256i distance = _mm256_set1_epi64x(static_cast<long long>(latest.distance));
@@ -229,11 +249,13 @@ int binary(PyArrayMethod_Context*, char* const* data, const npy_intp* dimensions
 
 Loop* fused_loop(const char* name, bool* silent) {
   const std::string_view ufunc = name;
-  *silent = ufunc == "negative" || ufunc == "absolute";
+  *silent = ufunc == "negative" || ufunc == "absolute" || ufunc == "maximum" || ufunc == "minimum";
   if (ufunc == "add") return binary<Add>;
   if (ufunc == "subtract") return binary<Subtract>;
   if (ufunc == "multiply") return binary<Multiply>;
   if (ufunc == "divide") return binary<Divide>;
+  if (ufunc == "maximum") return binary<Maximum>;
+  if (ufunc == "minimum") return binary<Minimum>;
   if (ufunc == "negative") return unary<Negative>;
   if (ufunc == "absolute") return unary<Absolute>;
   if (ufunc == "sqrt") return unary<SquareRoot>;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +204,61 @@ def test_reuse_false_never_reuses_and_verify_compares(log: wh.Log) -> None:
         each(np.ones(3))
         assert not each.last.reused
     assert {each.function: each.hits for each in log.views() if each.level == "dim"} == {"checked": 1}
+
+
+def test_a_maximum_may_come_from_the_winner_alone(log: wh.Log) -> None:
+    x = np.array([[1.0, 5.0], [7.0, 2.0]])
+    peaks = log.track(lambda a: a.max(axis=0) - np.min(a), name="peaks", extremes="winner")
+    peaks(x)
+    assert tuples(log, "peaks", "a") == [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 1]]
+    log.track(np.max, name="top", names={"a": "A"}, extremes="winner")(x)
+    assert tuples(log, "top", "A") == [[1, 0]]
+    peaks(x[::-1].copy())
+    assert not peaks.last.reused  # another winner
+
+
+def test_arguments_that_do_not_matter_are_left_out_of_the_signature(log: wh.Log) -> None:
+    def scaled(a: Any, by: float, plus: float = 0.0) -> Any:
+        return a * by + plus
+
+    tracked, strict = log.track(scaled, ignore=["by", "plus"]), log.track(scaled, name="strict")
+    for each in (tracked, strict):
+        each(np.ones(3), 2.0)
+        each(np.ones(3), 3.0, plus=1.0)
+    assert (tracked.last.reused, strict.last.reused) == (True, False)
+    with pytest.raises(BadType, match="a, by, plus"):
+        log.track(scaled, ignore=["scale"])
+
+
+def test_arrays_of_two_captures_are_not_mixed(log: wh.Log) -> None:
+    with log.capture() as one, log.capture() as two:
+        a, b = one.read("A", np.ones(2)), two.read("B", np.ones(2))
+        for mixed in (lambda: a + b, lambda: np.concatenate([a, b]), lambda: a.__setitem__(0, b[0]), lambda: a[b > 0]):
+            with pytest.raises(BadType, match="two captures"):
+                mixed()
+    with pytest.raises(BadType, match="not saved"):
+        copy.copy(a)
+
+
+def test_threads_track_at_once(log: wh.Log) -> None:
+    def shifted(a: Any, by: int) -> Any:
+        return np.roll(a, by) + a
+
+    tracked = log.track(shifted)
+
+    def work(by: int) -> list[tuple[str, str, int]]:
+        found = []
+        for _ in range(5):
+            tracked(np.ones(6), by)
+            found.append((tracked.last.outputs[0], tracked.last.inputs[0], by))
+            assert log.backward(*found[-1][:1], [(0,)], to=found[-1][1])  # asking while others write
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        done = [each for part in pool.map(work, range(1, 5)) for each in part]
+    assert len({out for out, _, _ in done}) == 20
+    for out, inp, by in done[::3]:
+        assert log.backward(out, [(0,)], to=inp).cells().ravel().tolist() == [0, 6 - by]
 
 
 SCRIPT = """

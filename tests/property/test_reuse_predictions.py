@@ -117,7 +117,7 @@ def test_no_prediction_is_wrong(name: str) -> None:
     function, arguments, general = FUNCTIONS[name]
     rng = np.random.default_rng(seed_of(name))
     shelf = Shelf()
-    memory = Memory(shelf, function, name, selection=False)
+    memory = Memory(shelf, function, name)
     foretold = 0
     for _ in range(45):
         args = arguments(rng)
@@ -133,7 +133,7 @@ def test_no_prediction_is_wrong(name: str) -> None:
     assert (foretold > 0) == general or not general
     if general:
         assert states == {"confirmed"}
-    again = Memory(shelf, function, name, selection=False)  # another program
+    again = Memory(shelf, function, name)  # another program
     args = arguments(rng)
     known = again.predict(args, {})
     if known is not None:
@@ -149,7 +149,7 @@ def test_values_that_decide_are_recognised() -> None:
 
 
 def test_a_wrong_view_is_taken_away() -> None:
-    memory = Memory(Shelf(), np.negative, "f", selection=False)
+    memory = Memory(Shelf(), np.negative, "f")
     x = np.ones(4)
     memory.learn((x,), {}, captured(lambda a: a + 1, (x,), {}, ("a",), "f", selection=False))
     assert memory.predict((x,), {}) is not None
@@ -162,7 +162,7 @@ def test_a_wrong_view_is_taken_away() -> None:
 
 
 def test_arrays_that_are_the_same_one_are_another_call() -> None:
-    memory = Memory(Shelf(), np.add, "f", selection=False)
+    memory = Memory(Shelf(), np.add, "f")
     x, y = np.ones(4), np.zeros(4)
     memory.learn((x, x), {}, captured(lambda a, b: a + b, (x, x), {}, ("a", "b"), "f", selection=False))
     assert memory.predict((y, y), {}) is not None

@@ -157,9 +157,10 @@ def by_tracing(
     label: str,
     *,
     selection: bool,
+    winner: bool = False,
 ) -> Captured:
     """The call of any function: a run on traced arrays over the same memory."""
-    run = Run(selection=selection)
+    run = Run(selection=selection, winner=winner)
     traced: dict[int, Traced] = {}
     for each in inputs:
         if id(each.value) not in traced:
@@ -230,21 +231,22 @@ def captured(
     label: str,
     *,
     selection: bool,
+    winner: bool = False,
 ) -> Captured:
     """Call the function and find the lineage of what it returns."""
     inputs = tuple(arrays_in(names, args, kwargs))
     for each in inputs:
         checked(each.value, repr(each.label))
-    if known.has_rule(function):
+    if known.has_rule(function) and not (winner and function in known.EXTREMES):
         try:
             return by_rule(function, args, kwargs, inputs, label, selection=selection)
         except known.NoRule:
             pass  # a way of calling it that the rule does not cover may still be traced, or be refused by name
     try:
-        return by_tracing(function, args, kwargs, inputs, label, selection=selection)
+        return by_tracing(function, args, kwargs, inputs, label, selection=selection, winner=winner)
     except known.NoRule as error:
         annotated = _annotated()
-        if annotated is None or selection or isinstance(error, Halfway):
+        if annotated is None or selection or winner or isinstance(error, Halfway):
             raise
         return annotated(function, args, kwargs, inputs, label, error)
 

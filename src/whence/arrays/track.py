@@ -6,7 +6,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -19,6 +19,7 @@ from whence.errors import BadType
 
 Lineage = Literal["value", "value+selection"]
 Reuse = bool | Literal["verify"]
+Extremes = Literal["all", "winner"]
 
 
 class LineageLost(UserWarning):
@@ -31,6 +32,7 @@ class Learned(Protocol):
     def predict(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def learn(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> None: ...
     def verify(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> bool: ...
+    def forget(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None: ...
 
 
 class Book(Protocol):
@@ -40,7 +42,7 @@ class Book(Protocol):
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
     ) -> Any: ...
-    def learned(self, function: Function, name: str, selection: bool) -> Learned: ...
+    def learned(self, function: Function, name: str, mode: Hashable) -> Learned: ...
 
 
 class Tracked:
@@ -50,7 +52,15 @@ class Tracked:
     """
 
     def __init__(
-        self, book: Book, function: Function, name: str, names: Mapping[str, str], lineage: Lineage, reuse: Reuse
+        self,
+        book: Book,
+        function: Function,
+        name: str,
+        names: Mapping[str, str],
+        lineage: Lineage,
+        reuse: Reuse,
+        extremes: Extremes,
+        ignore: frozenset[str],
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -58,7 +68,9 @@ class Tracked:
         self._book = book
         self._names = names
         self._selection = lineage == "value+selection"
+        self._winner = extremes == "winner"
         self._reuse = reuse
+        self._ignore = ignore
         self._parameters = _parameters(function)
         self._last = threading.local()
 
@@ -71,27 +83,39 @@ class Tracked:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
         self._book.ready()
-        learned = self._book.learned(self.function, self.name, self._selection) if self._reuse else None
-        if learned is not None and self._reuse is not True:
-            found = self._captured(args, kwargs)
-            learned.verify(args, kwargs, found)
-        elif learned is not None and (known := learned.predict(args, kwargs)) is not None:
+        if not self._reuse:
+            return self._recorded(self._captured(args, kwargs), args, kwargs, reused=False)
+        learned = self._book.learned(
+            self.function, self.name, (self._selection, self._winner, tuple(sorted(self._ignore)))
+        )
+        keyed = self._keyed(args, kwargs)
+        known = learned.predict(*keyed) if self._reuse is True else None
+        if known is not None:
             result = self.function(*args, **kwargs)
             inputs = tuple(arrays_in(self._parameters, args, kwargs))
             found = known.fitted(result, inputs, tuple(outputs_of(result, self.name)))
             if found is not None:
                 return self._recorded(found, args, kwargs, reused=True)
-            learned.forget(args, kwargs)  # type: ignore[attr-defined]
-            found = self._captured(args, kwargs)
-            learned.learn(args, kwargs, found)
+            learned.forget(*keyed)
+        found = self._captured(args, kwargs)
+        if self._reuse is True:
+            learned.learn(*keyed, found)
         else:
-            found = self._captured(args, kwargs)
-            if learned is not None:
-                learned.learn(args, kwargs, found)
+            learned.verify(*keyed, found)
         return self._recorded(found, args, kwargs, reused=False)
 
+    def _keyed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments without those that do not matter."""
+        if not self._ignore:
+            return args, kwargs
+        positional = (*self._parameters, *[""] * len(args))
+        kept = tuple(None if name in self._ignore else item for name, item in zip(positional, args, strict=False))
+        return kept, {key: item for key, item in kwargs.items() if key not in self._ignore}
+
     def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Captured:
-        found = captured(self.function, args, kwargs, self._parameters, self.name, selection=self._selection)
+        found = captured(
+            self.function, args, kwargs, self._parameters, self.name, selection=self._selection, winner=self._winner
+        )
         if not found.outputs:
             raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
         if lost := found.notes.get("casts"):
@@ -124,14 +148,19 @@ def track(
     names: Mapping[str, str] | None = None,
     lineage: Lineage = "value",
     reuse: Reuse = True,
+    extremes: Extremes = "all",
+    ignore: Sequence[str] = (),
 ) -> Any:
     """The function tracked, or a decorator that tracks."""
+    if extremes not in ("all", "winner"):
+        raise BadType(f"extremes is 'all' or 'winner', not {extremes!r}")
     if lineage not in ("value", "value+selection"):
         raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
     if reuse not in (True, False, "verify"):
         raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
     if function is None:
-        return lambda each: track(book, each, name=name, names=names, lineage=lineage, reuse=reuse)
+        options: dict[str, Any] = {"name": name, "names": names, "lineage": lineage, "reuse": reuse}
+        return lambda each: track(book, each, extremes=extremes, ignore=ignore, **options)
     if not callable(function):
         raise BadType(f"log.track takes a function of arrays, not {type(function).__name__}")
     if (
@@ -141,7 +170,9 @@ def track(
     ):
         raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
     own = name or getattr(function, "__name__", None) or type(function).__name__
-    return Tracked(book, function, own, dict(names or {}), lineage, reuse)
+    if isinstance(ignore, str) or not set(ignore) <= set(_parameters(function)):
+        raise BadType(f"ignore lists parameters of {own}: {', '.join(_parameters(function))}; not {ignore!r}")
+    return Tracked(book, function, own, dict(names or {}), lineage, reuse, extremes, frozenset(ignore))
 
 
 class Capture:

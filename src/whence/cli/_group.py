@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from keyword import iskeyword
 from typing import Any, NoReturn
 
 import click
@@ -12,7 +13,7 @@ from whence.errors import WhenceError
 
 # The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
 COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "segment", "summarize")
-COMMANDS += ("check", "delete", "gc", "bench")
+COMMANDS += ("import", "export", "check", "delete", "gc", "bench")
 
 
 class LazyGroup(click.Group):
@@ -24,7 +25,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found = importlib.import_module(f"whence.cli.{cmd_name}").command
+        found = importlib.import_module(f"whence.cli.{cmd_name}{'_' * iskeyword(cmd_name)}").command
         assert isinstance(found, click.Command)
         return found
 

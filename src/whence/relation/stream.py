@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,18 @@ from whence.relation import sources
 from whence.relation._relation import Relation, as_shape
 from whence.relation.codec import Encoded, Part, assemble
 from whence.relation.codec import encode as encode_part
-from whence.relation.compress import FEW_ROWS, Keys, choose, encode, finish, fits_key, fold, new_folder, out_of_range
+from whence.relation.compress import (
+    FEW_ROWS,
+    Keys,
+    choose,
+    encode,
+    finish,
+    fits_key,
+    fold,
+    fold_keys,
+    new_folder,
+    out_of_range,
+)
 from whence.relation.layout import Layout, Shape, natural
 from whence.relation.sources import Tuples
 from whence.relation.stored import Stored
@@ -63,30 +74,48 @@ def _stream(chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape) -> _cor
     if not fits_key(out_shape, in_shape):
         return _wide(sink, first, fed, chunks, out_shape, in_shape)
     layout = plain
-    if fed == "unsorted" or sink.rows > FEW_ROWS:
-        keys = encode(first, out_shape, in_shape)
-        layout = choose(keys[: _core.sort_unique(keys)], out_shape, in_shape)
-        if fed == "unsorted" or layout.order != plain.order:
-            return _sorted_on_disk(Sink(layout, out_shape, in_shape), [first], chunks)
-        if layout != plain:  # sorted under the shapes is sorted under any views of them
-            sink = Sink(layout, out_shape, in_shape)
+    if fed == "ok" and sink.rows > FEW_ROWS:
+        layout = choose(encode(first, out_shape, in_shape), out_shape, in_shape)
+        if layout.order == plain.order and layout != plain:
+            sink = Sink(layout, out_shape, in_shape)  # sorted under the shapes is sorted under any views of them
             sink.feed(first)
+    if fed == "unsorted" or layout.order != plain.order:
+        return _sorted_on_disk(chain([first], chunks), out_shape, in_shape)
     for chunk in chunks:
         if sink.feed(chunk) == "unsorted":
             # What came before is rows already. This chunk begins with tuples that are, too: they are left out as known.
             known = sink.stored().table()
-            return _sorted_on_disk(Sink(layout, out_shape, in_shape, sink.encoded()), [chunk], chunks, known)
+            sink = Sink(layout, out_shape, in_shape, sink.encoded())
+            with Spool() as spool:
+                for later in chain([chunk], chunks):
+                    spool.add(encode(later, out_shape, in_shape))
+                for keys in spool.merged():
+                    sink.feed_keys(np.ascontiguousarray(keys[~known.contains(keys)]))
+            break
     return sink.finish()
 
 
-def _sorted_on_disk(
-    sink: Sink, first: list[Tuples], chunks: Iterator[Tuples], known: _core.Table | None = None
-) -> _core.Table | Stored:
-    with Spool(sink.layout, sink.out_shape, sink.in_shape) as spool:
-        for chunk in chain(first, chunks):
-            spool.add(chunk)
-        for keys in spool.merged():
-            sink.feed_keys(keys if known is None else np.ascontiguousarray(keys[~known.contains(keys)]))
+def _sorted_on_disk(chunks: Iterable[Tuples], out_shape: Shape, in_shape: Shape) -> _core.Table | Stored:
+    """Sorted first: only a stretch of sorted tuples shows which layout is best. Another order is sorted again."""
+    with Spool() as spool:
+        for chunk in chunks:
+            spool.add(encode(chunk, out_shape, in_shape))
+        if not spool.on_disk:
+            return fold_keys(next(spool.merged()), out_shape, in_shape)
+        blocks = spool.merged()
+        first = next(blocks)
+        layout = choose(first, out_shape, in_shape)
+        sink = Sink(layout, out_shape, in_shape)
+        if layout.order == tuple(range(len(layout.order))):
+            for keys in chain([first], blocks):
+                sink.feed_keys(keys)
+            return sink.finish()
+        with Spool() as again:
+            for keys in chain([first], blocks):
+                _core.rekey(keys, layout.view, layout.order)
+                again.add(keys)
+            for keys in again.merged():
+                sink.feed_keys(keys)
     return sink.finish()
 
 
@@ -166,15 +195,18 @@ class Sink:
 
 
 class Spool:
-    """Tuples on disk as sorted runs of numbers, merged back in order."""
+    """Numbers in any order, and more than memory holds: on disk as sorted runs, merged back in order."""
 
-    def __init__(self, layout: Layout, out_shape: Shape, in_shape: Shape) -> None:
-        self._layout = layout
-        self._out_shape, self._in_shape = out_shape, in_shape
+    def __init__(self) -> None:
         self._held: list[Keys] = []
         self._count = 0
         self._runs: list[Path] = []
         self._directory = tempfile.TemporaryDirectory(prefix="whence-")
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether there were too many to hold."""
+        return bool(self._runs)
 
     def __enter__(self) -> Spool:
         return self
@@ -182,16 +214,12 @@ class Spool:
     def __exit__(self, *_: object) -> None:
         self._directory.cleanup()
 
-    def add(self, tuples: Tuples) -> None:
-        """Take more tuples, in any order."""
-        for start in range(0, len(tuples), RUN):
-            keys = encode(tuples[start : start + RUN], self._out_shape, self._in_shape)
-            if self._layout != natural(self._out_shape, self._in_shape):
-                _core.rekey(keys, self._layout.view, self._layout.order)
-            self._held.append(keys)
-            self._count += len(keys)
-            if self._count >= RUN:
-                self._write()
+    def add(self, keys: Keys) -> None:
+        """Take more numbers."""
+        self._held.append(keys)
+        self._count += len(keys)
+        if self._count >= RUN:
+            self._write()
 
     def _write(self) -> None:
         path = Path(self._directory.name) / f"run-{len(self._runs)}"

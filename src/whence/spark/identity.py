@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whence.spark.jvm import items
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -50,5 +52,9 @@ def with_files(rows: DataFrame, source: Source) -> DataFrame:
 def _files(source: Source) -> list[str] | None:
     if source.format != "parquet" or any(attr.name.lower() == "_metadata" for attr in source.columns):
         return None
-    files = [str(each) for each in source.origin.relation().location().inputFiles()]  # type: ignore[attr-defined]
+    relation: Any = source.origin
+    location = relation.relation().location()
+    if "InMemoryFileIndex" not in location.getClass().getName():  # others list files only when a query runs
+        return None
+    files = [str(each.getPath().toString()) for each in items(location.allFiles())]
     return files if 0 < len(files) <= FILES else None

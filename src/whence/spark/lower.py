@@ -32,9 +32,11 @@ from whence.rows import (
     WindowCall,
     keep,
 )
+from whence.spark import around
 from whence.spark.identity import row_id
 from whence.spark.jvm import Jvm
 from whence.spark.lower_exprs import Lowering
+from whence.spark.nodes import output_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,6 +64,7 @@ class Plans:
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
         self._exprs = Lowering(jvm)
+        self._seen: set[int | None] = set()
 
     def lower(self, plan: Operator) -> Any:
         return self._lower(plan)
@@ -72,14 +75,22 @@ class Plans:
 
     @_lower.register
     def _(self, plan: Source) -> Any:
+        relation: Any = plan.origin
+        columns, first = keep(*plan.columns), plan.columns[0].id if plan.columns else None
+        if first is not None and first in self._seen:  # it stands in the plan already: another instance of it
+            relation = relation.newInstance()
+            pairs = zip(plan.columns, output_of(relation), strict=True)
+            columns = tuple(Named(old, new) for old, new in pairs)
+        self._seen.add(first)
         if plan.row_id is None:
-            return plan.origin
-        columns = self._exprs.named(keep(*plan.columns))
+            if relation is plan.origin:
+                return relation
+            return self.jvm.new(f"{LOGICAL}.Project", self._exprs.named(columns), relation)
         attr, no = plan.row_id, self.jvm.seq([])
         alias = self.jvm.new(
             "expressions.Alias", row_id(self.jvm, plan), attr.name, self.jvm.expr_id(attr.id), no, self.jvm.none, no
         )
-        return self.jvm.new(f"{LOGICAL}.Project", columns.appended(alias), plan.origin)
+        return self.jvm.new(f"{LOGICAL}.Project", self._exprs.named(columns).appended(alias), relation)
 
     @_lower.register
     def _(self, plan: Values) -> Any:
@@ -192,11 +203,18 @@ class Plans:
 
     @_lower.register
     def _(self, plan: GroupedMap) -> Any:
+        if plan.carried:
+            return self._lower(around.grouped(plan, self.jvm, self._frame))
         return self._again(plan.origin, plan.child)
 
     @_lower.register
     def _(self, plan: Cogroup) -> Any:
+        if plan.carried:
+            return self._lower(around.cogrouped(plan, self.jvm, self._frame))
         return self._again(plan.origin, plan.left, plan.right)
+
+    def _frame(self, plan: Operator) -> DataFrame:
+        return self.jvm.frame(self._lower(plan))
 
     def _again(self, java: Any, *children: Operator) -> Any:
         return java.withNewChildren(self.jvm.seq([self._lower(child) for child in children]))

@@ -194,6 +194,8 @@ class Lowering:
             return jvm.new("expressions.LambdaFunction", self._lower(args[0]), self.seq(args[1:]), False)
         if name == "field":
             return jvm.made("analysis.UnresolvedExtractValue", self._lower(args[0]), jvm.literal(detail))
+        if name == "DistributedSequenceID":
+            return jvm.new("expressions.DistributedSequenceID")
         if name == "explode":
             return jvm.new("expressions.Explode", self._lower(args[0]))
         return jvm.made("analysis.UnresolvedFunction", jvm.seq([name]), self.seq(args), False)

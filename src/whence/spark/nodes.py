@@ -11,6 +11,7 @@ from whence.rows import (
     Aggregate,
     Arrange,
     Attr,
+    Call,
     Cogroup,
     Distinct,
     Except,
@@ -31,6 +32,7 @@ from whence.rows import (
     Union,
     Values,
     Window,
+    keep,
 )
 from whence.spark.exprs import Expressions, Node, dtype_of, tree
 from whence.spark.jvm import items
@@ -141,6 +143,12 @@ class Plans:
     def arrange(self, node: PlanNode) -> Operator:
         return Arrange(self.read(node.children[0]), node.kind, node.java)
 
+    def sequence(self, node: PlanNode) -> Operator:
+        """The default index of pandas API on Spark: a number for each row, in the order of the rows."""
+        child = self.read(node.children[0])
+        attr = self._expressions.attr(self._node(node, "sequenceAttr"))
+        return Project(child, (Named(attr, Call("DistributedSequenceID", (), attr.dtype)), *keep(*child.output)))
+
     def filter(self, node: PlanNode) -> Operator:
         return Filter(self.read(node.children[0]), self._expr(node, "condition"))
 
@@ -233,14 +241,14 @@ class Plans:
 
     def grouped(self, node: PlanNode) -> Operator:
         keys, function = self._exprs(node, "groupingAttributes"), self._expr(node, "functionExpr")
-        return GroupedMap(self.read(node.children[0]), keys, self._attrs(node, "output"), function, node.java)
+        return GroupedMap(self.read(node.children[0]), keys, self._attrs(node, "output"), function, origin=node.java)
 
     def cogrouped(self, node: PlanNode) -> Operator:
         left, right = map(self.read, node.children)
         count_left, count_right = int(node.fields["leftGroupingLen"]), int(node.fields["rightGroupingLen"])
         function, columns = self._expr(node, "functionExpr"), self._attrs(node, "output")
         keys = left.output[:count_left], right.output[:count_right]
-        return Cogroup(left, right, *keys, columns, function, node.java)
+        return Cogroup(left, right, *keys, columns, function, origin=node.java)
 
 
 def output_of(java: Any) -> tuple[Attr, ...]:
@@ -267,6 +275,7 @@ LEAVES = frozenset(
 )
 READERS: dict[str, Callable[[Plans, PlanNode], Operator]] = {
     "OneRowRelation": Plans.values,
+    "AttachDistributedSequence": Plans.sequence,
     "Filter": Plans.filter,
     "Project": Plans.project,
     "Join": Plans.join,

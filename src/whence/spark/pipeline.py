@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, NoSuchRow, UnknownName
 from whence.rows import (
+    TRUE,
     Compare,
     Filter,
     Join,
+    Limit,
     Literal,
     Named,
     Operator,
@@ -20,6 +22,7 @@ from whence.rows import (
     disjunction,
     fresh,
     keep,
+    walk,
 )
 from whence.rows.asking import Asked, asked_rows, described, is_simple, predicate
 from whence.rows.columns import ColumnLineage, columns
@@ -28,16 +31,20 @@ from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
 from whence.rows.pinned import unpinned
 from whence.rows.printing import tree_text
-from whence.rows.restrict import sources
+from whence.rows.pushdown import infer
+from whence.rows.restrict import restrict
+from whence.rows.restrict import sources as sources_of
 from whence.spark.lineage import Found, Lineage, given
 from whence.spark.lower import frame
 from whence.spark.plan import classic, read
+from whence.spark.versions import require_unchanged, version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MODES = ("lazy", "eager")
 SAVES = ("auto", "never")
+CUT_FOR = 20  # rows asked at once for which the sources are cut down
 LITERALS = 100  # rows asked at once that go into the predicate; more go as a table
 
 
@@ -71,6 +78,7 @@ class Pipeline:
         self._unpinned = unpinned(self._plan.root)
         self._tagged: dict[str, Tagged] = {}
         self._kept: DataFrame | None = None
+        self._versions = {each.name: version(each, self._plan.jvm) for each in sources_of(self.plan)}
 
     @property
     def plan(self) -> Operator:
@@ -80,7 +88,7 @@ class Pipeline:
     @property
     def sources(self) -> tuple[str, ...]:
         """The names of the sources, in the order in which the plan meets them."""
-        return tuple(dict.fromkeys(each.name for each in sources(self.plan)))
+        return tuple(dict.fromkeys(each.name for each in sources_of(self.plan)))
 
     def explain(self) -> Explanation:
         """The operators, and what is not exact about their lineage."""
@@ -112,19 +120,21 @@ class Pipeline:
 
     def backward(self, rows: object, witness: str | None = None) -> Lineage:
         """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them."""
-        tagged = self._eager(witness or self.witness)
+        self._require_unchanged()
         asked = asked_rows(self.plan.output, self._collected(rows), self._case_sensitive())
+        tagged = self._replayed(asked, witness or self.witness)
         matched = self._matching(self._carried(tagged), asked)
         names = {number: f"_ids_{number}" for number in tagged.ids}
         lists = tuple(Named(fresh(names[number], LIST), as_list(each)) for number, each in tagged.ids.items())
         found = Found(self._plan.jvm, frame(Project(matched, lists), self._plan.jvm), names)
         if not found.rows:
             raise self._absent("the output", asked)
-        return Lineage(self._plan.jvm, sources(self.plan), found, self._reasons(tagged))
+        return Lineage(self._plan.jvm, sources_of(self.plan), found, self._reasons(tagged))
 
     def forward(self, source: str, row: object, witness: str | None = None) -> DataFrame:
         """The output rows whose lineage holds the given rows of a source, and only those."""
-        uses = [each for each in sources(self.plan) if each.name == source]
+        self._require_unchanged()
+        uses = [each for each in sources_of(self.plan) if each.name == source]
         if not uses:
             raise UnknownName.of("source", source, self.sources)
         tagged = self._eager(witness or self.witness)
@@ -139,6 +149,29 @@ class Pipeline:
         return frame(Project(reached, keep(*self.plan.output)), self._plan.jvm)
 
     # --- parts
+
+    def _replayed(self, asked: tuple[Asked, ...], witness: str) -> Tagged:
+        """The plan with ids, over no more of the sources than the rows asked about need.
+
+        Cut-down sources give the same selected output (F(Op(G(T))) = F(Op(T))), so the ids are the same, too. A limit
+        is the exception: a row that it left out would be let in, so the row has to be seen in the real output first.
+        What may come out differently in every run is not cut down.
+        """
+        whole = self._eager(witness)
+        if self._kept is not None or self._unpinned or len(asked) > CUT_FOR or not is_simple(asked):
+            return whole
+        if any(isinstance(part, Limit) for part in walk(self.plan)):
+            if len(asked) > 1:
+                return whole
+            if not frame(self._matching(self.plan, asked), self._plan.jvm).take(1):
+                raise self._absent("the output", asked)
+        found = [infer(self.plan, predicate((row,)), witness).restrict for row in asked]
+        cut = {number: disjunction(*(each[number] for each in found)) for number in found[0]}
+        return whole if all(each == TRUE for each in cut.values()) else eager(restrict(self.plan, cut), witness)
+
+    def _require_unchanged(self) -> None:
+        for source in sources_of(self.plan):
+            require_unchanged(source, self._versions[source.name], self._plan.jvm)
 
     def _eager(self, witness: str) -> Tagged:
         if witness not in self._tagged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ def classic(df: object) -> DataFrame:
     except ImportError as error:
         raise MissingExtra.of("pyspark", "spark") from error
     if type(df).__module__.startswith("pyspark.pandas") and hasattr(df, "to_spark"):
-        df = df.to_spark()
+        df = _of_pandas(df)
     if not isinstance(df, DataFrame):
         if isinstance(df, Any_) or "connect" in type(df).__module__:
             raise NotTraceable(
@@ -65,3 +66,13 @@ def classic(df: object) -> DataFrame:
     if df.isStreaming:
         raise NotTraceable("a streaming DataFrame has no last row to ask about: trace the batch that it writes")
     return df
+
+
+def _of_pandas(df: Any) -> object:
+    """A frame of pandas API on Spark, its index as columns where it has names."""
+    names = list(df.index.names)
+    if all(isinstance(name, str) for name in names) and not set(names) & set(df.columns):
+        return df.to_spark(index_col=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that an index without a name is left out
+        return df.to_spark()

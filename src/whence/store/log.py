@@ -151,7 +151,8 @@ class Log:
         """Have the calls of a function of arrays recorded, with the lineage of what it returns; also a decorator.
 
         `name` is the operation's; `names` maps parameters, and "return", to datasets; `lineage` is "value" or
-        "value+selection"; `reuse` is True, False or "verify".
+        "value+selection"; `reuse` is True, False or "verify"; `extremes` is "all" (a maximum comes from all that it
+        compared) or "winner"; `ignore` lists parameters that do not matter for lineage, only for values.
         """
         from whence.arrays.track import track
 

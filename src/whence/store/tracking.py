@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import atexit
 import os
-import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +68,6 @@ class Tracker:
         self._database = database
         self._blobs = blobs
         self._reader = reader
-        self._lock = threading.RLock()
         self._owner = os.getpid()
         self._waiting: list[_Waiting] = []
         self._views: dict[tuple[str, str, str], View] = {}
@@ -79,7 +77,7 @@ class Tracker:
         self._taken: set[str] | None = None
         self._chosen: dict[str, tuple[int, ...]] = {}  # names that users gave
         self._numbers: dict[str, int] = {}  # where to look for the next free one
-        self._memories: dict[tuple[Any, bool], Memory] = {}
+        self._memories: dict[tuple[int, Hashable], tuple[Function, Memory]] = {}
         self._prepared: dict[int, tuple[Edge, Prepared]] = {}
         self._flushing = False
         _trackers.add(self)
@@ -91,20 +89,20 @@ class Tracker:
         self._database.require_open()
         self._database.require_writable("write to")
 
-    def learned(self, function: Function, name: str, selection: bool) -> Memory:
+    def learned(self, function: Function, name: str, mode: Hashable) -> Memory:
         """What is known of the function; read from the log once."""
-        key = (function, selection)
-        with self._lock:
-            memory = self._memories.get(key)
-            if memory is None:
-                memory = self._memories[key] = Memory(self, function, name, selection)
-            return memory
+        key = (id(function), mode)
+        with self._database.lock:  # one lock for both, lest two threads wait for each other
+            found = self._memories.get(key)
+            if found is None:  # the function is held, so that its id stays its own
+                found = self._memories[key] = (function, Memory(self, function, name, mode))
+            return found[1]
 
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
     ) -> Record:
         """Name the arrays and record the call: now if it was traced, soon if not."""
-        with self._lock:
+        with self._database.lock:
             self._after_fork()
             given: set[str] = set()
             shapes: dict[str, tuple[int, ...]] = {}
@@ -190,13 +188,13 @@ class Tracker:
 
     def put(self, view: View) -> None:
         """Keep a view, with the next call that is recorded."""
-        with self._lock:
+        with self._database.lock:
             self._views[view.identity, view.level, view.signature] = view
             self._arm()
 
     def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
         """Count a use of a view."""
-        with self._lock:
+        with self._database.lock:
             counted = self._counts.setdefault((identity, level, signature), [0, 0])
             counted[0] += hits
             counted[1] += misses
@@ -223,7 +221,7 @@ class Tracker:
 
     def flush(self) -> None:
         """Record all that waits, in one transaction; on failure it waits on."""
-        with self._lock:
+        with self._database.lock:
             self._after_fork()
             if self._flushing:
                 return

@@ -16,8 +16,9 @@ KINDS = "biuf"
 class Run:
     """The inputs of a run by number, and its notes: casts out of lineage, branches, choices that follow from values."""
 
-    def __init__(self, *, selection: bool = False) -> None:
+    def __init__(self, *, selection: bool = False, winner: bool = False) -> None:
         self.selection = selection
+        self.winner = winner  # max and min come from the cell that won, not from all that took part
         self.shapes: list[tuple[int, ...]] = []
         self.casts = 0  # numbers that left the traced world: their lineage ends there
         self.branches = 0  # Python decisions on traced values

@@ -20,7 +20,7 @@ from whence.arrays.functions._sizes import Size
 from whence.arrays.known._rows import moved
 from whence.arrays.known.elementwise import broadcast
 from whence.arrays.known.shapes import reshaped
-from whence.errors import NoRule
+from whence.errors import BadType, NoRule
 from whence.relation import Relation
 from whence.selection import Selection
 
@@ -87,7 +87,7 @@ class Traced(NDArrayOperatorsMixin):
                 f"{known.name_of(ufunc, method)} writes into an array that is not traced (out=, or +=): "
                 "make it with np.zeros_like or np.empty_like of a traced one"
             )
-        unwrapped, mine = _unwrapped((inputs, kwargs))
+        unwrapped, mine = self._unwrapped((inputs, kwargs))
         outputs = known.lineage(ufunc, unwrapped[0], unwrapped[1], method)
         raw = dict(unwrapped[1])
         if targets:
@@ -109,13 +109,38 @@ class Traced(NDArrayOperatorsMixin):
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.shape, np.size) and len(args) == 1:
             return getattr(args[0], function.__name__)
-        unwrapped, mine = _unwrapped((args, kwargs))
+        unwrapped, mine = self._unwrapped((args, kwargs))
         if kwargs.get("out") is not None:
             raise NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
-        outputs = known.lineage(function, unwrapped[0], unwrapped[1])
+        if self._run.winner and function in known.EXTREMES:
+            outputs = known.winner(function, *unwrapped[0], **unwrapped[1])
+            self._run.values_matter = True
+        else:
+            outputs = known.lineage(function, unwrapped[0], unwrapped[1])
         if known.values_matter(function):
             self._run.values_matter = True
         return self._wrapped(function(*unwrapped[0], **unwrapped[1]), outputs, mine)
+
+    def _unwrapped(self, call: tuple[Any, Any]) -> tuple[Any, dict[int, Traced]]:
+        """The arguments with the arrays behind the traced ones; and these, by the identity of their array."""
+        mine: dict[int, Traced] = {}
+
+        def plain(item: Any) -> Any:
+            if isinstance(item, Traced):
+                self._same_run(item)
+                mine[id(item.value)] = item
+                return item.value
+            if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
+                return type(item)(plain(each) for each in item)
+            if isinstance(item, dict):
+                return {key: plain(each) for key, each in item.items()}
+            return int(item) if isinstance(item, Size) else item
+
+        return (plain(call[0]), plain(call[1])), mine
+
+    def _same_run(self, other: Traced) -> None:
+        if other._run is not self._run:
+            raise BadType("arrays of two captures cannot be mixed: read both in one, or pass on the plain result")
 
     def _wrapped(self, result: Any, outputs: tuple[known.Links, ...], mine: dict[int, Traced]) -> Any:
         if not isinstance(result, (tuple, list)):
@@ -175,6 +200,8 @@ class Traced(NDArrayOperatorsMixin):
             numbers = np.arange(given.size, dtype=np.int64).reshape(given.shape)
             sources[plain] = numbers
             target = moved(sources, _trimmed(given.shape, given.shape))
+        if isinstance(value, Traced):
+            self._same_run(value)
         origins = value.origins() if isinstance(value, Traced) else {}
         if isinstance(value, Traced) and target.in_shape != given.shape:
             origins = composed(reshaped(given.shape, target.in_shape), origins)
@@ -185,6 +212,8 @@ class Traced(NDArrayOperatorsMixin):
         """The index with plain arrays in it, and the traced ones that were."""
         parts = key if isinstance(key, tuple) else (key,)
         traced = [each for each in parts if isinstance(each, Traced)]
+        for each in traced:
+            self._same_run(each)
         if traced:
             self._run.values_matter = True
         plain = tuple(_plain_index(each) for each in parts)
@@ -235,6 +264,12 @@ class Traced(NDArrayOperatorsMixin):
     def tolist(self) -> Any:
         """Plain numbers: counted, because their lineage ends here."""
         return self._number().tolist()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise BadType("a traced array is not saved or copied out of its run: keep its .value")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return np.copy(self)
 
     def __repr__(self) -> str:
         return f"Traced({self.value!r})"
@@ -295,23 +330,6 @@ class Traced(NDArrayOperatorsMixin):
         if function is None:
             raise NoRule(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
         return lambda *args, **kwargs: function(self, *args, **kwargs)
-
-
-def _unwrapped(call: tuple[Any, Any]) -> tuple[Any, dict[int, Traced]]:
-    """The arguments with the arrays behind the traced ones; and these, by the identity of their array."""
-    mine: dict[int, Traced] = {}
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, Traced):
-            mine[id(item.value)] = item
-            return item.value
-        if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
-            return type(item)(plain(each) for each in item)
-        if isinstance(item, dict):
-            return {key: plain(each) for key, each in item.items()}
-        return int(item) if isinstance(item, Size) else item
-
-    return (plain(call[0]), plain(call[1])), mine
 
 
 def _root(array: Any) -> Any:

@@ -25,10 +25,23 @@ from whence.arrays.known import (
     windows,
 )
 from whence.arrays.known._rules import RULES, VALUES_MATTER, Function, Kind, Link, Links
+from whence.arrays.known.selecting import EXTREMES, winner
 from whence.errors import NoRule, WhenceError
 from whence.relation import Relation
 
-__all__ = ["Kind", "Link", "Links", "NoRule", "has_rule", "indexed", "lineage", "name_of", "values_matter"]
+__all__ = [
+    "EXTREMES",
+    "Kind",
+    "Link",
+    "Links",
+    "NoRule",
+    "has_rule",
+    "indexed",
+    "lineage",
+    "name_of",
+    "values_matter",
+    "winner",
+]
 
 _MODULES = (elementwise, joining, matrices, products, reductions, selecting, shapes, views, windows)
 

@@ -14,6 +14,7 @@ from whence.arrays.known._rows import Ints, Shape, affine, factor, linked, moved
 from whence.arrays.known._rules import Link, Links, axes_of, axis_of, rule, shape
 from whence.arrays.known.elementwise import broadcast
 from whence.arrays.known.windows import lane
+from whence.errors import NoRule
 from whence.relation import Relation
 
 
@@ -174,6 +175,29 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
     values, inverse = np.unique(np.asarray(ar), return_inverse=True)
     found = linked(inverse.ravel(), np.arange(inverse.size), values.shape, shape(ar))
     return [Link(ar, found), Link(ar, Relation.whole(values.shape, shape(ar)), "selection")]
+
+
+EXTREMES = {np.max: np.argmax, np.amax: np.argmax, np.min: np.argmin, np.amin: np.argmin}
+"""Reductions that have a winner, and what finds it."""
+
+
+def winner(
+    function: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **more: Any
+) -> tuple[Links, ...]:
+    """The maximum or minimum as coming from the first cell that attains it; all of the lane decided which."""
+    from whence.arrays.known.reductions import reduced
+
+    in_shape = shape(a)
+    axes = axes_of(axis, len(in_shape))
+    if any(more.get(key) not in (None, np._NoValue) for key in ("initial", "where")):
+        raise NoRule("the winner of a maximum with initial= or where= is not known: take it of the cells alone")
+    order = [*(i for i in range(len(in_shape)) if i not in axes), *axes]
+    kept = tuple(in_shape[i] for i in order[: len(order) - len(axes)])
+    lanes = np.asarray(a).transpose(order).reshape(*kept, -1)
+    cells = numbered(in_shape).transpose(order).reshape(lanes.shape)
+    chosen = np.take_along_axis(cells, EXTREMES[function](lanes, axis=-1)[..., None], -1)
+    decided = reduced(in_shape, axis, keepdims is True)
+    return ([Link(a, moved(chosen.reshape(decided.out_shape), in_shape)), Link(a, decided, "selection")],)
 
 
 @rule("extract", values=True)

@@ -7,6 +7,7 @@ lineage, so what it certifies is used at once; what is not certified has to be c
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,15 +90,16 @@ class Candidate:
 class Memory:
     """What is known of one function; the log holds what other programs learned of it."""
 
-    def __init__(self, shelf: Shelf, function: Function, name: str, selection: bool) -> None:
+    def __init__(self, shelf: Shelf, function: Function, name: str, mode: Hashable = None) -> None:
         self._shelf = shelf
         self._name = name
-        self.identity = identity(function, selection)
+        self.identity = identity(function, mode)
         self._dims: dict[Signature, Known] = {}
         self._bases: dict[str, Known] = {}
         self._groups: dict[str, Group] = {}
         self._candidates: dict[Signature, Candidate] = {}
         self._stored: dict[str, View] = {}
+        self._lock = threading.RLock()
         self._load()
 
     # --- asking
@@ -106,8 +108,9 @@ class Memory:
         """The lineage of a call with these arguments, if it is known without a run."""
         try:
             signature = dim_sig(args, kwargs)
-            known = self._dims.get(signature)
-            found = known if known is not None else self._predicted(signature, args, kwargs)
+            with self._lock:
+                known = self._dims.get(signature)
+                found = known if known is not None else self._predicted(signature, args, kwargs)
         except Unkeyed:
             return None
         if found is not None:
@@ -146,6 +149,10 @@ class Memory:
             signature = dim_sig(args, kwargs)
         except Unkeyed:
             return
+        with self._lock:
+            self._learned(signature, args, kwargs, found)
+
+    def _learned(self, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> None:
         stripped, sizes = gen_sig(signature)
         text = text_of(stripped)
         group = self._groups.setdefault(text, Group(text, tuple(len(each.shape) for each in found.inputs)))
@@ -220,6 +227,10 @@ class Memory:
     def forget(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A prediction was wrong: never use that view again."""
         signature = dim_sig(args, kwargs)
+        with self._lock:
+            self._forgotten(signature)
+
+    def _forgotten(self, signature: Signature) -> None:
         known = self._dims.pop(signature, None)
         stripped, _ = gen_sig(signature)
         group = self._groups.get(text_of(stripped))

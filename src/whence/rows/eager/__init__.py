@@ -37,7 +37,7 @@ RULES: dict[type[o.Operator], Callable[..., Tagged]] = {
     o.Window: windows.window,
     o.Opaque: opaque.opaque,
     o.GroupedMap: opaque.grouped,
-    o.Cogroup: opaque.grouped,
+    o.Cogroup: opaque.cogrouped,
 }
 
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from whence.errors import NotTraceable
 from whence.rows.eager.ids import LIST, Tagged, array_of, as_list, gathered, new_ids, struct_of
 from whence.rows.eager.rows import Tag
-from whence.rows.expressions import AggCall, Attr, Call, Compare, Expr, Literal, conjunction, disjunction, fresh
-from whence.rows.operators import Aggregate, Distinct, Named, Project, keep
+from whence.rows.expressions import (
+    AggCall,
+    Attr,
+    Call,
+    Compare,
+    Expr,
+    Frame,
+    Literal,
+    WindowCall,
+    conjunction,
+    disjunction,
+    fresh,
+)
+from whence.rows.operators import Aggregate, Distinct, Named, Project, Window, keep
 
 
 def distinct(plan: Distinct, tag: Tag) -> Tagged:
@@ -32,9 +43,28 @@ def aggregate(plan: Aggregate, tag: Tag, witness: str) -> Tagged:
 
 
 def _beside(plan: Aggregate, below: Tagged) -> Tagged:
-    raise NotTraceable(
-        f"an aggregate in Python beside ids of rows: {plan.calls[0].name}; ask with mode='lazy', or use a grouped map"
+    """Spark lets an aggregate in Python stand beside no other: the ids are collected first, over the group's rows.
+
+    They are the same for all rows of a group, so that they may be keys of it.
+    """
+    whole = Frame("rows", None, None)
+    lists: dict[int, Attr] = {}
+    for number, each in below.ids.items():
+        lists[number] = fresh(f"_group_{number}", array_of(LIST) if each.many else LIST)
+    calls = tuple(
+        Named(lists[number], WindowCall("collect_list", (each.attr,), whole, lists[number].dtype))
+        for number, each in below.ids.items()
     )
+    rows = Window(below.plan, calls, plan.keys, ()) if calls else below.plan
+    ids = {number: new_ids(number) for number in below.ids}
+    merged = tuple(Named(new.attr, _each_once(lists[number], below.ids[number].many)) for number, new in ids.items())
+    ready = Project(rows, (*keep(*_unique(below.plan.output)), *merged))
+    more = tuple(each.attr for each in ids.values())
+    return Tagged(Aggregate(ready, (*plan.keys, *more), (*plan.outputs, *keep(*more))), ids, below.reasons)
+
+
+def _each_once(lists: Expr, many: bool) -> Expr:
+    return Call("array_distinct", (Call("flatten", (lists,), LIST) if many else lists,), LIST)
 
 
 def _attained(plan: Aggregate, below: Tagged) -> Tagged:

@@ -1,11 +1,13 @@
-"""Users' functions over whole tables: every row of the input, which says that it is too many."""
+"""Users' functions over tables: all rows of the input, and said to be too many; over groups: the group's rows."""
 
 from __future__ import annotations
 
-from whence.errors import NotTraceable
-from whence.rows.eager.ids import Tagged, gathered
+from dataclasses import replace
+
+from whence.rows.eager.ids import Ids, Tagged, as_list, gathered, new_ids
 from whence.rows.eager.rows import Tag
-from whence.rows.operators import Aggregate, Cogroup, GroupedMap, Join, Opaque, Operator, Project, keep
+from whence.rows.expressions import Attr
+from whence.rows.operators import Aggregate, Cogroup, GroupedMap, Join, Named, Opaque, Operator, Project, keep
 
 
 def opaque(plan: Opaque, tag: Tag) -> Tagged:
@@ -22,5 +24,30 @@ def opaque(plan: Opaque, tag: Tag) -> Tagged:
     return Tagged(Project(joined, (*keep(*plan.output), *keep(*(each.attr for each in ids.values())))), ids, reasons)
 
 
-def grouped(plan: GroupedMap | Cogroup, tag: Tag) -> Tagged:
-    raise NotTraceable(f"{type(plan).__name__}: ids of rows do not pass through a user's function yet")
+def grouped(plan: GroupedMap, tag: Tag) -> Tagged:
+    """The group's rows; their ids go around the user's function."""
+    below = tag(plan.child)
+    child, carried, ids = _carried(below)
+    return Tagged(replace(plan, child=child, carried=carried), ids, below.reasons)
+
+
+def cogrouped(plan: Cogroup, tag: Tag) -> Tagged:
+    """The rows of the group on both sides."""
+    left, right = tag(plan.left), tag(plan.right)
+    one, carried, ids = _carried(left)
+    two, more, others = _carried(right)
+    changed = replace(plan, left=one, right=two, carried=(*carried, *more))
+    return Tagged(changed, {**ids, **others}, left.reasons + right.reasons)
+
+
+def _carried(below: Tagged) -> tuple[Operator, tuple[tuple[Attr, Attr], ...], dict[int, Ids]]:
+    """The input with its ids as lists, what goes around the function, and where it comes out."""
+    lists = {number: new_ids(number) for number in below.ids}
+    columns = tuple(Named(lists[number].attr, as_list(each)) for number, each in below.ids.items())
+    ids = {number: new_ids(number) for number in below.ids}
+    carried = tuple((lists[number].attr, ids[number].attr) for number in below.ids)
+    return Project(below.plan, (*keep(*_unique(below.plan.output)), *columns)), carried, ids
+
+
+def _unique(attrs: tuple[Attr, ...]) -> tuple[Attr, ...]:
+    return tuple(dict.fromkeys(attrs))

@@ -27,12 +27,17 @@ class Opaque(Operator):
 
 @dataclass(frozen=True, slots=True)
 class GroupedMap(Operator):
-    """applyInPandas, applyInArrow: a function of a group's rows; each row it gives comes from that group."""
+    """applyInPandas, applyInArrow: a function of a group's rows; each row it gives comes from that group.
+
+    `carried` goes around the function: pairs of an input column of lists, and the output column that holds, beside
+    each row the function gives, the elements of all lists of its group.
+    """
 
     child: Operator
     keys: tuple[Expr, ...]
     columns: tuple[Attr, ...]
     function: Expr
+    carried: tuple[tuple[Attr, Attr], ...] = ()
     origin: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -42,7 +47,7 @@ class GroupedMap(Operator):
 
     @property
     def output(self) -> tuple[Attr, ...]:
-        return self.columns
+        return (*self.columns, *(out for _, out in self.carried))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class Cogroup(Operator):
     right_keys: tuple[Expr, ...]
     columns: tuple[Attr, ...]
     function: Expr
+    carried: tuple[tuple[Attr, Attr], ...] = ()
     origin: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,4 +68,4 @@ class Cogroup(Operator):
 
     @property
     def output(self) -> tuple[Attr, ...]:
-        return self.columns
+        return (*self.columns, *(out for _, out in self.carried))

@@ -1,0 +1,32 @@
+"""`whence export`: the project graph as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from whence.cli._options import blobs_option, json_option, log_option, open_log
+from whence.cli._output import emit_json
+
+
+@click.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(("json", "provn", "xml", "rdf", "openlineage")),
+    help="Otherwise by the ending: .json, .provn, .xml, .ttl; .jsonl for OpenLineage; .svg, .png, .mmd, .dot.",
+)  # fmt: skip
+@log_option
+@blobs_option
+@json_option
+def command(file: Path, form: str | None, log: str | None, blobs: str | None, as_json: bool) -> None:
+    """Export the project graph: as a PROV document, as OpenLineage events, or as a picture."""
+    from whence.interop.export import export
+
+    with open_log(log, blobs) as opened:
+        graph = opened.graph
+        export(opened, file, graph, form)
+    if as_json:
+        emit_json({"file": str(file), "vertices": len(graph), "edges": len(graph.edge_table)})
+    else:
+        click.echo(f"wrote {len(graph):,} vertices and {len(graph.edge_table):,} edges to {file}")

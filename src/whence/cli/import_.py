@@ -1,0 +1,29 @@
+"""`whence import`: take provenance of others into the log."""
+
+from __future__ import annotations
+
+import click
+
+from whence.cli._options import blobs_option, json_option, log_option, open_or_make_log
+from whence.cli._output import emit_json
+
+
+@click.command("import")
+@click.argument("source")
+@log_option
+@blobs_option
+@json_option
+def command(source: str, log: str | None, blobs: str | None, as_json: bool) -> None:
+    """Import a PROV document, OpenLineage events, or the history of a git repository.
+
+    SOURCE is a file (.json, .provn, .xml, .ttl; .jsonl for events), or `git`, or `git:PATH`. What the log has already
+    is not imported again; on an error nothing is. Installed packages may add kinds of sources.
+    """
+    from whence.interop.ingest import ingest
+
+    with open_or_make_log(log, blobs) as opened:
+        imported = ingest(opened, source)
+    if as_json:
+        emit_json(imported.as_dict())
+    else:
+        click.echo(str(imported))

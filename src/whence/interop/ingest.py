@@ -1,0 +1,117 @@
+"""Ingestors: what `whence import` can read. One more kind is one small class, found by its entry point.
+
+A package brings its own with
+
+    [project.entry-points."whence.ingestors"]
+    dvc = "my_package:Dvc"
+
+and a class as below: it is made without arguments, says which sources are its own, and reads them.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from whence.errors import BadType, StoreError, WhenceError
+from whence.graph import Graph
+from whence.interop.prov import FORMATS, Document
+from whence.store.importing import Imported, add_graph
+
+if TYPE_CHECKING:
+    from whence.store import Log
+
+GROUP = "whence.ingestors"
+
+
+class Ingestor(Protocol):
+    """One kind of source."""
+
+    about: str  # in a few words, for messages
+
+    def claims(self, source: str) -> bool:
+        """Whether this source is for it: by its name, or by looking into it."""
+
+    def read(self, source: str, log: Log) -> Graph | Document:
+        """The graph of the source; the log is there to be looked at, not to be written."""
+
+
+class Git:
+    """The history of the repository that the log's project is in, or of the one at `git:PATH`."""
+
+    about = "git"
+
+    def claims(self, source: str) -> bool:
+        """`git`, or `git:` and a path."""
+        return source == "git" or source.startswith("git:")
+
+    def read(self, source: str, log: Log) -> Graph:
+        """Commits, authors and versions of files."""
+        from whence.interop.git import history
+        from whence.store.artifacts import project_of
+
+        return history(Path(source[4:]) if source.startswith("git:") else project_of(log.where), log)
+
+
+class OpenLineage:
+    """Run events of OpenLineage: one event, a list of them, or one a line."""
+
+    about = "OpenLineage events (.json, .jsonl, .ndjson)"
+
+    def claims(self, source: str) -> bool:
+        """Files of JSON whose first object is a run event."""
+        from whence.interop import openlineage
+
+        ending = Path(source).suffix.lower()
+        return ending in (".jsonl", ".ndjson") or (ending == ".json" and openlineage.is_event_file(Path(source)))
+
+    def read(self, source: str, log: Log) -> Graph:
+        """Runs, jobs and datasets."""
+        from whence.interop import openlineage
+
+        return openlineage.read(source)
+
+
+class Prov:
+    """PROV documents."""
+
+    about = f"PROV documents ({', '.join(FORMATS)})"
+
+    def claims(self, source: str) -> bool:
+        """By the ending of the file's name."""
+        return Path(source).suffix.lower() in FORMATS
+
+    def read(self, source: str, log: Log) -> Document:
+        """All that the document says."""
+        from whence.interop import prov
+
+        return prov.read(source)
+
+
+def ingestors() -> list[Ingestor]:
+    """All there are: those that others installed first, so that they can take what is theirs."""
+    found: list[Ingestor] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        try:
+            found.append(point.load()())
+        except Exception as error:  # anything may go wrong in code of others, and it should be known whose it is
+            raise StoreError(f"the ingestor {point.name!r} ({point.value}) cannot be loaded: {error}") from error
+    return [*found, Git(), OpenLineage(), Prov()]
+
+
+def ingest(log: Log, source: str) -> Imported:
+    """Take a source into the log: all of it, or, on any error, nothing."""
+    known = ingestors()
+    chosen = next((each for each in known if each.claims(source)), None)
+    if chosen is None:
+        raise BadType(
+            f"{source!r} is nothing that can be imported; there are {'; '.join(each.about for each in known)}"
+        )
+    try:
+        found = chosen.read(source, log)
+    except WhenceError as error:
+        error.add_note(f"while importing {source!r}")
+        raise
+    graph, prefixes = (found, {}) if isinstance(found, Graph) else found
+    return add_graph(log, graph, prefixes)

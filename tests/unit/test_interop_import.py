@@ -1,0 +1,250 @@
+"""Importing into a log and exporting from it: nothing lost, nothing twice, nothing half done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+
+import whence as wh
+from whence.cli._group import whence
+from whence.errors import BadGraph, BadType, Redefined, StoreError
+from whence.graph import Graph
+from whence.interop import openlineage, prov
+from whence.interop.export import as_prov
+from whence.interop.ingest import ingest
+from whence.store.importing import add_graph
+from whence.testing.graphs import lifecycle
+from whence.testing.graphs.strategies import Drawn, provenance
+
+DOCUMENT = """document
+  prefix ex <http://example.org/>
+  entity(ex:raw, [prov:type='ex:Table', ex:rows=10, ex:tag="a", ex:tag="b"])
+  entity(ex:clean)
+  entity(ex:plan)
+  activity(ex:wash, 2026-01-01T00:00:00, 2026-01-01T00:01:00)
+  agent(ex:ada, [prov:type='prov:Person'])
+  used(ex:u1; ex:wash, ex:raw, 2026-01-01T00:00:30, [prov:role="input"])
+  wasGeneratedBy(ex:clean, ex:wash, -)
+  wasAssociatedWith(ex:wash, ex:ada, ex:plan)
+  wasInvalidatedBy(ex:raw, ex:wash, -)
+  specializationOf(ex:clean, ex:raw)
+endDocument
+"""
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(whence, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WHENCE_LOG", raising=False)
+    (tmp_path / "a.provn").write_text(DOCUMENT)
+    wh.open(tmp_path / "project.whence").close()
+    return tmp_path
+
+
+def comparable(graph: Graph, drop: tuple[str, ...] = ()) -> tuple[list[Any], list[Any]]:
+    vertices, edges = graph.records()
+    kept = [(name, kind, {k: v for k, v in own.items() if k not in drop}) for name, kind, own in vertices]
+    return (
+        sorted(json.dumps(each, sort_keys=True) for each in kept),
+        sorted(json.dumps(each, sort_keys=True) for each in edges),
+    )
+
+
+@pytest.mark.parametrize("ending", [".json", ".provn", ".xml", ".ttl"])
+def test_what_is_imported_can_be_exported_and_imported_elsewhere(project: Path, ending: str) -> None:
+    assert run("import", "a.provn").output == "imported 3 entities, 1 activity, 1 agent, 5 relations\n"
+    assert run("export", f"b{ending}").exit_code == 0
+    assert run("import", f"b{ending}", "--log", "other.whence").exit_code == 0
+    with wh.open("project.whence") as one, wh.open("other.whence") as other:
+        assert comparable(one.graph) == comparable(other.graph)
+        assert one.graph["ex:wash"]["started"] == "2026-01-01T00:00:00.000000Z"
+        assert one.graph["ex:raw"]["ex:rows"] == 10
+        assert ("ex:raw", "wasInvalidatedBy", "ex:wash") in one.graph.edges
+        [edge] = [one.graph.edge_at(row) for row in range(5) if one.graph.edge_at(row).relation == "used"]
+        assert edge.properties["prov:role"] == "input"
+        assert [each.inputs for each in one.operations()] == [("ex:raw",)]
+        assert one.check().ok
+    text = (project / f"b{ending}").read_text()
+    assert "http://example.org/" in text
+
+
+def test_importing_twice_adds_nothing(project: Path) -> None:
+    run("import", "a.provn")
+    result = run("import", "a.provn", "--json")
+    assert json.loads(result.stdout) == {"entities": 0, "activities": 0, "agents": 0, "relations": 0}
+
+
+def test_what_contradicts_the_log_is_refused_and_nothing_is_imported(project: Path) -> None:
+    run("import", "a.provn")
+    with wh.open("project.whence") as log:
+        before = comparable(log.graph)
+        for text, words in (
+            (DOCUMENT.replace("rows=10", "rows=11").replace("ex:clean", "ex:new"), "ex:rows = 10"),
+            (DOCUMENT.replace("example.org", "elsewhere.org"), "the prefix 'ex' means"),
+        ):
+            Path("b.provn").write_text(text)
+            with pytest.raises(Redefined, match=words):
+                ingest(log, "b.provn")
+        with pytest.raises(Redefined, match="is an activity in the log"):
+            add_graph(log, Graph.build([("new", "entity"), ("ex:wash", "entity")], []))
+        with pytest.raises(BadGraph, match="no time"):
+            add_graph(log, Graph.build([("x", "activity", {"prov:startTime": "soon"})], []))
+        assert comparable(log.graph) == before
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=provenance(4))
+def test_a_log_holds_any_graph(drawn: Drawn, tmp_path_factory: pytest.TempPathFactory) -> None:
+    own = ("kind", "created", "started", "ended", "name", "command")
+    with wh.open(tmp_path_factory.mktemp("any") / "log") as log:
+        add_graph(log, drawn.graph)
+        assert comparable(log.graph, own) == comparable(drawn.graph, own)
+        assert {name: log.graph[name].get("command") for name in drawn.of_kind("activity")} == {
+            name: drawn.graph[name].get("command") for name in drawn.of_kind("activity")
+        }
+
+
+def test_versions_that_come_from_elsewhere_go_on_here(project: Path) -> None:
+    Path("data.csv").write_text("1")
+    with wh.open("project.whence") as log:
+        with log.activity("look") as a:
+            a.used("data.csv")
+        prov.write(as_prov(log.graph), "b.json")
+    with wh.open("other.whence") as log:
+        ingest(log, "b.json")
+        with log.activity("look") as a:
+            a.used("data.csv")
+        assert a.inputs == {"data.csv": "data.csv@v1"}
+        Path("data.csv").write_text("2")
+        with log.activity("look") as a:
+            a.used("data.csv")
+        assert log.graph.versions("data.csv") == ["data.csv@v1", "data.csv@v2"]
+
+
+def test_pictures_are_exports_too(project: Path) -> None:
+    run("import", "a.provn")
+    for name in ("a.svg", "a.png", "a.mmd", "a.dot"):
+        assert run("export", name).exit_code == 0
+        assert (project / name).stat().st_size > 100
+
+
+def test_errors_say_what_can_be_done(project: Path) -> None:
+    for arguments, words in (
+        (("import", "a.csv"), "nothing that can be imported; there are git; OpenLineage events"),
+        (("import", "none.json"), "none.json cannot be read"),
+        (("import", "git"), "git cannot tell of"),
+        (("export", "a.csv"), "exports end in .json"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 1, result.output
+        assert words in result.stderr
+
+
+def test_a_package_may_bring_an_ingestor(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "plugin.py").write_text(
+        "from whence.graph import Graph\n"
+        "class Notes:\n"
+        "    about = 'notes'\n"
+        "    def claims(self, source): return source.endswith('.note')\n"
+        "    def read(self, source, log): return Graph.build([(source, 'entity')], [])\n"
+    )
+    info = project / "plugin-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[whence.ingestors]\nnotes = plugin:Notes\n")
+    monkeypatch.syspath_prepend(str(project))
+    with wh.open("project.whence") as log:
+        assert ingest(log, "a.note").entities == 1
+        (info / "entry_points.txt").write_text("[whence.ingestors]\nnotes = plugin:Gone\n")
+        with pytest.raises(StoreError, match="the ingestor 'notes'"):
+            ingest(log, "a.note")
+    sys.modules.pop("plugin", None)
+
+
+# --- OpenLineage
+
+
+def held(graph: Graph) -> tuple[list[Any], list[Any]]:
+    """What events can hold: activities with what they used and generated and who ran them."""
+    vertices, edges = graph.records()
+    kept = [each for each in edges if each[1] in ("used", "wasGeneratedBy", "wasAssociatedWith")]
+    touched = {end for each in kept for end in (each[0], each[2])}
+    return comparable(Graph.build([v for v in vertices if v[0] in touched or v[1] == "activity"], kept))
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn=provenance())
+def test_events_hold_runs_without_loss(drawn: Drawn) -> None:
+    events = json.loads(json.dumps(openlineage.events(drawn.graph)))
+    assert held(openlineage.graph_of(events)) == held(drawn.graph)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_events_are_written_and_imported(project: Path, name: str) -> None:
+    openlineage.write(lifecycle(), name)
+    with wh.open("project.whence") as log:
+        imported = ingest(log, name)
+        assert (imported.activities, imported.agents) == (5, 2)
+    assert run("export", "--format", "openlineage", "out.json").exit_code == 0
+    events = json.loads((project / "out.json").read_text())
+    for event in events:
+        assert {"eventType", "eventTime", "producer", "schemaURL", "run", "job"} <= event.keys()
+        for dataset in event["inputs"] + event["outputs"]:
+            assert {"namespace", "name"} <= dataset.keys()
+            assert all({"_producer", "_schemaURL"} <= facet.keys() for facet in dataset["facets"].values())
+    assert {event["eventType"] for event in events} == {"START", "COMPLETE"}
+    assert len({event["run"]["runId"] for event in events}) == 5
+
+
+def event(kind: str, run: str, minute: int, inputs: list[str], outputs: list[str], **more: Any) -> dict[str, Any]:
+    def datasets(names: list[str]) -> list[dict[str, Any]]:
+        return [{"namespace": "db", "name": name, **more} for name in names]
+
+    return {
+        "eventType": kind, "eventTime": f"2026-01-01T00:{minute:02}:00Z", "run": {"runId": run},
+        "job": {"namespace": "etl", "name": "copy"}, "inputs": datasets(inputs), "outputs": datasets(outputs),
+    }  # fmt: skip
+
+
+def test_runs_of_others_make_versions() -> None:
+    graph = openlineage.graph_of([
+        event("START", "r1", 0, ["t"], []), event("COMPLETE", "r1", 1, [], ["t"]),
+        event("START", "r2", 2, ["t"], []), event("FAIL", "r2", 3, ["t"], ["u"]),
+    ])  # fmt: skip
+    assert graph.acyclic
+    assert graph.versions("db/t") == ["db/t@v1", "db/t@v2"]
+    assert set(graph.edges) == {
+        ("etl/copy/r1", "used", "db/t@v1"), ("db/t@v2", "wasGeneratedBy", "etl/copy/r1"),
+        ("etl/copy/r2", "used", "db/t@v2"), ("db/u@v1", "wasGeneratedBy", "etl/copy/r2"),
+    }  # fmt: skip
+    assert graph["etl/copy/r2"]["state"] == "FAIL"
+    assert graph["etl/copy/r2"]["prov:endTime"] == "2026-01-01T00:03:00Z"
+
+
+def test_lineage_of_columns_is_kept() -> None:
+    fields = {"total": {"inputFields": [{"namespace": "db", "name": "t", "field": "price"}]}}
+    facet = {"_producer": "p", "_schemaURL": "s", "fields": fields}
+    graph = openlineage.graph_of([event("COMPLETE", "r1", 1, [], ["u"], facets={"columnLineage": facet})])
+    assert graph["db/u@v1"]["columns"] == {"fields": fields}
+    [_, last] = openlineage.events(graph)
+    assert last["outputs"][0]["facets"]["columnLineage"]["fields"] == fields
+
+
+def test_events_without_what_they_need_are_refused(project: Path) -> None:
+    with pytest.raises(BadGraph, match=r"event 0 has no run\.runId"):
+        openlineage.graph_of([{"run": {}, "job": {}}])
+    Path("a.jsonl").write_text("{\n")
+    with pytest.raises(BadGraph, match="no JSON"):
+        openlineage.read("a.jsonl")
+    with wh.open("project.whence") as log, pytest.raises(BadType, match="can be imported"):
+        ingest(log, "a.parquet")
