@@ -42,8 +42,9 @@ class Match {
     for (const Index v : g.order) number(v);
   }
 
-  void from(Index d) {
-    if (state_[d] < 0) return;
+  // Whether a path leads from d to a source at all.
+  bool from(Index d) {
+    if (state_[d] < 0) return false;
     held_[d] = {state_[d]};
     pairs_ = 0;
     std::vector<Index> walked;
@@ -64,6 +65,7 @@ class Match {
     most_ = std::max(most_, pairs_);
     keep_useful(walked);
     for (const Index v : walked) held_[v].clear();
+    return true;
   }
 
   std::int64_t most() const { return most_; }
@@ -170,8 +172,8 @@ std::int64_t mark_matching(const Ancestry& g, const Labels& labels, std::span<co
                            std::span<const Index> destinations, std::int64_t limit, Flags& marked) {
   Match match(g, labels, sources, limit, marked);
   for (const auto& group : generated_alike(g, destinations)) {
-    match.from(group[0]);
-    for (const Index d : group) marked[d] |= marked[group[0]];
+    if (!match.from(group[0])) continue;
+    for (const Index d : group) marked[d] = 1;
   }
   return match.most();
 }

@@ -75,11 +75,12 @@ class Search {
     close();
   }
 
-  void from(Index d) {
+  // Whether a path leads from d to a source at all.
+  bool from(Index d) {
     const auto makers = g_.generated[d];
-    if (std::ranges::none_of(makers, [&](Index a) { return below_[a] != 0; })) return;
+    if (std::ranges::none_of(makers, [&](Index a) { return below_[a] != 0; })) return false;
     marked_[d] = 1;
-    if (std::ranges::all_of(makers, [&](Index a) { return closed_[a] != 0; })) return;
+    if (std::ranges::all_of(makers, [&](Index a) { return closed_[a] != 0; })) return true;
     Lengths goals;
     bool few = walk(d, kUnbounded, below_, oldest_, [&](Index v, std::span<const Run> lengths) {
       if (source_[v] && v != d) goals.insert(goals.end(), lengths.begin(), lengths.end());
@@ -90,7 +91,7 @@ class Search {
     } else {
       goals = sweep_goals(d);
     }
-    if (goals.empty()) return;
+    if (goals.empty()) return false;
     for (const Run r : goals) told_.levels += r.hi - r.lo + 1;
     const Index most = goals.back().hi;
     few = few && walk(d, most, {}, 0, [&](Index v, std::span<const Run> lengths) {
@@ -102,6 +103,7 @@ class Search {
       sweep_marks(d, goals);
     }
     if (std::has_single_bit(++done_)) close();
+    return true;
   }
 
   const Similar& told() const { return told_; }
@@ -266,8 +268,8 @@ Similar mark_similar(const Ancestry& g, std::span<const Index> sources, std::spa
                      std::int64_t budget, Flags& marked) {
   Search search(g, sources, budget, marked);
   for (const auto& group : generated_alike(g, destinations)) {
-    search.from(group[0]);
-    for (const Index d : group) marked[d] |= marked[group[0]];
+    if (!search.from(group[0])) continue;
+    for (const Index d : group) marked[d] = 1;
   }
   return search.told();
 }

@@ -119,3 +119,13 @@ def test_long_pipelines_are_summarized() -> None:
     assert len(summary) == 321, "the shorter one is part of the longer"
     assert summary.exact
     assert {edge.frequency for edge in summary.edges} == {0.5, 1.0}
+
+
+def test_a_destination_is_not_on_a_path_because_its_sibling_is() -> None:
+    graph = Graph.build(
+        [("e0", "entity"), ("e5", "entity"), ("e3", "entity"), ("e6", "entity"), ("a0", "activity"), ("a1", "activity")],
+        [("e3", "wasGeneratedBy", "a0"), ("e5", "wasGeneratedBy", "a0"), ("a1", "used", "e0"), ("a1", "used", "e5"),
+         ("e6", "wasGeneratedBy", "a1")],
+    )  # fmt: skip
+    for marks in engines(graph, graph.numbers("e0"), graph.numbers(["e3", "e5", "e6"])).values():
+        assert set(graph.ids.of(np.flatnonzero(marks).tolist())) == {"e0", "e5", "e6", "a1"}
