@@ -12,7 +12,7 @@ import numpy as np
 
 from whence.arrays import known
 from whence.arrays.functions import Run, Traced
-from whence.arrays.functions._origins import merged, union
+from whence.arrays.functions._origins import merged, natural_form, union
 from whence.arrays.functions._rebound import rebound
 from whence.arrays.functions._run import checked
 from whence.errors import BadType
@@ -20,7 +20,7 @@ from whence.relation import Relation
 
 FEW = 4  # rows that are not worth folding
 MANY = 64  # rows that have no form to be kept
-MOST_TO_FOLD = 1 << 21
+MOST_TO_FOLD = 1 << 18
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -208,11 +208,16 @@ def _plain(item: Any) -> Any:
 
 def _refolded(relation: Relation) -> Relation:
     """A relation that was put together from many pieces (a loop over rows), in as few rows as its tuples need."""
-    if len(relation) <= FEW or relation.count() > MOST_TO_FOLD:
+    rows = len(relation)
+    if rows <= FEW or relation.count() > MOST_TO_FOLD:
         return relation
-    folded = merged([relation])
-    irregular = len(relation) > MANY and len(folded.to_bytes()) < len(relation.to_bytes())
-    return folded if len(folded) < len(relation) or irregular else relation
+    folded = natural_form(relation.to_array(), relation.out_shape, relation.in_shape)
+    if folded is not None and len(folded) < rows:
+        relation = folded
+    if len(relation) <= MANY:
+        return relation
+    best = merged([relation])
+    return best if len(best.to_bytes()) < len(relation.to_bytes()) else relation
 
 
 def _merged(edges: list[Edge]) -> tuple[Edge, ...]:
