@@ -58,24 +58,84 @@ struct Minimum {
   }
 #endif
 };
+
+#ifdef WHENCE_AVX2
+#define WHENCE_LANE(EXPRESSION) \
+  static WHENCE_TARGET inline __m256d lanes(__m256d a) { return EXPRESSION; }
+#else
+#define WHENCE_LANE(EXPRESSION)
+#endif
+
 struct Negative {
   static double of(double a) { return -a; }
+  WHENCE_LANE(_mm256_xor_pd(a, _mm256_set1_pd(-0.0)))
 };
 struct Absolute {
   static double of(double a) { return std::fabs(a); }
+  WHENCE_LANE(_mm256_andnot_pd(_mm256_set1_pd(-0.0), a))
 };
 struct SquareRoot {
   static double of(double a) { return std::sqrt(a); }
+  WHENCE_LANE(_mm256_sqrt_pd(a))
 };
 struct Square {
   static double of(double a) { return a * a; }
+  WHENCE_LANE(_mm256_mul_pd(a, a))
 };
+
+#ifdef WHENCE_AVX2
+
+// Adjacent cells, four at a time: `values(v, i)` makes the results of cells i, i + 2, i + 1, i + 3 from their values.
+template <class Lanes, class One>
+WHENCE_TARGET [[gnu::always_inline]] inline void adjacent(const Cell* in, Cell* out, npy_intp n, Lanes values, One one) {
+  npy_intp i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const __m256d low = _mm256_loadu_pd(&in[i].value), high = _mm256_loadu_pd(&in[i + 2].value);
+    const __m256d made = values(_mm256_unpacklo_pd(low, high), i), handles = _mm256_unpackhi_pd(low, high);
+    _mm256_storeu_pd(&out[i].value, _mm256_unpacklo_pd(made, handles));
+    _mm256_storeu_pd(&out[i + 2].value, _mm256_unpackhi_pd(made, handles));
+  }
+  for (; i < n; ++i) out[i] = {one(in[i].value, i), in[i].handle};
+}
+
+template <class Op>
+WHENCE_TARGET void unary_adjacent(const Cell* in, Cell* out, npy_intp n) {
+  adjacent(
+      in, out, n, [](__m256d v, npy_intp) WHENCE_TARGET { return Op::lanes(v); }, [](double v, npy_intp) { return Op::of(v); });
+}
+
+// A plain operand that stays the same, or moves along.
+template <class Op, bool first_tracked>
+WHENCE_TARGET void mixed_adjacent(const Cell* cells, const double* plain, bool still, Cell* out, npy_intp n) {
+  const auto lanes = [](__m256d v, __m256d w) WHENCE_TARGET { return first_tracked ? Op::lanes(v, w) : Op::lanes(w, v); };
+  const auto one = [](double v, double w) { return first_tracked ? Op::of(v, w) : Op::of(w, v); };
+  if (still) {
+    const double number = *plain;
+    const __m256d same = _mm256_set1_pd(number);
+    adjacent(
+        cells, out, n, [&](__m256d v, npy_intp) WHENCE_TARGET { return lanes(v, same); },
+        [&](double v, npy_intp) { return one(v, number); });
+  } else {
+    adjacent(
+        cells, out, n,
+        [&](__m256d v, npy_intp i) WHENCE_TARGET { return lanes(v, _mm256_permute4x64_pd(_mm256_loadu_pd(plain + i), 0xd8)); },
+        [&](double v, npy_intp i) { return one(v, plain[i]); });
+  }
+}
+
+#endif
 
 template <class Op>
 int unary(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
   if (strides[0] == kCell && strides[1] == kCell) {
     const Cell* in = reinterpret_cast<const Cell*>(data[0]);
     Cell* out = reinterpret_cast<Cell*>(data[1]);
+#ifdef WHENCE_AVX2
+    if (has_avx2()) {
+      unary_adjacent<Op>(in, out, n[0]);
+      return 0;
+    }
+#endif
     for (npy_intp i = 0; i < n[0]; ++i) {
       Cell cell = in[i];
       cell.value = Op::of(cell.value);
@@ -218,6 +278,14 @@ void binary_cells(const Plain& plain, char* const* data, npy_intp n, const npy_i
     return both<Op>(a, b, out, n, s[0], s[1], s[2]);
   }
   constexpr npy_intp number = sizeof(double);
+#ifdef WHENCE_AVX2
+  const int cells = plain.tracked[0] ? 0 : 1;
+  if (has_avx2() && s[cells] == kCell && s[2] == kCell && (s[1 - cells] == 0 || s[1 - cells] == number)) {
+    const auto pass = cells == 0 ? mixed_adjacent<Op, true> : mixed_adjacent<Op, false>;
+    return pass(reinterpret_cast<const Cell*>(data[cells]), reinterpret_cast<const double*>(data[1 - cells]),
+                s[1 - cells] == 0, reinterpret_cast<Cell*>(out), n);
+  }
+#endif
   if (plain.tracked[0]) {
     if (s[0] == kCell && s[1] == 0 && s[2] == kCell) return mixed<Op, true>(a, b, out, n, kCell, 0, kCell);
     if (s[0] == kCell && s[1] == number && s[2] == kCell) return mixed<Op, true>(a, b, out, n, kCell, number, kCell);

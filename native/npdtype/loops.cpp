@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "npdtype/simd.hpp"
 #include "npdtype/unions.hpp"
 
 namespace whence::tracked {
@@ -12,32 +13,17 @@ namespace {
 constexpr npy_intp kCell = sizeof(Cell);
 constexpr npy_intp kBlock = 32;  // unions checked at a time
 
-// Adjacent cells get a loop of their own, which compilers vectorize.
-void copy_handles(const char* cells, npy_intp stride, npy_intp n, Handle* out) {
-  if (stride == kCell) {
-    const Cell* all = reinterpret_cast<const Cell*>(cells);
-    for (npy_intp i = 0; i < n; ++i) out[i] = all[i].handle;
-  } else {
-    for (npy_intp i = 0; i < n; ++i) out[i] = handle_at(cells + i * stride);
+void take_apart(const char* cells, npy_intp stride, npy_intp n, double* values, Handle* handles) {
+  if (stride == kCell) return separate(reinterpret_cast<const Cell*>(cells), n, values, handles);
+  for (npy_intp i = 0; i < n; ++i) {
+    values[i] = value_at(cells + i * stride);
+    handles[i] = handle_at(cells + i * stride);
   }
 }
 
-void copy_values(const char* cells, npy_intp stride, npy_intp n, double* out) {
-  if (stride == kCell) {
-    const Cell* all = reinterpret_cast<const Cell*>(cells);
-    for (npy_intp i = 0; i < n; ++i) out[i] = all[i].value;
-  } else {
-    for (npy_intp i = 0; i < n; ++i) out[i] = value_at(cells + i * stride);
-  }
-}
-
-void write_cells(const double* values, const Handle* handles, npy_intp n, char* out, npy_intp stride) {
-  if (stride == kCell) {
-    Cell* all = reinterpret_cast<Cell*>(out);
-    for (npy_intp i = 0; i < n; ++i) all[i] = {values[i], handles[i]};
-  } else {
-    for (npy_intp i = 0; i < n; ++i) *reinterpret_cast<Cell*>(out + i * stride) = {values[i], handles[i]};
-  }
+void put_together(const double* values, const Handle* handles, npy_intp n, char* out, npy_intp stride) {
+  if (stride == kCell) return join(values, handles, n, reinterpret_cast<Cell*>(out));
+  for (npy_intp i = 0; i < n; ++i) *reinterpret_cast<Cell*>(out + i * stride) = {values[i], handles[i]};
 }
 
 // into[i] becomes the union of into[i] and with[i].
@@ -58,37 +44,25 @@ void unite_all(Handle* into, const Handle* with, npy_intp n) {
   }
 }
 
-void unite_inputs(const Plain& plain, char* const* at, const npy_intp* strides, npy_intp n, Handle* out) {
-  Handle next[kChunk];
-  bool any = false;
-  for (int k = 0; k < plain.nin; ++k) {
-    if (!plain.tracked[k]) continue;
-    copy_handles(at[k], strides[k], n, any ? next : out);
-    if (any) unite_all(out, next, n);
-    any = true;
-  }
-  if (!any) std::memset(out, 0, n * sizeof(Handle));
-}
-
 void chunk(const Plain& plain, char* const* at, const npy_intp* strides, npy_intp n) {
-  Handle handles[kChunk];
+  Handle handles[kChunk], next[kChunk];
   alignas(64) double values[kMostOperands][kChunk];
   char* operands[kMostOperands];
   npy_intp steps[kMostOperands];
-  unite_inputs(plain, at, strides, n, handles);
+  bool any = false;
   const int all = plain.nin + plain.nout;
   for (int k = 0; k < all; ++k) {
-    operands[k] = at[k];
-    steps[k] = strides[k];
-    const bool input = k < plain.nin;
-    if (!plain.tracked[k] || (input && strides[k] == 0)) continue;
-    operands[k] = reinterpret_cast<char*>(values[k]);
-    steps[k] = sizeof(double);
-    if (input) copy_values(at[k], strides[k], n, values[k]);
+    operands[k] = plain.tracked[k] ? reinterpret_cast<char*>(values[k]) : at[k];
+    steps[k] = plain.tracked[k] ? static_cast<npy_intp>(sizeof(double)) : strides[k];
+    if (!plain.tracked[k] || k >= plain.nin) continue;
+    take_apart(at[k], strides[k], n, values[k], any ? next : handles);
+    if (any) unite_all(handles, next, n);
+    any = true;
   }
+  if (!any) std::memset(handles, 0, sizeof handles);
   plain.run(operands, n, steps);
   for (int k = plain.nin; k < all; ++k) {
-    if (plain.tracked[k]) write_cells(values[k], handles, n, at[k], strides[k]);
+    if (plain.tracked[k]) put_together(values[k], handles, n, at[k], strides[k]);
   }
 }
 

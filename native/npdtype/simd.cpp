@@ -13,6 +13,17 @@ bool split_plain(const Cell* cells, npy_intp n, Handle first, uint64_t step, dou
   return off == 0;
 }
 
+void separate_plain(const Cell* cells, npy_intp n, double* values, Handle* handles) {
+  for (npy_intp i = 0; i < n; ++i) {
+    values[i] = cells[i].value;
+    handles[i] = cells[i].handle;
+  }
+}
+
+void join_plain(const double* values, const Handle* handles, npy_intp n, Cell* cells) {
+  for (npy_intp i = 0; i < n; ++i) cells[i] = {values[i], handles[i]};
+}
+
 // NumPy adds up to 128 numbers in eight lanes and halves anything longer at a multiple of eight.
 constexpr npy_intp kLeaf = 128;
 
@@ -92,6 +103,27 @@ __attribute__((target("avx2"))) bool split_avx2(const Cell* cells, npy_intp n, H
   return same && _mm256_testz_si256(off, off);
 }
 
+__attribute__((target("avx2"))) void separate_avx2(const Cell* cells, npy_intp n, double* values, Handle* handles) {
+  npy_intp i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const Four four = load(cells + i);
+    _mm256_storeu_pd(values + i, _mm256_permute4x64_pd(four.values, 0xd8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(handles + i), _mm256_permute4x64_epi64(four.handles, 0xd8));
+  }
+  separate_plain(cells + i, n - i, values + i, handles + i);
+}
+
+__attribute__((target("avx2"))) void join_avx2(const double* values, const Handle* handles, npy_intp n, Cell* cells) {
+  npy_intp i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const __m256d v = _mm256_permute4x64_pd(_mm256_loadu_pd(values + i), 0xd8);
+    const __m256d h = _mm256_permute4x64_pd(_mm256_loadu_pd(reinterpret_cast<const double*>(handles + i)), 0xd8);
+    _mm256_storeu_pd(&cells[i].value, _mm256_unpacklo_pd(v, h));
+    _mm256_storeu_pd(&cells[i + 2].value, _mm256_unpackhi_pd(v, h));
+  }
+  join_plain(values + i, handles + i, n - i, cells + i);
+}
+
 __attribute__((target("avx2"))) double leaf_avx2(const Cell* cells, npy_intp n, Handle first, uint64_t step,
                                                  uint64_t* off) {
   __m256i expected = progression(first, step), expected2 = progression(first + 4 * step, step);
@@ -138,9 +170,13 @@ bool has_avx2() {
 
 #ifdef WHENCE_AVX2
 Split split = has_avx2() ? split_avx2 : split_plain;
+Separate separate = has_avx2() ? separate_avx2 : separate_plain;
+Join join = has_avx2() ? join_avx2 : join_plain;
 Sum sum = has_avx2() ? pairwise<leaf_avx2> : pairwise<leaf_plain>;
 #else
 Split split = split_plain;
+Separate separate = separate_plain;
+Join join = join_plain;
 Sum sum = pairwise<leaf_plain>;
 #endif
 

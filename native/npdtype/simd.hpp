@@ -10,6 +10,12 @@ namespace whence::tracked {
 using Split = bool (*)(const Cell* cells, npy_intp n, Handle first, uint64_t step, double* values);
 extern Split split;
 
+// Cells as values and handles apart, and back.
+using Separate = void (*)(const Cell* cells, npy_intp n, double* values, Handle* handles);
+using Join = void (*)(const double* values, const Handle* handles, npy_intp n, Cell* cells);
+extern Separate separate;
+extern Join join;
+
 // The same check with the pairwise sum of the values, in the order in which NumPy adds.
 using Sum = double (*)(const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off);
 extern Sum sum;

@@ -196,6 +196,27 @@ def test_lineage_that_follows_from_values_is_reused_for_the_same_values_only(log
     assert tuples(log, positive.last.outputs[0], positive.last.inputs[0]) == [[0, 1]]
 
 
+def test_functions_that_draw_are_traced_every_time(log: wh.Log) -> None:
+    rng = np.random.default_rng(0)
+    draws: list[Any] = [
+        lambda a: a[np.random.permutation(4)],  # noqa: NPY002
+        lambda a: a[rng.permutation(4)],
+        lambda a: a[_drawn()],
+    ]
+    for number, draw in enumerate(draws):
+        tracked = log.track(draw, name=f"draw {number}")
+        x = np.arange(4.0)
+        for _ in range(4):
+            result = tracked(x)
+            assert not tracked.last.reused
+            found = tuples(log, tracked.last.outputs[0], tracked.last.inputs[0])
+            assert found == [[i, int(value)] for i, value in enumerate(result)]
+
+
+def _drawn() -> Any:
+    return np.random.default_rng().permutation(4)
+
+
 def test_reuse_false_never_reuses_and_verify_compares(log: wh.Log) -> None:
     plain = log.track(lambda a: a + 1, name="plain", reuse=False)
     checked = log.track(lambda a: a + 1, name="checked", reuse="verify")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,15 @@ def step(rng: np.random.Generator, pool: list[Any]) -> Any:
     return np.diff(x, axis=axis) if x.shape[axis] > 2 else np.outer(x, x)[:2]
 
 
-@pytest.mark.parametrize("seed", range(60))
+PROGRAMS_TO_RUN = int(os.environ.get("WHENCE_PROGRAMS", "80"))  # more on demand
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS_TO_RUN))
 def test_random_programs(seed: int) -> None:
     def program(a: Any, b: Any) -> Any:
         rng = np.random.default_rng(seed)
         pool = [a, b]
-        for _ in range(6):
+        for _ in range(12):
             made = step(rng, pool)
             if 0 < made.size < 200:
                 pool.append(made)

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 import whence as wh
 from whence.cli._group import whence
 from whence.errors import BadGraph, BadType, Redefined, StoreError
-from whence.graph import Graph
+from whence.graph import Graph, GraphWarning
 from whence.interop import openlineage, prov
-from whence.interop.export import as_prov
+from whence.interop.export import as_prov, export
 from whence.interop.ingest import ingest
 from whence.store.importing import add_graph
 from whence.testing.graphs import lifecycle
@@ -248,3 +248,17 @@ def test_events_without_what_they_need_are_refused(project: Path) -> None:
         openlineage.read("a.jsonl")
     with wh.open("project.whence") as log, pytest.raises(BadType, match="can be imported"):
         ingest(log, "a.parquet")
+
+
+def test_what_was_rewritten_in_place_is_exported(project: Path) -> None:
+    with wh.open("project.whence") as log:
+        log.array("a", shape=(3,))
+        log.array("b", shape=(3,))
+        log.lineage("b", "a", "identity")
+        log.lineage("a", "b", "identity")
+        with pytest.warns(GraphWarning, match="a cycle"):
+            export(log, "a.provn")
+    text = (project / "a.provn").read_text()
+    assert "wasDerivedFrom(log:a, log:b, -, -, -)" in text
+    with pytest.raises(BadGraph, match="a cycle of derivations"):
+        prov.read("a.provn")

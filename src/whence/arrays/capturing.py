@@ -5,22 +5,23 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from whence.arrays import known
 from whence.arrays.functions import Run, Traced
-from whence.arrays.functions._origins import merged, union
+from whence.arrays.functions._origins import merged, natural_form, union
 from whence.arrays.functions._rebound import rebound
 from whence.arrays.functions._run import checked
+from whence.arrays.steady import global_generators, unsteady
 from whence.errors import BadType
 from whence.relation import Relation
 
 FEW = 4  # rows that are not worth folding
 MANY = 64  # rows that have no form to be kept
-MOST_TO_FOLD = 1 << 21
+MOST_TO_FOLD = 1 << 18
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -65,6 +66,7 @@ class Captured:
     sizes_compared: bool = False  # so may other shapes, beyond what can be seen from the lineage
     certain: bool = True  # whether the two above are known, and not guessed
     written: tuple[int, ...] = ()  # inputs that the function changed
+    unsteady: bool = False  # the same arguments may have another lineage next time
     notes: dict[str, int] = field(default_factory=dict)  # casts, branches
 
 
@@ -131,6 +133,8 @@ def by_rule(
     selection: bool,
 ) -> Captured:
     """The call of a function that has a rule: no run but its own."""
+    if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
+        raise known.NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
     links = known.lineage(function, args, kwargs)
     result = function(*args, **kwargs)
     outputs = tuple(outputs_of(result, label))
@@ -208,11 +212,16 @@ def _plain(item: Any) -> Any:
 
 def _refolded(relation: Relation) -> Relation:
     """A relation that was put together from many pieces (a loop over rows), in as few rows as its tuples need."""
-    if len(relation) <= FEW or relation.count() > MOST_TO_FOLD:
+    rows = len(relation)
+    if rows <= FEW or relation.count() > MOST_TO_FOLD:
         return relation
-    folded = merged([relation])
-    irregular = len(relation) > MANY and len(folded.to_bytes()) < len(relation.to_bytes())
-    return folded if len(folded) < len(relation) or irregular else relation
+    folded = natural_form(relation.to_array(), relation.out_shape, relation.in_shape)
+    if folded is not None and len(folded) < rows:
+        relation = folded
+    if len(relation) <= MANY:
+        return relation
+    best = merged([relation])
+    return best if len(best.to_bytes()) < len(relation.to_bytes()) else relation
 
 
 def _merged(edges: list[Edge]) -> tuple[Edge, ...]:
@@ -234,6 +243,23 @@ def captured(
     winner: bool = False,
 ) -> Captured:
     """Call the function and find the lineage of what it returns."""
+    before = global_generators()
+    found = _captured(function, args, kwargs, names, label, selection=selection, winner=winner)
+    if before != global_generators() or unsteady(function, args, kwargs):
+        return replace(found, unsteady=True)
+    return found
+
+
+def _captured(
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    names: tuple[str, ...],
+    label: str,
+    *,
+    selection: bool,
+    winner: bool = False,
+) -> Captured:
     inputs = tuple(arrays_in(names, args, kwargs))
     for each in inputs:
         checked(each.value, repr(each.label))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from whence.errors import StoreError
+from whence.store.locating import locate, place_for_new
 
 if TYPE_CHECKING:
     from whence.store import Log
@@ -41,40 +42,13 @@ json_file_option: Callable[[Command], Command] = click.option(
 )
 
 
-def locate(log: str | None, start: Path | None = None) -> str | None:
-    """The log that is meant: the one given, else the nearest *.whence directory upwards, else none.
-
-    The search ends with the project, at a directory that has a .git: what lies above belongs to others.
-    """
-    if log:
-        return log
-    here = (start or Path.cwd()).absolute()
-    for place in (here, *here.parents):
-        if place.suffix == ".whence" and place.is_dir():
-            return str(place)
-        found = sorted(each for each in place.glob("*.whence") if each.is_dir())
-        if len(found) > 1:
-            names = ", ".join(each.name for each in found)
-            raise StoreError(f"{place} holds several logs ({names}): name one with --log")
-        if found:
-            return str(found[0])
-        if (place / ".git").exists():
-            break
-    return None
-
-
 def open_or_make_log(log: str | None, blobs: str | None = None) -> Log:
-    """Open the log that is meant, for a command that records; where there is none, make `project.whence`.
-
-    It is made in the directory that has a .git, here or above, else here.
-    """
-    found = locate(log)
+    """Open the log that is meant, for a command that records; where there is none, make `project.whence`."""
     from whence.store import open as open_store
 
+    found = locate(log)
     if found is None:
-        here = Path.cwd()
-        root = next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
-        found = str(root / "project.whence")
+        found = place_for_new()
         click.echo(f"whence: made the log {found}", err=True)
     return open_store(found, blobs=blobs)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whence.cli._options import json_option, locate, log_option
+from whence.cli._options import json_option, log_option
 from whence.cli._output import emit_json, emit_table, terminal
+from whence.store.locating import locate
 
 if TYPE_CHECKING:
     from whence.cli._environment import Finding

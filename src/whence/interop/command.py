@@ -44,7 +44,7 @@ class Run:
 class _Notes:
     """What the Python programs among the processes noted."""
 
-    python: bool = False
+    python: set[str] = field(default_factory=set)  # the ids of these processes
     read: dict[str, None] = field(default_factory=dict)
     written: dict[str, None] = field(default_factory=dict)
     was: dict[str, str] = field(default_factory=dict)  # the hash of what was read before it was changed
@@ -55,8 +55,8 @@ class _Notes:
         for line in path.read_bytes().split(b"\0\n") if path.exists() else ():
             parts = os.fsdecode(line).split("\0")
             match parts:
-                case ["python", _, _]:
-                    found.python = True
+                case ["python", _, process]:
+                    found.python.add(process)
                 case ["read", name, _]:
                     found.read.setdefault(name)
                 case ["write", name, _]:
@@ -88,13 +88,14 @@ def run(
     activity.note(arguments=list(command[1:]), directory=artifact_name(Path.cwd(), project), **head_of(Path.cwd()))
     with tempfile.TemporaryDirectory(prefix="whence-run-") as place:
         notes_file = Path(place, "notes")
-        exit_code = _call([program, *command[1:]], notes_file, project)
+        exit_code, process = _call([program, *command[1:]], notes_file, project)
         notes = _Notes.of(notes_file)
     ended, after = now(), dict(_files(project))
     changed = [path for path, stamp in after.items() if before.get(path) != stamp]
     read = [path for path in notes.read if path in before]
-    if not notes.python:
-        read = [path for each in command[1:] if (path := os.path.realpath(each)) in before and path not in changed]
+    tells = str(process) in notes.python
+    if not tells:
+        read += [path for each in command[1:] if (path := os.path.realpath(each)) in before and path not in changed]
     unknown = []
     for path in dict.fromkeys(read):
         if path in notes.was:
@@ -105,7 +106,7 @@ def run(
             unknown.append(artifact_name(path, project))
     written = [path for path in notes.written if path in after]
     activity.generated(*map(Path, dict.fromkeys([*written, *changed, *map(os.path.realpath, outputs)])))
-    activity.note(exit_code=exit_code, files_found_by="audit" if notes.python else "changes")
+    activity.note(exit_code=exit_code, files_found_by="audit" if tells else "changes")
     if unknown:
         activity.note(read_but_changed=unknown)
     activity.record(missing=exit_code != 0, ended=ended)
@@ -127,7 +128,8 @@ def _name(command: Sequence[str]) -> str:
     return program
 
 
-def _call(command: Sequence[str], notes: Path, project: Path) -> int:
+def _call(command: Sequence[str], notes: Path, project: Path) -> tuple[int, int]:
+    """Run it: its status and the id that its process had."""
     hook = str(Path(__file__).parent / "_audit")
     inherited = os.environ.get("PYTHONPATH")
     environment = {
@@ -145,7 +147,7 @@ def _call(command: Sequence[str], notes: Path, project: Path) -> int:
             code = process.wait()
         except KeyboardInterrupt:
             continue  # the command got it as well, and decides what to do
-        return code if code >= 0 else 128 - code
+        return (code if code >= 0 else 128 - code), process.pid
 
 
 def _files(place: Path) -> Iterator[tuple[str, Stamp]]:

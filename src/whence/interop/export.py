@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.errors import BadType
 from whence.graph import Graph
+from whence.graph.model import Kind
 from whence.interop import openlineage, prov
 
 if TYPE_CHECKING:
@@ -34,12 +36,21 @@ def export(log: Log, path: str | PathLike[str], graph: Graph | None = None, form
         prov.write(as_prov(chosen), path, format, prefixes_of(log))
 
 
-def as_prov(graph: Graph) -> Graph:
-    """The same graph with the times of activities under the names that PROV has for them."""
-    vertices, edges = graph.records()
-    renamed = [
-        (name, kind, {_TIMES.get(key, key): value for key, value in properties.items()} if kind == "activity" else own)
-        for name, kind, own in vertices
-        for properties in (own,)
-    ]
-    return Graph.build(renamed, edges)
+@dataclass(frozen=True, slots=True)
+class as_prov:  # lower case, because it is used like a function
+    """A graph with the times of activities under the names that PROV has for them.
+
+    It is no Graph, because a log may hold what PROV excludes (arrays rewritten in place are cycles), and is to be
+    exported all the same.
+    """
+
+    graph: Graph
+
+    def records(self) -> tuple[list[tuple[str, Kind, prov.Attributes]], list[tuple[str, str, str, prov.Attributes]]]:
+        """Vertices and edges with their properties."""
+        vertices, edges = self.graph.records()
+        renamed = [
+            (name, kind, {_TIMES.get(key, key): value for key, value in own.items()} if kind == "activity" else own)
+            for name, kind, own in vertices
+        ]
+        return renamed, edges

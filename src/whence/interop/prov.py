@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from whence.errors import BadGraph, BadType, MissingExtra, StoreError
 from whence.graph import Graph
-from whence.graph.model import CODES, KINDS, RELATIONS
+from whence.graph.model import CODES, KINDS, RELATIONS, Kind
 from whence.graph.prov_json import _Reader
 from whence.interop import names
 
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 FORMATS = {".json": "json", ".provjson": "json", ".provn": "provn", ".xml": "xml", ".provx": "xml", ".ttl": "rdf"}
 Place = str | PathLike[str]
+Attributes = dict[str, Any]
+
+
+class Recorded(Protocol):
+    """A graph, or what tells its records as a graph does."""
+
+    def records(self) -> tuple[Sequence[tuple[str, Kind, Attributes]], Sequence[tuple[str, str, str, Attributes]]]:
+        """Vertices and edges with their properties."""
 
 
 class Document(NamedTuple):
@@ -49,7 +57,7 @@ def read(path: Place, format: str | None = None) -> Document:
     return parse(text, meant, str(path))
 
 
-def write(graph: Graph, path: Place, format: str | None = None, prefixes: Mapping[str, str] | None = None) -> None:
+def write(graph: Recorded, path: Place, format: str | None = None, prefixes: Mapping[str, str] | None = None) -> None:
     """Write a graph as a document."""
     text = dump(graph, format or format_of(path), prefixes)
     try:
@@ -61,7 +69,7 @@ def write(graph: Graph, path: Place, format: str | None = None, prefixes: Mappin
 # --- out
 
 
-def dump(graph: Graph, format: str, prefixes: Mapping[str, str] | None = None) -> str:
+def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None) -> str:
     """A graph as text in one of the formats: json, provn, xml, rdf.
 
     >>> g = Graph.build([("raw.csv", "entity", {"rows": 3}), ("wash", "activity")], [("wash", "used", "raw.csv")])
@@ -86,7 +94,7 @@ def dump(graph: Graph, format: str, prefixes: Mapping[str, str] | None = None) -
 
 
 class _Writer:
-    def __init__(self, graph: Graph, prefixes: Mapping[str, str]) -> None:
+    def __init__(self, graph: Recorded, prefixes: Mapping[str, str]) -> None:
         from prov.identifier import Namespace
         from prov.model import ProvDocument
 

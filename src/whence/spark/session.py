@@ -9,7 +9,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,7 +84,8 @@ def _bundled() -> Java | None:
 
 def _wrapped(java: Path) -> Path:
     """A home with a `java` that leaves out what the wheel's does not know."""
-    home = Path(tempfile.gettempdir()) / f"whence-java-{os.getuid()}"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home = Path(cache) / "whence" / "java"
     script = home / "bin" / "java"
     text = WRAPPER.format(java=java)
     script.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

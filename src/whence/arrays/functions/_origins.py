@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence import _core
 from whence.arrays.known import Kind
-from whence.errors import TooLarge
+from whence.errors import NoRule, TooLarge
 from whence.relation import Relation, compress
+from whence.relation.columns import spread
 from whence.relation.compress import encode, finish, fits_key, new_folder
 from whence.relation.layout import natural
 from whence.selection import Selection
@@ -20,7 +23,7 @@ Origins = dict[Key, tuple[Relation, ...]]
 
 FEW = 8  # rows, or relations
 MERGE = 1 << 22
-"""Relations of so many tuples together are made one by expanding them; larger ones stand side by side."""
+"""Relations of so many tuples together can be made one by expanding them."""
 
 
 def composed(relation: Relation, origins: Origins, kind: Kind = "value") -> Origins:
@@ -46,8 +49,10 @@ def united(parts: Sequence[Origins]) -> Origins:
 def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
     """As few relations as can be had cheaply, with the same tuples together.
 
-    >>> union([Relation.identity(3), Relation.identity(3)])
-    (Relation((3,) <- (3,), 3 tuples in 1 box),)
+    Relations of a few rows stay side by side: they have the same form at every size, and cost nothing.
+
+    >>> union([Relation.identity(3), Relation.identity(3), Relation.whole(3, 3)])
+    (Relation((3,) <- (3,), 9 tuples in 1 box),)
     """
     distinct: dict[bytes, Relation] = {}
     for each in relations:
@@ -56,32 +61,81 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
     left = list(distinct.values())
     if len(left) <= 1:
         return tuple(left or relations[:1])
-    first = left[0]
-    whole = int(np.prod(first.out_shape, dtype=object)) * int(np.prod(first.in_shape, dtype=object))
-    for each in left:
-        if each.count() == whole:
-            return (each,)
-    if sum(each.count() for each in left) > MERGE:
+    left = _without_parts(left)
+    if len(left) <= FEW:
         return tuple(left)
-    folded = merged(left)
-    apart = len(left) <= FEW and all(len(each) <= FEW for each in left)
-    # Where one relation needs many rows, a few with few rows each have the same form at every size.
-    return tuple(left) if apart and len(folded) > FEW else (folded,)
+    total = sum(each.count() for each in left)
+    if total > MERGE:
+        raise NoRule(f"lineage of {len(left)} overlapping relations with {total:,} tuples is too much to be united")
+    return (merged(left),)
+
+
+def _without_parts(relations: list[Relation]) -> list[Relation]:
+    """The relations without those that another one holds."""
+    rows = [_rows_of(each) if len(each) <= FEW else None for each in relations]
+    kept = []
+    for i, own in enumerate(rows):
+        others = [rows[j] for j in range(len(rows)) if j != i and relations[j]._views == relations[i]._views]
+        if own is None or not any(other and all(any(map(row.within, other)) for row in own) for other in others):
+            kept.append(relations[i])
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row: (parent, p, q, lo, hi) and the hull of each axis."""
+
+    axes: tuple[tuple[int, int, int, int, int], ...]
+    hull: tuple[tuple[int, int], ...]
+
+    def within(self, other: _Row) -> bool:
+        """Whether every tuple of this row surely is one of the other's: each of its bounds holds here."""
+        for (parent, p, q, lo, hi), (low, high), bound in zip(self.axes, self.hull, other.axes, strict=True):
+            if bound[0] < 0:
+                if low < bound[3] or high > bound[4]:
+                    return False
+            elif bound[:3] != (parent, p, q) or lo < bound[3] or hi > bound[4]:
+                return False
+        return True
+
+
+def _rows_of(relation: Relation) -> list[_Row]:
+    found = []
+    for part in relation.parts():
+        lo = [spread(column, 0, part.rows) for column in part.lo]
+        width = [spread(column, 0, part.rows) for column in part.width]
+        for n in range(part.rows):
+            axes = tuple((*axis, int(lo[v][n]), int(lo[v][n] + width[v][n])) for v, axis in enumerate(part.axes))
+            found.append(_Row(axes, tuple(_hull(axes, v) for v in range(len(axes)))))
+    return found
+
+
+def _hull(axes: tuple[tuple[int, int, int, int, int], ...], v: int) -> tuple[int, int]:
+    parent, p, q, lo, hi = axes[v]
+    if parent < 0:
+        return lo, hi
+    a, b = _hull(axes, parent)
+    return lo + min(p * a, p * b), hi + max(q * a, q * b)
 
 
 def merged(relations: Sequence[Relation]) -> Relation:
-    """One relation with the tuples of all, under the arrays' own shapes if a few rows hold it there."""
-    out_shape, in_shape = relations[0].out_shape, relations[0].in_shape
+    """One relation with the tuples of all."""
     tuples = np.concatenate([each.to_array() for each in relations])
-    if fits_key(out_shape, in_shape) and 0 not in out_shape + in_shape:
-        keys = encode(np.ascontiguousarray(tuples), out_shape, in_shape)
-        layout = natural(out_shape, in_shape)
-        folder = new_folder(layout)
-        folder.feed_keys(keys[: _core.sort_unique(keys)], layout.dims)
-        folder.close()
-        if folder.rows <= FEW:
-            return Relation(out_shape, in_shape, finish(folder, out_shape, in_shape, layout))
-    return compress(tuples, out_shape, in_shape)
+    out_shape, in_shape = relations[0].out_shape, relations[0].in_shape
+    folded = natural_form(tuples, out_shape, in_shape)
+    return folded if folded is not None and len(folded) <= FEW else compress(tuples, out_shape, in_shape)
+
+
+def natural_form(tuples: NDArray[np.int64], out_shape: Shape, in_shape: Shape) -> Relation | None:
+    """The relation of tuples under the arrays' own shapes, without a look for a better layout."""
+    if not fits_key(out_shape, in_shape) or 0 in out_shape + in_shape:
+        return None
+    keys = encode(np.ascontiguousarray(tuples), out_shape, in_shape)
+    layout = natural(out_shape, in_shape)
+    folder = new_folder(layout)
+    folder.feed_keys(keys[: _core.sort_unique(keys)], layout.dims)
+    folder.close()
+    return Relation(out_shape, in_shape, finish(folder, out_shape, in_shape, layout))
 
 
 def beside(a: Relation, b: Relation) -> Relation:

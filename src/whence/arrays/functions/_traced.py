@@ -155,6 +155,8 @@ class Traced(NDArrayOperatorsMixin):
         return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
 
     def _made(self, result: Any, links: known.Links, mine: dict[int, Traced]) -> Traced:
+        if id(result) in mine and [link.operand for link in links if link.operand is not result]:
+            raise NoRule("a function that writes into its argument (out= by position) is not followed")
         value = np.asarray(result)
         for link in links:
             if link.relation.out_shape != value.shape:

@@ -35,7 +35,7 @@ class Group:
     signature: str
     ranks: tuple[int, ...]
     values: bool = False  # lineage follows from the values
-    writes: bool = False  # the function changes its inputs: it is always traced
+    writes: bool = False  # the function changes its inputs, or may do otherwise next time: it is always traced
     compared: bool = False  # a decision hung on a length
     refused: bool = False
     observations: list[tuple[Observation, dict[str, Any]]] = field(default_factory=list)
@@ -158,7 +158,7 @@ class Memory:
         group = self._groups.setdefault(text, Group(text, tuple(len(each.shape) for each in found.inputs)))
         before = (group.values, group.writes, group.compared, group.refused, len(group.observations))
         group.values |= found.values_matter
-        group.writes |= bool(found.written)
+        group.writes |= bool(found.written) or found.unsteady
         group.compared |= found.sizes_compared
         outputs = tuple(each.shape for each in found.outputs)
         if group.writes:

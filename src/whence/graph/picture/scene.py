@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_NODES = 150  # beyond that, nodes of one rank and kind are one
 MOST_EDGES = 600
+MOST_STEPS = 5000  # ranks that all edges together pass
 MOST_RANKS = 24
 LONGEST = 26  # characters of a label
 _PLURAL = {"entity": "entities", "activity": "activities", "agent": "agents"}
@@ -74,7 +75,15 @@ def scene_of(what: object) -> Scene:
         found = _of_summary(what)
     else:
         raise BadType(f"graphs, segments and summaries can be drawn, not {type(what).__name__}")
-    return collapsed(found) if len(found.nodes) > MOST_NODES or len(found.lines) > MOST_EDGES else found
+    return collapsed(found) if _too_much(found) else found
+
+
+def _too_much(scene: Scene) -> bool:
+    """More than one can see, or edges over so many ranks that their ways would fill the picture."""
+    if len(scene.nodes) > MOST_NODES or len(scene.lines) > MOST_EDGES:
+        return True
+    ranks = ranks_of(len(scene.nodes), [(line.source, line.target) for line in scene.lines])
+    return sum(abs(ranks[line.source] - ranks[line.target]) for line in scene.lines) > MOST_STEPS
 
 
 def _of_graph(graph: Graph, numbers: Iterable[int], rows: Iterable[int], named: set[int]) -> Scene:

@@ -4,6 +4,8 @@ A program must run as it would without, so this knows nothing of whence, imports
 loaded or loads fast, and gives up silently where it cannot write its notes.
 """
 
+from __future__ import annotations  # the program may run on an older Python than whence does
+
 import os
 import sys
 
@@ -26,8 +28,11 @@ def _watch(notes: str, project: str) -> None:
         if path in read and path not in written:
             import hashlib
 
+            digest = hashlib.sha256()
             with open(path, "rb") as file:
-                note("was", path, hashlib.file_digest(file, "sha256").hexdigest())
+                for chunk in iter(lambda: file.read(1 << 20), b""):
+                    digest.update(chunk)
+            note("was", path, digest.hexdigest())
 
     def opened(path: str, writes: bool, reads: bool) -> None:
         if "__pycache__" in path and path.endswith(".pyc") and reads and not writes:
@@ -65,12 +70,12 @@ def _watch(notes: str, project: str) -> None:
                     kind = flags & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR) if isinstance(flags, int) else 0
                     writes, reads = kind != os.O_RDONLY, kind != os.O_WRONLY
                 opened(path, writes, reads)
-        except OSError:
+        except (OSError, ValueError):
             return  # no note is worth a failing program; `whence run` sees changes by itself
         finally:
             state["busy"] = False
 
-    note("python", sys.executable or "python")
+    note("python", sys.executable or "python", str(os.getpid()))
     sys.addaudithook(hook)
 
 
