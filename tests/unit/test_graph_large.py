@@ -123,7 +123,7 @@ def test_long_pipelines_are_summarized() -> None:
 
 def test_a_destination_is_not_on_a_path_because_its_sibling_is() -> None:
     graph = Graph.build(
-        [("e0", "entity"), ("e5", "entity"), ("e3", "entity"), ("e6", "entity"), ("a0", "activity"), ("a1", "activity")],
+        [("a0", "activity"), ("a1", "activity"), *((name, "entity") for name in ("e0", "e3", "e5", "e6"))],
         [("e3", "wasGeneratedBy", "a0"), ("e5", "wasGeneratedBy", "a0"), ("a1", "used", "e0"), ("a1", "used", "e5"),
          ("e6", "wasGeneratedBy", "a1")],
     )  # fmt: skip
