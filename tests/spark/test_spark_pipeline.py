@@ -145,6 +145,18 @@ def test_what_changes_from_run_to_run_is_said(spark: SparkSession, orders: Path)
     assert kept.backward({"count": 2}).precise
 
 
+def test_lineage_too_large_to_hold_stays_with_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark.range(3000).createOrReplaceTempView("many")
+    spark.range(3).createOrReplaceTempView("few")
+    df = spark.sql("select id % 2 as m, count(*) c from many a where id not in (select id from few) group by 1")
+    counts = []
+    for limit in (200_000, 0):
+        monkeypatch.setattr("whence.spark.lineage.COLLECTED", limit)
+        lineage = Pipeline(df).backward({"m": 1})
+        counts.append((lineage["many"].count(), lineage["many"].where("id % 2 = 1").count(), lineage["few"].count()))
+    assert counts == [(1499, 1499, 0)] * 2
+
+
 def test_bad_rows(spark: SparkSession, orders: Path) -> None:
     pipeline = Pipeline(spark.read.parquet(str(orders)))
     with pytest.raises(NoSuchRow, match="no row of the output is {id: 99}"):

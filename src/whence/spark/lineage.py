@@ -47,6 +47,9 @@ class Found:
     def rows_of(self, source: Source, numbers: Iterable[int], row_id: Attr) -> Operator:
         """The source's rows, with their ids, whose ids were found for any of the uses."""
         rows: Operator = replace(source, row_id=row_id)
+        numbers = [number for number in numbers if number in self._columns]
+        if not numbers:  # no row of this source is in the lineage of anything
+            return Filter(rows, FALSE)
         if self._here is not None:
             ids = sorted({each for number in numbers for each in self._here.get(number, ())})
             if len(ids) <= FEW:
@@ -59,7 +62,7 @@ class Found:
     def _exploded(self, numbers: Iterable[int]) -> DataFrame:
         from pyspark.sql import functions as F
 
-        names = [self._columns[number] for number in numbers if number in self._columns]
+        names = [self._columns[number] for number in numbers]
         return self._ids.select(F.explode(F.array_distinct(F.flatten(F.array(*names)))).alias("_id")).distinct()
 
 
