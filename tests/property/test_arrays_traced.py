@@ -174,6 +174,19 @@ def test_conditions_are_an_edge_of_their_own() -> None:
     assert run.values_matter
 
 
+def test_indices_of_what_holds_are_selections() -> None:
+    run = Run(selection=True)
+    x = run.input(np.array([[1.0, 0.0], [0.0, 2.0]]))
+    indices: Any = np.nonzero(x)
+    rows, columns = indices
+    assert (rows.value.tolist(), columns.value.tolist()) == ([0, 1], [0, 1])
+    picked = x[rows, columns]
+    assert picked.relation(0).to_array().tolist() == [[0, 0, 0], [1, 1, 1]]
+    assert picked.relation(0, "selection").count() == 8
+    assert np.argwhere(x).value.tolist() == [[0, 0], [1, 1]]  # type: ignore[attr-defined]
+    assert run.values_matter
+
+
 def test_what_would_lose_lineage_is_refused_or_counted() -> None:
     run = Run()
     x = run.input(np.ones(3))

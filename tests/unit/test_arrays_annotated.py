@@ -10,7 +10,21 @@ import pytest
 
 import whence as wh
 from whence.arrays.capturing import captured
+from whence.arrays.reuse import Level, Memory, View
 from whence.errors import NoRule
+
+
+class Shelf:
+    """Views that nobody keeps."""
+
+    def load(self, identity: str) -> list[View]:
+        return []
+
+    def put(self, view: View) -> None:
+        pass
+
+    def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
+        pass
 
 
 def by_rows(a: Any) -> Any:
@@ -50,10 +64,25 @@ def test_uncertified_lineage_is_used_once_others_confirmed_it(tmp_path: Path) ->
         tracked = log.track(by_rows)
         rng = np.random.default_rng(0)
         reused = []
-        for _ in range(5):
+        for _ in range(8):
             tracked(rng.random((3, 2)))
             reused.append(tracked.last.reused)
-        assert reused == [False, False, False, True, True]
+        # Traced three times, then looked at again at its first, second and fourth use.
+        assert reused == [False, False, False, False, False, True, False, True]
+
+
+def test_a_coincidence_is_found_out() -> None:
+    def above(a: Any) -> Any:
+        return np.apply_along_axis(lambda row: row[np.asarray(row) > 0], 0, a)
+
+    memory = Memory(Shelf(), above, "f")
+    for value in (1.0, 2.0, 3.0):
+        memory.learn((np.full(3, value),), {}, captured(above, (np.full(3, value),), {}, ("a",), "f", selection=False))
+    x = np.full(3, 4.0)
+    assert memory.predict((x,), {}) is None  # due
+    memory.learn((x,), {}, captured(above, (np.array([1.0, -1.0, 2.0]),), {}, ("a",), "f", selection=False))
+    assert memory.predict((x * 2,), {}) is None
+    assert memory.predict((x * 3,), {}) is None
 
 
 @pytest.mark.parametrize("x", [np.arange(4.0), np.arange(4)])

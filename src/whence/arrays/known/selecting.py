@@ -210,10 +210,24 @@ def extract(condition: Any, arr: Any) -> Links:
     ]
 
 
-@rule("nonzero", "flatnonzero", "argwhere", values=True)
-def nonzero(a: Any) -> Any:
+@rule("nonzero", values=True)
+def nonzero(a: Any) -> tuple[Links, ...]:
     """Indices only: every cell decided how many there are and which."""
-    raise TypeError("indices of cells that hold a value: ask with lineage of the mask itself")
+    count = (int(np.count_nonzero(a)),)
+    return tuple([Link(a, Relation.whole(count, shape(a)), "selection")] for _ in shape(a))
+
+
+@rule("flatnonzero", values=True)
+def flatnonzero(a: Any) -> Links:
+    """The same for the flat array."""
+    return [Link(a, Relation.whole((int(np.count_nonzero(a)),), shape(a)), "selection")]
+
+
+@rule("argwhere", values=True)
+def argwhere(a: Any) -> Links:
+    """The same, an index a row."""
+    count = (int(np.count_nonzero(a)), len(shape(a)))
+    return [Link(a, Relation.whole(count, shape(a)), "selection")]
 
 
 @rule("take_along_axis")

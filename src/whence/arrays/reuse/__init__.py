@@ -113,8 +113,9 @@ class Memory:
                 found = known if known is not None else self._predicted(signature, args, kwargs)
         except Unkeyed:
             return None
-        if found is not None:
-            self._shelf.count(self.identity, found.level, found.signature, hits=1)
+        if found is None or found.due():
+            return None
+        self._shelf.count(self.identity, found.level, found.signature, hits=1)
         return found
 
     def _predicted(self, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:
@@ -190,7 +191,7 @@ class Memory:
 
     def _guess(self, signature: Signature, group: Group, args: Any, kwargs: Any, outputs: Any, found: Captured) -> None:
         """Not certified: used for the same inputs at once, for others after they agreed."""
-        known = Known("dim", text_of(signature), outputs, found.edges)
+        known = Known("dim", text_of(signature), outputs, found.edges, certain=False)
         content = base_sig(args, kwargs)
         candidate = self._candidates.setdefault(signature, Candidate(known, set()))
         if candidate.refused:
@@ -208,7 +209,7 @@ class Memory:
             return
         where[key] = known
         payload = known.payload()
-        if payload is not None:
+        if payload is not None and known.certain:  # what is not certified, each program finds out for itself
             self._shelf.put(View(self._name, known.level, known.signature, "confirmed", 0, 0, self.identity, payload))
 
     # --- doubting

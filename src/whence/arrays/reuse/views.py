@@ -58,6 +58,13 @@ class Known:
     signature: str
     outputs: tuple[Shape, ...]
     edges: tuple[Edge, ...]
+    certain: bool = True
+    uses: int = 0
+
+    def due(self) -> bool:
+        """Whether it is time to look again: for what is not certified, at the first use, the second, the fourth..."""
+        self.uses += 1
+        return not self.certain and self.uses & (self.uses - 1) == 0
 
     def fitted(self, result: Any, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> Captured | None:
         """The call with this lineage; None if its results are not of the shapes that were foretold."""
