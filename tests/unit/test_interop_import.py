@@ -262,3 +262,14 @@ def test_what_was_rewritten_in_place_is_exported(project: Path) -> None:
     assert "wasDerivedFrom(log:a, log:b, -, -, -)" in text
     with pytest.raises(BadGraph, match="a cycle of derivations"):
         prov.read("a.provn")
+
+
+def test_what_is_known_gets_the_properties_it_lacked(project: Path) -> None:
+    with wh.open("project.whence") as log:
+        log.array("a", shape=(3,))
+        add_graph(log, Graph.build([("a", "entity", {"unit": "K"}), ("do", "activity")], [("do", "used", "a")]))
+        assert log.graph["a"]["unit"] == "K"
+        assert log.graph["a"]["kind"] == "array"
+        assert log.datasets()[0].shape == (3,)
+        with pytest.raises(Redefined, match="unit = 'K'"):
+            add_graph(log, Graph.build([("a", "entity", {"unit": "C"})], []))

@@ -14,7 +14,7 @@ from whence.errors import BadGraph, Redefined
 from whence.graph import Graph
 from whence.graph.model import KINDS
 from whence.store import schema as t
-from whence.store.catalog import _insert
+from whence.store.bulk import _inserted, _many
 from whence.store.clock import now
 from whence.store.records import counted
 from whence.store.values import name_of, plain
@@ -30,6 +30,7 @@ _TABLES = {
     "wasAssociatedWith": (t.was_associated_with, "activity", "agent"),
     "wasAttributedTo": (t.was_attributed_to, "entity", "agent"),
 }
+_KINDS = {"entity": t.entities, "activity": t.activities, "agent": t.agents}
 _STARTED, _ENDED = ("prov:startTime", "started"), ("prov:endTime", "ended")
 Row = dict[str, Any]
 
@@ -67,6 +68,7 @@ def add_graph(log: Log, graph: Graph, prefixes: Mapping[str, str] | None = None)
         taker = _Taker(connection)
         for name, kind, properties in vertices:
             taker.vertex(name, kind, plain(_listed(properties), f"a property of {name!r}"))
+        taker.write_vertices()
         for source, relation, target, properties in edges:
             taker.edge(source, relation, target, plain(_listed(properties), f"an attribute of {relation}"))
         return taker.finish()
@@ -105,6 +107,8 @@ class _Taker:
         self.rows: dict[str, set[tuple[int, int]]] = {}
         self.places: dict[tuple[str, int], int] = {}
         self.described: set[tuple[Any, ...]] | None = None
+        self.new: dict[str, dict[str, Row]] = {kind: {} for kind in KINDS}  # rows to be inserted, by id
+        self.pending: dict[str, list[Row]] = {}  # rows of relations, by their table
 
     def _known(self) -> dict[str, tuple[str, int, Row]]:
         """What the log has, by the ids of its graph."""
@@ -132,37 +136,47 @@ class _Taker:
                         "rename one of them"
                     )
             self.ids[name] = (kind, known[1])
+            self._complete(kind, known[1], {key: value for key, value in properties.items() if key not in known[2]})
             return
         self.counts[kind] += 1
         own = dict(properties)
         if kind == "entity":
             row = {"name": name, "kind": str(own.pop("kind", "entity")), "shape": [], "properties": own}
             row["created"] = str(own.pop("created", self.time))
-            number = _insert(self.connection, t.entities, row)
-            self._snapshot(number, own)
         elif kind == "agent":
             if own.get("name") == name:
                 del own["name"]
             row = {"name": name, "kind": str(own.pop("kind", "agent")), "properties": own}
-            number = _insert(self.connection, t.agents, row)
         else:
             started, ended = (_moment(own, names) for names in (_STARTED, _ENDED))
             row = {
                 "name": str(own.get("command", name))[:400].strip() or name, "args": {}, "properties": own,
                 "started": started or ended or self.time, "ended": ended or started or self.time, "identifier": name,
             }  # fmt: skip
-            number = _insert(self.connection, t.activities, row)
-        self.ids[name] = (kind, number)
+        self.new[kind][name] = row
 
-    def _snapshot(self, entity: int, properties: Row) -> None:
-        """A version of a file that is described as the log describes them is one."""
-        match properties:
-            case {"artifact": str(artifact), "version": int(version), "sha256": str(hash)}:
-                of = t.snapshots.c
-                taken = sa.select(of.entity).where((of.artifact == artifact) & (of.version == version))
-                if self.connection.execute(taken).first() is None:
-                    values = {"entity": entity, "artifact": artifact, "version": version, "hash": hash}
-                    self.connection.execute(t.snapshots.insert().values(**values))
+    def _complete(self, kind: str, number: int, properties: Row) -> None:
+        """Properties that the log did not know of something it knows."""
+        added = {key: value for key, value in properties.items() if key not in (*_STARTED, *_ENDED)}
+        if added:
+            table = _KINDS[kind]
+            own = self.connection.execute(sa.select(table.c.properties).where(table.c.id == number)).scalar_one()
+            self.connection.execute(table.update().where(table.c.id == number).values(properties={**own, **added}))
+
+    def write_vertices(self) -> None:
+        """Insert what is new; all vertices then have a number."""
+        for kind, rows in self.new.items():
+            numbers = _inserted(self.connection, _KINDS[kind], list(rows.values()))
+            self.ids.update((name, (kind, number)) for name, number in zip(rows, numbers, strict=True))
+        of = t.snapshots.c
+        taken = {(row.artifact, row.version) for row in self.connection.execute(sa.select(of.artifact, of.version))}
+        for name, row in self.new["entity"].items():
+            match row["properties"]:  # a version of a file that is described as the log describes them is one
+                case {"artifact": str(artifact), "version": int(version), "sha256": str(hash)}:
+                    if (artifact, version) not in taken:
+                        taken.add((artifact, version))
+                        values = {"entity": self.ids[name][1], "artifact": artifact, "version": version, "hash": hash}
+                        self.pending.setdefault("snapshots", []).append(values)
 
     def edge(self, source: str, relation: str, target: str, properties: Row) -> None:
         (source_kind, one), (target_kind, other) = self.ids[source], self.ids[target]
@@ -176,7 +190,7 @@ class _Taker:
                 new = True
                 columns = ("relation", "source_kind", "source", "target_kind", "target")
                 values = {**dict(zip(columns, ends, strict=True)), "properties": properties}
-                self.connection.execute(t.statements.insert().values(**values))
+                self.pending.setdefault("statements", []).append(values)
         self.counts["relation"] += new
 
     def _row(self, relation: str, one: int, other: int) -> bool:
@@ -193,16 +207,16 @@ class _Taker:
             values["position"] = self._position(relation, table, values["activity"])
         elif relation == "wasDerivedFrom":
             values |= {"kind": "imported", "created": self.time}
-        self.connection.execute(table.insert().values(**values))
+        self.pending.setdefault(table.name, []).append(values)
         return True
 
     def _position(self, relation: str, table: sa.Table, activity: int) -> int:
         key = (relation, activity)
-        if key not in self.places:
-            last = sa.select(sa.func.max(table.c.position)).where(table.c.activity == activity)
-            found = self.connection.execute(last).scalar_one_or_none()
-            self.places[key] = -1 if found is None else int(found)
-        self.places[key] += 1
+        if (relation, -1) not in self.places:
+            last = sa.select(table.c.activity, sa.func.max(table.c.position)).group_by(table.c.activity)
+            self.places.update(((relation, row[0]), row[1]) for row in self.connection.execute(last))
+            self.places[relation, -1] = 0  # they have been read
+        self.places[key] = self.places.get(key, -1) + 1
         return self.places[key]
 
     def _described(self) -> set[tuple[Any, ...]]:
@@ -216,6 +230,8 @@ class _Taker:
 
     def finish(self) -> Imported:
         counts = self.counts
+        for name, rows in self.pending.items():
+            _many(self.connection, t.metadata.tables[name], rows)
         return Imported(counts["entity"], counts["activity"], counts["agent"], counts["relation"])
 
 
