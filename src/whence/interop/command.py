@@ -119,10 +119,16 @@ def _name(command: Sequence[str]) -> str:
 
     >>> _name(["python3", "-u", "src/train.py", "--fast"]), _name(["/usr/bin/sort", "a.txt"])
     ('train.py', 'sort')
+    >>> _name(["python3", "-m", "pytest", "-q"]), _name(["python3", "-c", "print(1.5)"])
+    ('pytest', 'python3')
     """
     program = Path(command[0]).name
     if program.startswith(("python", "bash", "sh", "Rscript", "perl", "ruby", "node", "julia")):
-        for each in command[1:]:
+        for place, each in enumerate(command[1:], 1):
+            if each in ("-c", "-e"):  # what follows is code
+                break
+            if each == "-m":
+                return " ".join(command[place + 1 : place + 2]) or program
             if not each.startswith("-"):
                 return Path(each).name if Path(each).suffix else program
     return program
