@@ -94,6 +94,18 @@ def test_in_place_writes_make_a_new_dataset(log: wh.Log) -> None:
     assert not shift.last.reused  # functions that change their inputs are always traced
 
 
+def test_writes_into_shared_arguments_are_refused(log: wh.Log) -> None:
+    @log.track
+    def clear(a: Any, b: Any) -> Any:
+        a[...] = 0
+        return b * 1
+
+    x = np.arange(5.0)
+    clear(x[:3].copy(), x[2:])
+    with pytest.raises(NoRule, match="shares memory"):
+        clear(x[:3], x[2:])
+
+
 def test_nested_tracked_calls_compose(log: wh.Log) -> None:
     @log.track
     def inner(a: Any) -> Any:

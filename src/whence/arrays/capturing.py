@@ -183,6 +183,8 @@ def by_tracing(
         raise
     outputs = outputs_of(result, label)
     written = [each for each in traced.values() if each._buffer.version]
+    for each in written:
+        _must_not_overlap(each, list(traced.values()), label)
     returned = {
         id(each.value._buffer) for each in outputs if isinstance(each.value, Traced) and each.value._view is None
     }
@@ -201,6 +203,14 @@ def by_tracing(
         replaced(result, _plain), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
         written=tuple(first[numbers[id(each)]] for each in written), notes=notes,
     )  # fmt: skip
+
+
+def _must_not_overlap(written: Traced, all_inputs: list[Traced], label: str) -> None:
+    """Memory that two inputs share has two origins; as long as nobody writes to it, they say the same."""
+    if any(other is not written and np.may_share_memory(written.value, other.value) for other in all_inputs):
+        raise Halfway(
+            f"{label} writes into an argument that shares memory with another one: pass a copy of one of them"
+        )
 
 
 def _plain(item: Any) -> Any:
