@@ -10,7 +10,7 @@ namespace whence::tracked {
 
 namespace {
 
-constexpr uint64_t kMostShapes = uint64_t{1} << 22;
+constexpr uint64_t kMostShapes = (uint64_t{1} << 25) - 1;
 constexpr size_t kMostWords = size_t{1} << 33;   // 64 GiB of addresses; memory is taken page by page as it is written
 constexpr size_t kFewestWords = size_t{1} << 24;
 constexpr size_t kPage = 4096;

@@ -38,13 +38,13 @@ struct Consing {
 };
 thread_local Consing consing;
 
-Handle to_handle(std::vector<Block>& blocks) {
+Handle to_handle(std::vector<Block>& blocks, bool often) {
   Arena& arena = Arena::get();
   if (blocks.empty()) return 0;
   Block& first = blocks.front();
   if (blocks.size() == 1 && first.count == 1 && first.length < kConsed) return interval(first.start, first.length);
   const bool pair = blocks.size() == 1 && first.count == 2 && first.length == 1 && first.start + first.stride <= kHalf;
-  if (blocks.size() <= kConsedBlocks && consing.worthwhile()) {
+  if (blocks.size() <= kConsedBlocks && (often || consing.worthwhile())) {
     uint64_t at = first.start;
     for (const Block& b : blocks) at = std::min(at, b.start);
     for (Block& b : blocks) b.start -= at;
@@ -52,7 +52,7 @@ Handle to_handle(std::vector<Block>& blocks) {
     if (consing.generation != arena.generation()) consing = {0, 0, arena.generation(), 0};
     if (id >= 0 && static_cast<uint64_t>(id) >= consing.known) {
       consing.known = static_cast<uint64_t>(id) + 1;
-      ++consing.misses;
+      if (!often) ++consing.misses;
     } else {
       consing.misses -= std::min<uint32_t>(consing.misses, 8);
     }
@@ -248,9 +248,9 @@ void Gatherer::tidy() {
   to_blocks(intervals, blocks_);
 }
 
-Handle Gatherer::finish() {
+Handle Gatherer::finish(bool often) {
   tidy();
-  const Handle own = to_handle(blocks_);
+  const Handle own = to_handle(blocks_, often);
   if (nodes_.empty()) return own;
   if (own == 0 && nodes_.size() == 1) return nodes_.front();
   if (own != 0) nodes_.push_back(own);

@@ -20,7 +20,8 @@ class Gatherer {
   void add_run(Handle first, uint64_t step, uint64_t count);
   // n handles that lie `stride` bytes apart.
   void add_all(const char* handles, ptrdiff_t stride, size_t n);
-  Handle finish();
+  // `often`: the caller knows that this set will be met again, moved, so that consing pays.
+  Handle finish(bool often = false);
 
  private:
   void add_shifted(Block block, uint64_t shift, uint64_t count);

@@ -61,7 +61,7 @@ Handle unite_slow(Handle a, Handle b) {
     Gatherer& both = Gatherer::fresh();
     both.add(a);
     both.add(b);
-    const Handle r = both.finish();
+    const Handle r = both.finish(true);  // else the misses would have become too many
     if (tag(r) == Tag::shaped) known = {shape(a), distance, r - a};
     return r;
   }

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whence as wh
-from whence import _core
+from whence import _core, _tracked
 from whence.testing.annotated import annotated, matmul, pairs
 
 REGULAR: dict[str, tuple[tuple[int, ...], Callable[[Any], Any], int]] = {
@@ -85,6 +85,16 @@ def test_an_array_of_many_cells_is_one_row() -> None:
     relation = wh.relation(x - x.mean(axis=1, keepdims=True), "A")
     assert (len(relation), relation.count()) == (1, 2000 * 1500 * 1500)
     assert relation.backward([(7, 3)]) == wh.Selection.from_slices((slice(7, 8), slice(None)), (2000, 1500))
+
+
+def test_a_sum_over_very_many_rows() -> None:
+    """Every row makes a new set, of one more cell; none of them may be taken for irregular."""
+    x = wh.tracked(np.ones((20_000, 40)), "A")
+    before = _tracked.statistics()["nodes"]
+    total = x.sum(axis=0)
+    assert _tracked.statistics()["nodes"] - before < 50_000
+    assert len(wh.relation(total, "A")) == 1
+    assert wh.relation(total, "A").count() == 20_000 * 40
 
 
 @settings(max_examples=150, deadline=None)
