@@ -12,6 +12,7 @@ _SWEEPS = 12
 _ACROSS = 64.0  # between ranks
 _DOWN = 16.0  # between neighbours of one rank
 _MARGIN = 16.0
+_CROWDED = 200  # ranks that all edges together pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +83,31 @@ def _acyclic(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
     return [sorted(own) for own in found]
 
 
-def lay_out(sizes: Sequence[Point], pairs: Sequence[Pair]) -> Layout:
-    """Places for nodes of these sizes, and ways for the edges between them."""
+def lay_out(sizes: Sequence[Point], pairs: Sequence[Pair], given: Sequence[int] | None = None) -> Layout:
+    """Places for nodes of these sizes, and ways for the edges between them; their ranks may be given."""
     count = len(sizes)
-    ranks = ranks_of(count, pairs)
+    ranks = ranks_of(count, pairs) if given is None else list(given)
     chains: dict[Pair, list[int]] = {}  # an edge over several ranks passes through invisible nodes
     heights = [size[1] for size in sizes]
     links: list[Pair] = []
+    crowded = sum(abs(ranks[source] - ranks[target]) for source, target in pairs) > _CROWDED
+    shared: dict[Pair, int] = {}
+    known: set[Pair] = set()
     for source, target in dict.fromkeys(pairs):
         low, high = sorted((source, target), key=lambda node: ranks[node])
         chain = [high]
         for rank in range(ranks[high] - 1, ranks[low], -1):
+            if crowded and (low, rank) in shared:  # many edges to one node run side by side as one
+                chain.append(shared[low, rank])
+                continue
             ranks.append(rank)
             heights.append(6.0)
             chain.append(len(ranks) - 1)
+            shared[low, rank] = len(ranks) - 1
         chain.append(low)
         if source != target:
-            links += itertools.pairwise(chain)
+            links += [link for link in itertools.pairwise(chain) if link not in known]
+            known.update(itertools.pairwise(chain))
         chains[source, target] = chain if source == high else chain[::-1]
     layers: list[list[int]] = [[] for _ in range(max(ranks, default=-1) + 1)]
     for node, rank in enumerate(ranks):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_NODES = 150  # beyond that, nodes of one rank and kind are one
 MOST_EDGES = 600
 MOST_STEPS = 5000  # ranks that all edges together pass
-MOST_RANKS = 24
+MOST_RANKS = 8
 LONGEST = 26  # characters of a label
 _PLURAL = {"entity": "entities", "activity": "activities", "agent": "agents"}
 
@@ -51,13 +51,14 @@ class Scene:
 
     nodes: tuple[Node, ...]
     lines: tuple[Line, ...]
+    ranks: tuple[int, ...] | None = None  # where these are not to be found by the edges
 
 
 def placed(what: object) -> tuple[Scene, Layout]:
     """What is to be drawn, and where."""
     found = scene_of(what)
     sizes = [(max(84.0, 7.0 * len(node.label) + 34.0), 38.0) for node in found.nodes]
-    return found, lay_out(sizes, [(line.source, line.target) for line in found.lines])
+    return found, lay_out(sizes, [(line.source, line.target) for line in found.lines], found.ranks)
 
 
 def scene_of(what: object) -> Scene:
@@ -142,7 +143,10 @@ def collapsed(scene: Scene) -> Scene:
         for (source, target, relation), count in counts.items()
         if source != target  # ranks that were joined may hold both ends
     ]
-    return Scene(tuple(nodes), tuple(lines))
+    # Joined ranks may have edges in both directions; agents, entities and activities then stand side by side.
+    order = [3 * rank + ("agent", "entity", "activity").index(kind) for rank, kind in groups]
+    place = {each: number for number, each in enumerate(sorted(set(order)))}
+    return Scene(tuple(nodes), tuple(lines), tuple(place[each] for each in order))
 
 
 def _many(nodes: list[Node]) -> Node:
