@@ -183,8 +183,8 @@ def by_tracing(
         raise
     outputs = outputs_of(result, label)
     written = [each for each in traced.values() if each._buffer.version]
-    for each in written:
-        _must_not_overlap(each, list(traced.values()), label)
+    for changed_input in written:
+        _must_not_overlap(changed_input, list(traced.values()), label)
     returned = {
         id(each.value._buffer) for each in outputs if isinstance(each.value, Traced) and each.value._view is None
     }
