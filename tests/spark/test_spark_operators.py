@@ -132,6 +132,7 @@ CASES: list[tuple[str, str, Any, Answer]] = [
     ("lateral", "select i, s from t, lateral (select sum(w) s from u where u.k = t.k)", {"i": 1}, {"t": [1], "u": [11, 12]}),
     ("lateral, by range", "select i, s from t, lateral (select sum(w) s from u where u.w > t.v)", {"i": 7}, {"t": [7], "u": [15]}),
     ("scalar, by range", "select i, (select sum(w) from u where u.w > t.v) s from t", {"i": 5}, {"t": [5], "u": [15]}),
+    ("pipes", "from t |> where v > 5 |> aggregate sum(v) as s group by k", {"s": 14}, {"t": [5, 6]}),
     ("hint", "select /*+ broadcast(u) */ i, j from t join u on t.k = u.k", {"i": 4}, {"t": [4], "u": [15]}),
 ]  # fmt: skip
 

@@ -113,6 +113,7 @@ def test_types(spark: SparkSession) -> None:
     assert asked({"b": b"\x00\x01"}) == [1]
     assert asked({"xs": [1, None]}) == asked({"s": (1, "x")}) == [1]
     assert asked({"xs": None, "i": 2}) == [2]
+    assert asked({"m": {"a": 1}}) == [1]
 
 
 def test_columns_that_share_a_name(spark: SparkSession, orders: Path) -> None:

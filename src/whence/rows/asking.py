@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
 from whence.errors import BadType, UnknownName
-from whence.rows.expressions import Attr, Compare, Expr, Literal, conjunction, disjunction
+from whence.rows.expressions import Attr, Call, Compare, Expr, Literal, conjunction, disjunction
 
 Asked: TypeAlias = tuple[tuple[Attr, object], ...]  # one row: the columns that were given, and their values
 
@@ -130,6 +130,17 @@ def predicate(asked: Iterable[Asked]) -> Expr:
     """The row-selection predicate: any of the rows, NULL being a value like others."""
     rows = (conjunction(*(Compare("<=>", attr, Literal(value, attr.dtype)) for attr, value in row)) for row in asked)
     return disjunction(*rows)
+
+
+def comparable(attr: Attr) -> Expr:
+    """A column as something that can be compared: a map, which Spark does not compare, as its entries in order."""
+    if attr.dtype.startswith('{"type":"map"'):
+        if attr.dtype.count('"type":"map"') == 1:
+            entries = Call("map_entries", (attr,), "array")
+            return Call("array_sort", (entries,), "array")
+    elif '"type":"map"' not in attr.dtype:
+        return attr
+    raise BadType(f"column {attr.name!r} has maps inside, which cannot be compared: leave it out of the row")
 
 
 def described(asked: Asked) -> str:

@@ -45,7 +45,9 @@ UDFS = frozenset({"PythonUDF", "ScalaUDF", "ScalaUDAF", "HiveSimpleUDF", "HiveGe
 # Catalyst calls these deterministic, because one query sees one value; the next one sees another.
 CLOCK = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime", "CurrentBatchTimestamp"})
 REFUSED = frozenset({"OuterReference", "ListQuery", "InSubquery", "LateralSubquery"})
-PASSING = frozenset({"KnownFloatingPointNormalized", "NormalizeNaNAndZero", "KnownNotNull", "KnownNullable"})
+PASSING = frozenset(
+    {"KnownFloatingPointNormalized", "NormalizeNaNAndZero", "KnownNotNull", "KnownNullable", "PipeExpression"}
+)
 
 
 @dataclass(frozen=True, slots=True)

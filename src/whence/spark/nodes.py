@@ -140,6 +140,10 @@ class Plans:
     def values(self, node: PlanNode) -> Operator:
         return Values((), node.java)
 
+    def same(self, node: PlanNode) -> Operator:
+        """Something that only watches the rows go by, or only writes the query another way."""
+        return self.read(node.children[0])
+
     def arrange(self, node: PlanNode) -> Operator:
         return Arrange(self.read(node.children[0]), node.kind, node.java)
 
@@ -275,6 +279,8 @@ LEAVES = frozenset(
 )
 READERS: dict[str, Callable[[Plans, PlanNode], Operator]] = {
     "OneRowRelation": Plans.values,
+    "CollectMetrics": Plans.same,
+    "PipeOperator": Plans.same,
     "AttachDistributedSequence": Plans.sequence,
     "Filter": Plans.filter,
     "Project": Plans.project,

@@ -24,7 +24,7 @@ from whence.rows import (
     keep,
     walk,
 )
-from whence.rows.asking import Asked, asked_rows, described, is_simple, predicate
+from whence.rows.asking import Asked, asked_rows, comparable, described, is_simple, predicate
 from whence.rows.columns import ColumnLineage, columns
 from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.eager.ids import LIST, LONG, as_list
@@ -196,7 +196,8 @@ class Pipeline:
             raise BadType("rows asked about together name the same columns, when they are many or hold nested values")
         (attrs, group), *_ = shapes.items()
         table = given(self._table(attrs, group))
-        same = conjunction(*(Compare("<=>", a, b) for a, b in zip(attrs, table.columns, strict=True)))
+        pairs = zip(attrs, table.columns, strict=True)
+        same = conjunction(*(Compare("<=>", comparable(a), comparable(b)) for a, b in pairs))
         return Join(plan, table, "semi", same)
 
     def _table(self, attrs: tuple[Any, ...], rows: list[Asked]) -> DataFrame:
@@ -219,7 +220,7 @@ class Pipeline:
             made = self._df.sparkSession.createDataFrame([tuple(v for _, v in row) for row in rows], schema)
         except (PySparkException, TypeError, ValueError) as error:
             raise BadType(f"a value does not fit its column: {error}") from error
-        return made.distinct()
+        return made
 
     def _source_ids(self, source: Source, row: object) -> list[int]:
         asked = asked_rows(source.columns, self._collected(row), self._case_sensitive())
