@@ -15,7 +15,7 @@ from whence.relation.codec import Part, dump
 from whence.relation.layout import Layout, Shape, candidates, natural
 from whence.relation.sources import Tuples
 
-FEW_ROWS = 8
+FEW_ROWS = 16
 """So few rows are not worth looking for a better layout."""
 
 SAMPLE = 1 << 14
