@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from whence.rows import operators as o
-from whence.rows.expressions import AggCall, Call
+from whence.rows.expressions import AggCall, Attr, Call
 from whence.rows.printing import line
+from whence.rows.pushdown.unique import unique
 from whence.rows.tree import walk
 
 STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
@@ -43,12 +44,22 @@ def _visit(plan: o.Operator, reasons: dict[str, None], merged: bool) -> None:
         reasons[f"{line(plan)} keeps any of the rows that agree"] = None
     if merged and isinstance(plan, o.Limit) and not _ordered(plan):
         reasons[f"{line(plan)} takes rows in no order that the data decides"] = None
+    if isinstance(plan, o.Window) and not _settled(plan):
+        reasons[f"{line(plan)} counts rows that its order may leave tied"] = None
     for child in plan.children:
         _visit(child, reasons, merged or not isinstance(plan, SHOWN))
 
 
 def _steady(plan: o.Operator) -> bool:
     return all(isinstance(part, STEADY) for part in walk(plan) if isinstance(part, o.Operator))
+
+
+def _settled(plan: o.Window) -> bool:
+    """Whether ties change no frame: frames are ranges or whole partitions, or no two rows of a partition are tied."""
+    if all(function.frame.whole or function.frame.unit == "range" for function in plan.functions):
+        return True
+    keys = frozenset(expr for expr in (*plan.partition, *(key.expr for key in plan.order)) if isinstance(expr, Attr))
+    return keys.issuperset(plan.child.output) or unique(plan.child, keys)
 
 
 def _ordered(plan: o.Limit) -> bool:
