@@ -15,7 +15,7 @@ from whence.relation.codec import Part, dump
 from whence.relation.layout import Layout, Shape, candidates, natural
 from whence.relation.sources import Tuples
 
-FEW_ROWS = 16
+FEW_ROWS = 8
 """So few rows are not worth looking for a better layout."""
 
 SAMPLE = 1 << 14
@@ -26,6 +26,9 @@ CLEARLY = 0.95
 
 ROW_COST = 1
 """What a row costs beside its bytes: questions pay for rows."""
+
+MORE_ROWS = 1.05
+"""How many times the natural layout's rows a smaller one may have."""
 
 KEY_LIMIT = 1 << 63
 
@@ -73,18 +76,25 @@ def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
     """The layout under which a sample costs the least; the natural one unless another is clearly better."""
     samples = list(_samples(keys, out_shape, in_shape))
 
-    def cost(layout: Layout, some: Keys) -> float:
-        table = finish(_fed(some, layout), out_shape, in_shape, layout)
-        parts = [Part(rows, tuple(axes), tuple(lo), tuple(width)) for rows, axes, lo, width in table.parts()]
-        size = len(dump(out_shape, in_shape, layout.out_view, layout.in_view, parts))
-        return (size + ROW_COST * table.rows) / len(some)
+    def costs(layout: Layout) -> list[tuple[float, int]]:
+        """For each sample, bytes and rows a tuple, and rows."""
+        out = []
+        for some in samples:
+            table = finish(_fed(some, layout), out_shape, in_shape, layout)
+            parts = [Part(rows, tuple(axes), tuple(lo), tuple(width)) for rows, axes, lo, width in table.parts()]
+            size = len(dump(out_shape, in_shape, layout.out_view, layout.in_view, parts))
+            out.append(((size + ROW_COST * table.rows) / len(some), table.rows))
+        return out
 
     best = natural(out_shape, in_shape)
-    least = min(cost(best, some) for some in samples) * CLEARLY
+    plain = costs(best)
+    least = min(cost for cost, _ in plain) * CLEARLY
     for layout in candidates(out_shape, in_shape):
-        size = min(cost(layout, some) for some in samples)
-        if size < least:
-            best, least = layout, size
+        tried = costs(layout)
+        (cost, rows), (_, before) = min(zip(tried, plain, strict=True))
+        # Rows in step with each other take few bytes at any number, but a question still looks at each.
+        if cost < least and rows <= MORE_ROWS * before:
+            best, least = layout, cost
     return best
 
 
