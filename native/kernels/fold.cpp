@@ -506,11 +506,11 @@ std::vector<Part> Folder::take() {
       std::vector<size_t> order(rows.rows);
       std::iota(order.begin(), order.end(), size_t{0});
       std::stable_sort(order.begin(), order.end(), before);
-      std::vector<int64_t> moved(rows.rows);
       for (auto* columns : {&rows.width, &rows.lo}) {
-        for (std::vector<int64_t>& column : *columns) {
-          for (size_t i = 0; i < rows.rows; ++i) moved[i] = column[order[i]];
-          std::copy(moved.begin(), moved.end(), column.begin());
+        for (Column& column : *columns) {
+          Column moved;
+          for (size_t i : order) moved.push_back(column[i]);
+          column = std::move(moved);
         }
       }
     }
@@ -523,8 +523,8 @@ std::vector<Part> Folder::take() {
       Axis a = rows.pattern[c];
       if (a.parent >= 0) a.parent = axis_[a.parent];
       part.pattern[axis_[c]] = a;
-      part.lo[axis_[c]] = Column(std::move(rows.lo[c]));
-      part.width[axis_[c]] = Column(std::move(rows.width[c]));
+      part.lo[axis_[c]] = std::move(rows.lo[c]);
+      part.width[axis_[c]] = std::move(rows.width[c]);
       rows.lo[c] = {};
       rows.width[c] = {};
     }

@@ -71,7 +71,7 @@ class Folder {
 
   struct Rows {
     Pattern pattern;  // of columns
-    std::vector<std::vector<int64_t>> lo, width;
+    std::vector<Column> lo, width;
     size_t rows = 0;
   };
 

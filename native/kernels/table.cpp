@@ -39,6 +39,23 @@ Column::Column(std::vector<int64_t> values) {
   }
 }
 
+void Column::push_back(int64_t value) {
+  if (!values_.empty()) {
+    values_.push_back(value);
+    return;
+  }
+  if (pushed_ == 0) first_ = value;
+  if (pushed_ == 1) step_ = value - first_;
+  if (pushed_ > 1 && value != (*this)[pushed_]) {
+    std::vector<int64_t> grown;
+    grown.reserve(pushed_ + 1);
+    for (size_t i = 0; i < pushed_; ++i) grown.push_back((*this)[i]);
+    grown.push_back(value);
+    values_ = std::move(grown);
+  }
+  ++pushed_;
+}
+
 void hull(const Part& part, const std::vector<int>& topo, size_t i, int64_t* lo, int64_t* hi) {
   for (int v : topo) {
     const int64_t l = part.lo[v][i], h = l + part.width[v][i];

@@ -21,6 +21,7 @@ class Column {
     return values_.empty() ? first_ + step_ * static_cast<int64_t>(i) : values_[i];
   }
   bool dense() const { return !values_.empty(); }
+  void push_back(int64_t value);
   int64_t first() const { return first_; }
   int64_t step() const { return step_; }
   const std::vector<int64_t>& values() const { return values_; }
@@ -28,6 +29,7 @@ class Column {
  private:
   int64_t first_ = 0;
   int64_t step_ = 0;
+  size_t pushed_ = 0;  // so many values while it grows by push_back
   std::vector<int64_t> values_;
 };
 
