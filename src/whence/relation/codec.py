@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.relation import columns, varint
-from whence.relation.blocks import Ints
 from whence.relation.columns import Column
 from whence.relation.layout import Shape
 
@@ -91,18 +90,15 @@ def _directory(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: int) -> by
     checks = np.array([[columns.checksum(block) for block in column] for column in blocks], dtype="<u4")
     out = sizes.tobytes() + checks.tobytes()
     if sizes.shape[1] > 1:
-        lo, hi = hulls(part)
-        starts = np.arange(0, part.rows, rows)
-        for low, high in zip(lo, hi, strict=True):
-            out += np.minimum.reduceat(low, starts).astype("<i8").tobytes()
-            out += np.maximum.reduceat(high, starts).astype("<i8").tobytes()
+        bounds = np.array([_bounds(part, *span) for span in columns.block_rows(part.rows, rows)], dtype="<i8")
+        out += np.ascontiguousarray(bounds.transpose(1, 2, 0)).tobytes()  # axes, least and greatest, blocks
     return out
 
 
-def hulls(part: Part) -> tuple[list[Ints], list[Ints]]:
-    """The smallest box around each row of a part: lo and hi of each axis."""
-    lo = [columns.spread(column, 0, part.rows) for column in part.lo]
-    hi = [low + columns.spread(column, 0, part.rows) for low, column in zip(lo, part.width, strict=True)]
+def _bounds(part: Part, start: int, stop: int) -> list[tuple[int, int]]:
+    """The smallest box around some rows of a part: the least and the greatest value of each axis."""
+    lo = [columns.spread(column, start, stop) for column in part.lo]
+    hi = [low + columns.spread(column, start, stop) for low, column in zip(lo, part.width, strict=True)]
     done = [axis[0] < 0 for axis in part.axes]
     while not all(done):
         for v, (parent, p, q) in enumerate(part.axes):
@@ -111,4 +107,4 @@ def hulls(part: Part) -> tuple[list[Ints], list[Ints]]:
                 lo[v] = lo[v] + np.minimum(p * a, p * b)
                 hi[v] = hi[v] + np.maximum(q * a, q * b)
                 done[v] = True
-    return lo, hi
+    return [(int(low.min()), int(high.max())) for low, high in zip(lo, hi, strict=True)]
