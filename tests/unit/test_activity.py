@@ -9,6 +9,7 @@ import pytest
 
 import whence as wh
 from whence.errors import BadType, Redefined, StoreError, UnknownName
+from whence.store.artifacts import Content
 
 
 @pytest.fixture
@@ -129,3 +130,24 @@ def test_a_version_can_be_deleted(log: wh.Log) -> None:
     log.delete("model.bin@v1")
     assert log.graph.versions("model.bin") == ["model.bin@v2"]
     assert log.check().ok
+
+
+def test_what_is_no_file_has_versions_by_its_fingerprint(log: wh.Log) -> None:
+    def run(orders: str) -> dict[str, str]:
+        a = log.activity("q4", command="q4", engine="spark")
+        a.used_content(Content("orders", "orders.parquet", orders, 0, "table", {"rows": 3}))
+        a.generated_content(Content("q4", "", orders * 2, 7, "table", {"columns": {"fields": {}}}))
+        a.record()
+        return {**a.inputs, **a.outputs}
+
+    assert run("x") == {"orders": "orders@v1", "q4": "q4@v1"}
+    assert run("x") == {"orders": "orders@v1", "q4": "q4@v2"}
+    assert run("y") == {"orders": "orders@v2", "q4": "q4@v3"}
+    graph = log.graph
+    assert graph.versions("orders") == ["orders@v1", "orders@v2"]
+    assert {name: graph["q4@v1"][name] for name in ("kind", "fingerprint", "size", "columns")} == {
+        "kind": "table", "fingerprint": "xx", "size": 7, "columns": {"fields": {}},
+    }  # fmt: skip
+    assert graph["orders@v1"]["rows"] == 3
+    assert "size" not in graph["orders@v1"].properties
+    assert graph.segment("orders", "q4").by_rule["source"] == ["orders@v1", "orders@v2"]

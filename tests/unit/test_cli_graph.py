@@ -87,6 +87,30 @@ def test_other_programs_are_known_by_what_changed(project: Path) -> None:
     assert told["generated"] == {"copy.csv": "copy.csv@v1"}
 
 
+def test_what_is_removed_is_invalidated(project: Path) -> None:
+    assert run("run", "--out", "data/raw.csv", "--", sys.executable, "-c", "pass").exit_code == 0
+    (project / "aside.txt").write_text("never recorded")
+    told = run("run", "--json", "run.json", "--", "rm", "data/raw.csv", "aside.txt")
+    assert told.exit_code == 0
+    assert "removed aside.txt, data/raw.csv@v1" in told.stderr
+    assert json.loads((project / "run.json").read_text())["removed"] == {
+        "aside.txt": None, "data/raw.csv": "data/raw.csv@v1",
+    }  # fmt: skip
+    with wh.open("project.whence") as log:
+        removal = log.graph.of_kind("activity")[-1]
+        assert log.graph[removal]["removed"] == ["aside.txt", "data/raw.csv"]
+        assert ("data/raw.csv@v1", "wasInvalidatedBy", removal) in log.graph.edges
+        assert log.check().ok
+
+
+def test_a_version_that_was_changed_before_it_was_removed_is_not_said_to_be_what_was_removed(project: Path) -> None:
+    assert run("run", "--out", "data/raw.csv", "--", sys.executable, "-c", "pass").exit_code == 0
+    (project / "data/raw.csv").write_text("3,2,1")  # as long as before
+    assert run("run", "--", "rm", "data/raw.csv").exit_code == 0
+    with wh.open("project.whence") as log:
+        assert "wasInvalidatedBy" not in {relation for _, relation, _ in log.graph.edges}
+
+
 def test_files_can_be_named(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "in.txt"
     elsewhere.write_text("x")

@@ -27,7 +27,7 @@ def command(
     blobs: str | None,
     json_file: Path | None,
 ) -> None:
-    """Run a command and record it: arguments, status, times, git commit, files read and written.
+    """Run a command and record it: arguments, status, times, git commit, files read, written and removed.
 
     Python programs tell which files of the project (the directory that the log lies in) they open. What others write
     is found by what changed, and what they read are the files among their arguments; --in and --out name more. The
@@ -42,10 +42,12 @@ def command(
     with open_or_make_log(log, blobs) as opened:
         done = run(opened, command, inputs=inputs, outputs=outputs, agent=agent)
     used, made = (", ".join(each.values()) or "nothing" for each in (done.used, done.generated))
-    click.echo(f"whence: {done.activity} used {used}; generated {made}", err=True)
+    removed = ", ".join(version or file for file, version in done.removed.items())
+    told = f"; removed {removed}" if removed else ""
+    click.echo(f"whence: {done.activity} used {used}; generated {made}{told}", err=True)
     if done.unknown:
-        told = ", ".join(done.unknown)
-        click.echo(f"whence: what was read of {told} is not known, because it changed: name it with --in", err=True)
+        unknown = ", ".join(done.unknown)
+        click.echo(f"whence: what was read of {unknown} is not known, because it changed: name it with --in", err=True)
     if json_file is not None:
         json_file.write_text(json.dumps(done.as_dict(), indent=2) + "\n", encoding="utf-8")
     raise SystemExit(done.exit_code)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, StoreError
 from whence.interop.git import head_of
-from whence.store.artifacts import Content, artifact_name, project_of
+from whence.store.artifacts import Content, Gone, artifact_name, project_of
 from whence.store.clock import now
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Run:
     exit_code: int
     used: Mapping[str, str]  # file: its version in the graph
     generated: Mapping[str, str]
+    removed: Mapping[str, str | None]  # file: its last version, if it was recorded
     unknown: tuple[str, ...]  # files that were read and changed, so that what was read is not known
 
     def as_dict(self) -> dict[str, Any]:
@@ -106,12 +107,20 @@ def run(
             unknown.append(artifact_name(path, project))
     written = [path for path in notes.written if path in after]
     activity.generated(*map(Path, dict.fromkeys([*written, *changed, *map(os.path.realpath, outputs)])))
+    gone = [Gone(artifact_name(path, project), *stamp[:2]) for path, stamp in before.items() if path not in after]
+    for each in gone:
+        activity.removed_file(each)
+    if gone:
+        activity.note(removed=[each.artifact for each in gone])
     activity.note(exit_code=exit_code, files_found_by="audit" if tells else "changes")
     if unknown:
         activity.note(read_but_changed=unknown)
     activity.record(missing=exit_code != 0, ended=ended)
     assert activity.id is not None
-    return Run(activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs, tuple(unknown))
+    return Run(
+        activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
+        {each.artifact: activity.removed.get(each.artifact) for each in gone}, tuple(unknown),
+    )  # fmt: skip
 
 
 def _name(command: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from whence.errors import BadType, Redefined, StoreError, UnknownName
 from whence.relation import Relation
 from whence.store import artifacts, catalog
 from whence.store import schema as t
-from whence.store.artifacts import Content
+from whence.store.artifacts import Content, Gone
 from whence.store.clock import now
 from whence.store.records import Operation
 from whence.store.values import name_of, plain
@@ -44,7 +44,10 @@ class Activity:
         self._project = artifacts.project_of(log.where)
         self._properties: dict[str, Any] = {"command": name if command is None else command}
         self._used: dict[str, Content | None] = {}  # by what it was called; None: a dataset of the log
-        self._generated: dict[str, tuple[str, bool, tuple[str, ...]]] = {}  # path or name, whether a file, derived from
+        # By what it was called: the path of a file, a content, or None for a dataset; and what it was derived from.
+        self._generated: dict[str, tuple[str | Content | None, tuple[str, ...]]] = {}
+        self._removed: dict[str, Gone] = {}
+        self.removed: dict[str, str] = {}  # what was removed, and the version it was, if that is known
         self._started = now()
         self._ended: str | None = None
         self.note(**properties)
@@ -65,7 +68,7 @@ class Activity:
         return self
 
     def used_content(self, content: Content) -> Self:
-        """A file that was read while it had this content, which it need not have any more."""
+        """An artifact that was read while it had this content, which it need not have any more."""
         self._require_open()
         self._used.setdefault(content.artifact, content)
         return self
@@ -85,7 +88,19 @@ class Activity:
                 raise UnknownName.of("thing used by this activity called", source, self._used)
         for thing in things:
             key, is_file = self._meant(thing, may_come=True)
-            self._generated[key] = (os.fspath(thing), is_file, sources)
+            self._generated[key] = (os.fspath(thing) if is_file else None, sources)
+        return self
+
+    def generated_content(self, content: Content) -> Self:
+        """An artifact that was made and has this content: a new version of it."""
+        self._require_open()
+        self._generated[content.artifact] = (content, ())
+        return self
+
+    def removed_file(self, gone: Gone) -> Self:
+        """A file that was there before and is not any more."""
+        self._require_open()
+        self._removed[gone.artifact] = gone
         return self
 
     def _meant(self, thing: object, *, may_come: bool = False) -> tuple[str, bool]:
@@ -126,12 +141,14 @@ class Activity:
         self._require_open()
         ended = ended or now()
         outputs: dict[str, Content | None] = {}
-        for key, (place, is_file, _) in self._generated.items():
-            if is_file and not Path(place).is_file():
-                if missing:
-                    continue
-                raise StoreError(f"{self.name!r} was to generate {place}, and there is no such file")
-            outputs[key] = artifacts.content_of(place, self._project) if is_file else None
+        for key, (made, _) in self._generated.items():
+            if isinstance(made, str):
+                if not Path(made).is_file():
+                    if missing:
+                        continue
+                    raise StoreError(f"{self.name!r} was to generate {made}, and there is no such file")
+                made = artifacts.content_of(made, self._project)
+            outputs[key] = made
         items = self._derivations(outputs)
 
         def write(connection: sa.Connection) -> None:
@@ -147,7 +164,7 @@ class Activity:
         return [
             ((output, source), prepare(output, source, Relation.whole(shapes[output], shapes[source]), "whole"))
             for output in outputs
-            for source in self._generated[output][2]
+            for source in self._generated[output][1]
         ]
 
     def _write(
@@ -155,6 +172,7 @@ class Activity:
         items: list[tuple[tuple[str, str], Prepared]], ended: str,
     ) -> None:  # fmt: skip
         agent = catalog.agent_called(connection, self._agent)
+        gone = {key: artifacts.removed(connection, each) for key, each in self._removed.items()}
         activity = catalog._insert(
             connection, t.activities,
             {"name": self.name, "args": {}, "started": self._started, "ended": ended, "properties": self._properties},
@@ -174,6 +192,8 @@ class Activity:
             rows = [{"activity": activity, "position": i, "entity": ids[n]} for i, n in enumerate(names.values())]
             if rows:
                 connection.execute(table.insert(), rows)
+        artifacts.invalidate(connection, [each[0] for each in gone.values() if each is not None], activity)
+        self.removed = {key: each[1] for key, each in gone.items() if each is not None}
         edges = [
             dataclasses.replace(item.edge, output=self.outputs[output], input=self.inputs[source])
             for (output, source), item in items

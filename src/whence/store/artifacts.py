@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +16,40 @@ from whence.errors import BadType, StoreError
 from whence.store import schema as t
 from whence.store.catalog import _insert
 from whence.store.clock import now
-from whence.store.values import LONGEST_NAME
+from whence.store.values import LONGEST_NAME, plain
 
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file held: the name of the artifact, where it lies, and the SHA-256 of its bytes."""
+    """What an artifact held: of a file its name, where it lies, and the SHA-256 of its bytes.
+
+    Of anything else (a table, say) `hash` is whatever differs if the content does. `properties` are the version's.
+    """
 
     artifact: str
     path: str
     hash: str
     size: int
+    kind: str = "file"
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The properties that tell the content."""
+        if self.kind == "file":
+            return {"sha256": self.hash, "size": self.size, **self.properties}
+        return {"fingerprint": self.hash, **({"size": self.size} if self.size else {}), **self.properties}
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A file that was removed: its name, and the size and the time of the last change that it had."""
+
+    artifact: str
+    size: int
+    changed: int  # in nanoseconds, as os.stat has it
 
 
 def project_of(where: str) -> Path:
@@ -83,6 +106,31 @@ def made(connection: sa.Connection, content: Content, agent: int) -> tuple[int, 
     return entity, name
 
 
+def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
+    """The version that a file was when it was removed; None if it may have been changed since one was recorded."""
+    latest = _latest(connection, gone.artifact)
+    if latest is None:
+        return None
+    of = t.entities.c
+    name, created, properties = connection.execute(
+        sa.select(of.name, of.created, of.properties).where(of.id == latest.entity)
+    ).one()
+    recorded = dt.datetime.fromisoformat(created)
+    unchanged = dt.datetime.fromtimestamp(gone.changed / 1e9, dt.UTC) <= recorded
+    return (int(latest.entity), str(name)) if unchanged and properties.get("size") == gone.size else None
+
+
+def invalidate(connection: sa.Connection, entities: Sequence[int], activity: int) -> None:
+    """Say that these versions ceased to be by what the activity did."""
+    rows = [
+        {"relation": "wasInvalidatedBy", "source_kind": "entity", "source": each, "target_kind": "activity",
+         "target": activity, "properties": {}}
+        for each in entities
+    ]  # fmt: skip
+    if rows:
+        connection.execute(t.statements.insert(), rows)
+
+
 def _latest(connection: sa.Connection, artifact: str) -> sa.Row[Any, Any, Any] | None:
     of = t.snapshots.c
     chosen = sa.select(of.entity, of.version, of.hash).where(of.artifact == artifact)
@@ -96,10 +144,10 @@ def _add(connection: sa.Connection, content: Content, latest: sa.Row[Any, Any, A
         version += 1
         taken = sa.select(t.entities.c.id).where(t.entities.c.name == f"{content.artifact}@v{version}")
     name = f"{content.artifact}@v{version}"
-    properties = {
-        "artifact": content.artifact, "version": version, "sha256": content.hash, "size": content.size,
-    }  # fmt: skip
-    row = {"name": name, "kind": "file", "shape": [], "created": time, "properties": properties}
+    properties = plain(
+        {**content.described, "artifact": content.artifact, "version": version}, f"a property of {name!r}"
+    )
+    row = {"name": name, "kind": content.kind, "shape": [], "created": time, "properties": properties}
     entity = _insert(connection, t.entities, row)
     values = {"entity": entity, "artifact": content.artifact, "version": version, "hash": content.hash}
     connection.execute(t.snapshots.insert().values(**values))

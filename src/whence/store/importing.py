@@ -17,7 +17,7 @@ from whence.store import schema as t
 from whence.store.bulk import _inserted, _many
 from whence.store.clock import now
 from whence.store.records import counted
-from whence.store.values import name_of, plain
+from whence.store.values import name_of, plain, several
 
 if TYPE_CHECKING:
     from whence.store.log import Log
@@ -67,10 +67,10 @@ def add_graph(log: Log, graph: Graph, prefixes: Mapping[str, str] | None = None)
             _prefix(connection, prefix, uri)
         taker = _Taker(connection)
         for name, kind, properties in vertices:
-            taker.vertex(name, kind, plain(_listed(properties), f"a property of {name!r}"))
+            taker.vertex(name, kind, plain(several(properties), f"a property of {name!r}"))
         taker.write_vertices()
         for source, relation, target, properties in edges:
-            taker.edge(source, relation, target, plain(_listed(properties), f"an attribute of {relation}"))
+            taker.edge(source, relation, target, plain(several(properties), f"an attribute of {relation}"))
         return taker.finish()
 
 
@@ -78,14 +78,6 @@ def prefixes_of(log: Log) -> dict[str, str]:
     """What prefixes in the names of a log mean, as far as documents that were imported told."""
     with log._database.read() as connection:
         return {row.prefix: row.uri for row in connection.execute(sa.select(t.prefixes))}
-
-
-def _listed(properties: Mapping[str, Any]) -> Row:
-    """Several values of one property are not a list, which has an order."""
-    return {
-        name: {"$": "values", "value": list(value)} if isinstance(value, tuple) else value
-        for name, value in properties.items()
-    }
 
 
 def _prefix(connection: sa.Connection, prefix: str, uri: str) -> None:
@@ -172,7 +164,11 @@ class _Taker:
         taken = {(row.artifact, row.version) for row in self.connection.execute(sa.select(of.artifact, of.version))}
         for name, row in self.new["entity"].items():
             match row["properties"]:  # a version of a file that is described as the log describes them is one
-                case {"artifact": str(artifact), "version": int(version), "sha256": str(hash)}:
+                case {"artifact": str(artifact), "version": int(version), "sha256": str(hash)} | {
+                    "artifact": str(artifact),
+                    "version": int(version),
+                    "fingerprint": str(hash),
+                }:
                     if (artifact, version) not in taken:
                         taken.add((artifact, version))
                         values = {"entity": self.ids[name][1], "artifact": artifact, "version": version, "hash": hash}

@@ -96,6 +96,18 @@ def plain(value: Any, where: str) -> Any:
     )
 
 
+def several(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties in which several values of one, a tuple, are told from a list, which has an order.
+
+    >>> several({"tag": ("a", "b"), "shape": [2, 3]})
+    {'tag': {'$': 'values', 'value': ['a', 'b']}, 'shape': [2, 3]}
+    """
+    return {
+        name: {"$": "values", "value": list(value)} if isinstance(value, tuple) else value
+        for name, value in properties.items()
+    }
+
+
 def _key(key: object, where: str) -> str:
     if not isinstance(key, str):
         raise BadType(f"{where} has the key {key!r}: keys are strings")

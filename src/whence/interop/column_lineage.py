@@ -1,0 +1,68 @@
+"""The lineage of columns as OpenLineage tells it: a facet of the dataset that a pipeline made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from whence.errors import BadType
+
+NAMESPACE = "whence"  # of jobs and datasets that had none
+Column = tuple[str, str]  # source, column
+
+
+class Lineage(Protocol):
+    """What `Pipeline.columns()` tells of one column."""
+
+    @property
+    def direct(self) -> Collection[Column]:
+        """The columns that its values are computed from."""
+
+    @property
+    def through(self) -> Collection[Column]:
+        """The columns that decide which rows there are."""
+
+
+def column_lineage(
+    columns: Mapping[str, Lineage],
+    datasets: Mapping[str, str | tuple[str, str]] | None = None,
+    namespace: str = NAMESPACE,
+) -> dict[str, Any]:
+    """The `columnLineage` facet of a pipeline's output, from `p.columns()`; a log keeps it as the property `columns`.
+
+    `datasets` tells what the sources are called outside of the pipeline, a name in the namespace or a pair (namespace,
+    name). Columns that decide about the rows of the whole output are listed once, for the dataset.
+
+    >>> from whence.rows.columns import ColumnLineage
+    >>> found = column_lineage({"total": ColumnLineage(frozenset({("o", "price")}), frozenset({("o", "day")}))})
+    >>> found["fields"]["total"]["inputFields"]
+    [{'namespace': 'whence', 'name': 'o', 'field': 'price', 'transformations': [{'type': 'DIRECT'}]}]
+    >>> found["dataset"]
+    [{'namespace': 'whence', 'name': 'o', 'field': 'day', 'transformations': [{'type': 'INDIRECT'}]}]
+    """
+    known = datasets or {}
+
+    def input_fields(direct: Collection[Column], through: Collection[Column]) -> list[dict[str, Any]]:
+        found = []
+        for source, field in sorted({*direct, *through}):
+            kinds = [kind for kind, own in (("DIRECT", direct), ("INDIRECT", through)) if (source, field) in own]
+            called = _called(known.get(source, source), namespace)
+            found.append({**called, "field": field, "transformations": [{"type": each} for each in kinds]})
+        return found
+
+    everywhere = set.intersection(*(set(each.through) for each in columns.values())) if columns else set()
+    fields = {
+        name: {"inputFields": input_fields(each.direct, set(each.through) - everywhere)}
+        for name, each in columns.items()
+    }
+    whole = input_fields((), everywhere)
+    return {"fields": fields, "dataset": whole} if whole else {"fields": fields}
+
+
+def _called(dataset: object, namespace: str) -> dict[str, str]:
+    match dataset:
+        case str(name):
+            return {"namespace": namespace, "name": name}
+        case (str(own), str(name)):
+            return {"namespace": own, "name": name}
+    raise BadType(f"a dataset is called by a name, or by a pair (namespace, name), not by {dataset!r}")

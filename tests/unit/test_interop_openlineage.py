@@ -1,0 +1,251 @@
+"""OpenLineage: its own client is the judge, whose classes are generated from the published schemas.
+
+What whence writes has to be what these classes describe, field by field; what the client writes is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+import uuid
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import attr
+import pytest
+from hypothesis import given, settings
+from openlineage.client import event_v2, facet_v2
+from openlineage.client.generated import base
+from openlineage.client.serde import Serde
+
+import whence as wh
+from whence.errors import BadGraph, BadType
+from whence.graph import Graph, GraphWarning
+from whence.interop import openlineage
+from whence.interop.ingest import ingest
+from whence.rows.columns import ColumnLineage
+from whence.testing.graphs import lifecycle
+from whence.testing.graphs.strategies import Drawn, provenance
+
+# The facets that whence writes and that the format describes; others have to be facets of any kind.
+_KNOWN: dict[str, Any] = {
+    "ownership": facet_v2.ownership_job.OwnershipJobFacet,
+    "version": facet_v2.dataset_version_dataset.DatasetVersionDatasetFacet,
+    "columnLineage": facet_v2.column_lineage_dataset.ColumnLineageDatasetFacet,
+    "errorMessage": facet_v2.error_message_run.ErrorMessageRunFacet,
+}
+
+
+def build(kind: Any, value: Any, where: str = "event") -> Any:
+    """A value as the type says, made by the client's own classes: all that is required, nothing that is unknown."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return None if value is None else build(arguments[0], value, where)
+    if origin is list:
+        assert isinstance(value, list), where
+        return [build(arguments[0], each, f"{where}[{place}]") for place, each in enumerate(value)]
+    if origin is dict:
+        assert isinstance(value, dict), where
+        facets = isinstance(arguments[1], type) and issubclass(arguments[1], base.BaseFacet)
+        return {
+            name: build(_KNOWN.get(name, arguments[1]) if facets else arguments[1], each, f"{where}.{name}")
+            for name, each in value.items()
+        }
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    if not attr.has(kind):
+        assert isinstance(value, kind), f"{where} is {value!r}"
+        return value
+    return _built(kind, value, where)
+
+
+def _built(kind: Any, value: Any, where: str) -> Any:
+    assert isinstance(value, dict), where
+    hints, given = typing.get_type_hints(kind), dict(value)
+    if issubclass(kind, (base.BaseFacet, base.BaseEvent)):  # what the classes fill in, and the schemas require
+        mark = "_" if issubclass(kind, base.BaseFacet) else ""
+        assert given[f"{mark}producer"].startswith("https://"), where
+        schema = given.pop(f"{mark}schemaURL")
+        assert schema == kind._get_schema() if kind in (*_KNOWN.values(), base.RunEvent) else "://" in schema, where
+    fields = {each.name: each for each in attr.fields(kind)}
+    own = {
+        fields[name].alias: build(hints[name], each, f"{where}.{name}")
+        for name, each in given.items()
+        if name in fields
+    }
+    more = {name: each for name, each in given.items() if name not in fields}
+    assert not more or hasattr(kind, "with_additional_properties"), f"{where}: {sorted(more)}"
+    return kind(**own)
+
+
+def judged(events: list[dict[str, Any]]) -> list[Any]:
+    return [build(base.RunEvent, each) for each in json.loads(json.dumps(events, allow_nan=False))]
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn=provenance())
+def test_events_are_as_the_schemas_say(drawn: Drawn) -> None:
+    judged(openlineage.events(drawn.graph))
+
+
+def test_the_judge_is_no_pushover() -> None:
+    [event, *_] = openlineage.events(lifecycle())
+    facet = {"_producer": "https://a", "_schemaURL": "https://b"}  # the version itself is missing
+    ill: list[dict[str, Any]] = [
+        {"eventType": "BEGIN"}, {"eventTime": "soon"}, {"run": {"runId": "7"}}, {"job": {"name": "x"}}, {"inputs": {}},
+        {"inputs": [{"namespace": "a", "name": "b", "facets": {"version": facet}}]},
+    ]  # fmt: skip
+    for wrong in ill:
+        with pytest.raises((AssertionError, KeyError, TypeError, ValueError)):
+            judged([{**event, **wrong}])
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[wh.Log]:
+    monkeypatch.chdir(tmp_path)
+    with wh.open("project.whence") as log:
+        yield log
+
+
+COLUMNS = {
+    "total": ColumnLineage(
+        frozenset({("orders", "price"), ("orders", "rate")}), frozenset({("orders", "day"), ("orders", "rate")})
+    ),
+    "who": ColumnLineage(frozenset({("people", "name")}), frozenset({("orders", "day")})),
+}
+
+
+def test_a_log_is_exported_as_the_schemas_say(log: wh.Log) -> None:
+    Path("data.csv").write_text("a")
+    with log.activity("train", command="train.py", agent="ada", lr=float("nan")) as activity:
+        activity.used("data.csv")
+        Path("out.csv").write_text("b")
+        activity.generated("out.csv")
+    with pytest.raises(ValueError, match="too cold"), log.activity("fail"):
+        raise ValueError("too cold")
+    told = judged(openlineage.events(log.graph))
+    assert [each.eventType.value for each in told] == ["START", "COMPLETE", "START", "FAIL"]
+    assert told[1].run.facets.keys() == {"whence_activity"}
+    assert told[3].run.facets["errorMessage"].message == "ValueError: too cold"
+    assert told[0].job.facets["ownership"].owners[0].name == "ada"
+    assert told[0].inputs[0].facets["version"].datasetVersion == "1"
+
+
+def test_columns_of_a_pipeline_are_a_facet() -> None:
+    found = openlineage.column_lineage(COLUMNS, {"orders": "data/orders.parquet", "people": ("db", "people")})
+    graph = Graph.build(
+        [("q", "activity"), ("out", "entity", {"columns": found})], [("out", "wasGeneratedBy", "q")]
+    )  # fmt: skip
+    facet = judged(openlineage.events(graph))[1].outputs[0].facets["columnLineage"]
+
+    def told(fields: list[Any]) -> list[tuple[str, str, str, list[str]]]:
+        return [(each.namespace, each.name, each.field, [own.type for own in each.transformations]) for each in fields]
+
+    assert told(facet.dataset) == [("whence", "data/orders.parquet", "day", ["INDIRECT"])]
+    assert told(facet.fields["total"].inputFields) == [
+        ("whence", "data/orders.parquet", "price", ["DIRECT"]),
+        ("whence", "data/orders.parquet", "rate", ["DIRECT", "INDIRECT"]),
+    ]
+    assert told(facet.fields["who"].inputFields) == [("db", "people", "name", ["DIRECT"])]
+    assert openlineage.graph_of(openlineage.events(graph))["out"]["columns"] == found
+    assert openlineage.column_lineage({}) == {"fields": {}}
+    with pytest.raises(BadType, match="called by a name"):
+        openlineage.column_lineage(COLUMNS, {"orders": 3})  # type: ignore[dict-item] # that it is refused is the point
+
+
+def events_of_others() -> list[dict[str, Any]]:
+    """A run as the client of OpenLineage tells it: the schema at its start, the columns at its end."""
+    run, job = str(uuid.uuid4()), event_v2.Job("etl", "load", {"sql": facet_v2.sql_job.SQLJobFacet("select 1")})
+    field = facet_v2.column_lineage_dataset.InputField("db", "raw", "price")
+    schema = facet_v2.schema_dataset.SchemaDatasetFacet(
+        [facet_v2.schema_dataset.SchemaDatasetFacetFields("price", "int")]
+    )
+    columns = facet_v2.column_lineage_dataset.ColumnLineageDatasetFacet(
+        {"total": facet_v2.column_lineage_dataset.Fields([field], "sum", "AGGREGATION")}
+    )
+    counted = facet_v2.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=3)
+    statistics: dict[str, Any] = {"outputStatistics": counted}
+    parent = facet_v2.parent_run.ParentRunFacet(
+        facet_v2.parent_run.Run(str(uuid.uuid4())), facet_v2.parent_run.Job("etl", "daily")
+    )
+    source = event_v2.InputDataset("db", "raw", facets={"schema": schema})
+    written = [
+        event_v2.RunEvent(
+            eventTime="2026-01-01T00:00:00Z", run=event_v2.Run(run, {"parent": parent}), job=job,
+            eventType=event_v2.RunState.START, inputs=[source], outputs=[event_v2.OutputDataset("db", "t")],
+        ),
+        event_v2.RunEvent(
+            eventTime="2026-01-01T00:05:00Z", run=event_v2.Run(run), job=job, eventType=event_v2.RunState.COMPLETE,
+            inputs=[event_v2.InputDataset("db", "raw")],
+            outputs=[event_v2.OutputDataset("db", "t", facets={"columnLineage": columns}, outputFacets=statistics)],
+        ),
+    ]  # fmt: skip
+    return [json.loads(Serde.to_json(each)) for each in written]
+
+
+def test_what_the_client_writes_is_imported_and_written_again(log: wh.Log) -> None:
+    told = events_of_others()
+    Path("events.jsonl").write_text("\n".join(map(json.dumps, told)))
+    assert ingest(log, "events.jsonl").activities == 1
+    graph, run = log.graph, told[0]["run"]["runId"]
+    assert graph.ancestors("db/t@v1") == ["db/raw@v1", f"etl/load/{run}"]
+    assert graph["db/t@v1"]["columns"]["fields"]["total"]["transformationType"] == "AGGREGATION"
+    again = openlineage.events(graph)
+    judged(again)
+    for before, after in zip(told, again, strict=True):
+        assert after["eventType"] == before["eventType"]
+        assert after["eventTime"][:19] == before["eventTime"][:19]
+        assert (after["job"]["namespace"], after["job"]["name"], after["run"]["runId"]) == ("etl", "load", run)
+        assert after["job"]["facets"]["sql"] == before["job"]["facets"]["sql"]
+    assert again[0]["run"]["facets"]["parent"] == told[0]["run"]["facets"]["parent"]
+    assert again[0]["inputs"][0]["facets"]["schema"] == told[0]["inputs"][0]["facets"]["schema"]
+    [output] = again[1]["outputs"]
+    assert (output["namespace"], output["name"]) == ("db", "t")
+    assert output["facets"]["columnLineage"]["fields"] == told[1]["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == 3
+    assert ingest(log, "events.jsonl").relations == 0, "what is known is not imported again"
+
+
+def test_times_without_an_offset_and_runs_without_a_proper_id_are_mended() -> None:
+    properties = {"prov:startTime": "2026-01-01T00:00:00", "openlineage_run": "7"}
+    [start, end] = openlineage.events(Graph.build([("a", "activity", properties)], []))
+    assert start["eventTime"] == end["eventTime"] == "2026-01-01T00:00:00+00:00"
+    judged([start, end])
+    with pytest.raises(BadGraph, match="'soon', which is no time"):
+        openlineage.events(Graph.build([("a", "activity", {"started": "soon"})], []))
+
+
+def test_attributes_of_edges_are_kept() -> None:
+    vertices = [("a", "activity"), ("e", "entity"), ("o", "entity"), ("p", "agent")]
+    edges = [
+        ("a", "used", "e", {"prov:role": "input"}), ("o", "wasGeneratedBy", "a", {"prov:id": "g"}),
+        ("a", "wasAssociatedWith", "p", {"prov:plan": "e"}),
+    ]  # fmt: skip
+    again = openlineage.graph_of(openlineage.events(Graph.build(vertices, edges)))
+    assert sorted(again.records()[1], key=str) == sorted(edges, key=str)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"inputs": {}}, r"event 0: inputs is no list"),
+        ({"inputs": [{"name": "x"}]}, r"event 0 has no namespace"),
+        ({"run": {"runId": "r", "facets": 3}}, r"event 0: facets is no object"),
+        ({"run": {"runId": "r", "facets": {"whence_activity": {}}}}, r"event 0 has no id"),
+        ({"job": {"namespace": "n"}}, r"event 0 has no job\.name"),
+        ({"eventTime": None}, r"event 0 has no eventTime"),
+    ],
+)
+def test_bad_events_are_named(wrong: dict[str, Any], told: str) -> None:
+    event = {"eventType": "START", "eventTime": "2026-01-01T00:00:00Z", "run": {"runId": "r"},
+             "job": {"namespace": "n", "name": "j"}}  # fmt: skip
+    with pytest.raises(BadGraph, match=told):
+        openlineage.graph_of([{**event, **wrong}])
+
+
+def test_events_of_no_run_are_left_out() -> None:
+    with pytest.warns(GraphWarning, match="event 0 is of no run"):
+        assert len(openlineage.graph_of([{"job": {"namespace": "n", "name": "j"}}])) == 0
