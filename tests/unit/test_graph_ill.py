@@ -91,8 +91,49 @@ def test_prov_json_is_read_from_a_dict_and_a_file(tmp_path: Path) -> None:
 
 
 def test_records_of_one_id_are_one_and_bundles_are_part_of_the_graph() -> None:
-    document = {**GOOD, "bundle": {"ex:b": {"entity": {"ex:g": [{"ex:x": 1}, {"ex:y": 2}]}}}}
-    assert Graph.from_prov(document)["ex:g"].properties == {"ex:x": 1, "ex:y": 2}
+    inner = {"entity": {"ex:g": [{"ex:x": 1}, {"ex:y": 2}], "ex:e": {"ex:size": 4}},
+             "specializationOf": {"_:1": {"prov:specificEntity": "ex:e", "prov:generalEntity": "ex:g"}}}  # fmt: skip
+    graph = Graph.from_prov({**GOOD, "bundle": {"ex:b": inner}})
+    assert graph["ex:g"].properties == {"ex:x": 1, "ex:y": 2, "whence:bundle": "ex:b"}
+    assert graph["ex:e"].properties == {
+        "ex:size": (3, 4), "whence:bundle": {"": {"ex:size": 3}, "ex:b": {"ex:size": 4}},
+    }  # fmt: skip
+    assert graph["ex:b"].kind == "entity"
+    assert graph.records()[1][-1] == ("ex:e", "specializationOf", "ex:g", {"whence:bundle": "ex:b"})
+    with pytest.raises(BadGraph, match="'ex:a' is an activity and a bundle"):
+        Graph.from_prov({**GOOD, "bundle": {"ex:a": {}}})
+
+
+def test_typed_and_several_values_are_compared_by_what_they_say() -> None:
+    graph = Graph.from_prov({
+        **GOOD, "entity": {
+            "ex:e": {"ex:tag": ["a", {"$": "b", "lang": "en"}],
+                     "ex:created": {"$": "2026-01-01", "type": "xsd:dateTime"}},
+            "ex:f": {"prov:type": {"$": "ex:Model", "type": "xsd:QName"}},
+        },
+    })  # fmt: skip
+    segment = graph.segment("ex:e", "ex:f", exclude=what("agent", type="prov:Person"))
+    assert "ex:u" not in segment
+    chosen = [what(tag="b"), what(type="ex:Model"), when(before="2026-01-02"), what(tag="c")]
+    numbers = graph.numbers(["ex:e", "ex:f"])
+    assert [each.vertices(segment, numbers)[0].tolist() for each in chosen] == [
+        [True, False], [False, True], [True, True], [False, False],
+    ]  # fmt: skip
+    assert {v.label for v in summarize([segment], keep={"entity": ["type", "tag"]}).vertices} >= {"ex:Model", "b, a"}
+
+
+def test_relations_keep_their_ids_and_what_they_say() -> None:
+    time = "2026-01-01T00:00:00"
+    members = {"prov:collection": "ex:e", "prov:entity": ["ex:f", "ex:g"]}
+    with pytest.warns(GraphWarning, match="taken as an entity"):
+        graph = Graph.from_prov({
+            **GOOD, "used": {"ex:u1": {"prov:activity": "ex:a", "prov:entity": "ex:e", "prov:time": time}},
+            "hadMember": {"_:9": members},
+        })  # fmt: skip
+    edges = graph.records()[1]
+    assert edges[0] == ("ex:a", "used", "ex:e", {"prov:time": time, "prov:id": "ex:u1"})
+    assert [edge[:3] for edge in edges[-2:]] == [("ex:e", "hadMember", "ex:f"), ("ex:e", "hadMember", "ex:g")]
+    assert graph.prefixes == {"ex": "http://example.org/"}
 
 
 @pytest.mark.parametrize(

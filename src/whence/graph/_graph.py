@@ -47,6 +47,7 @@ class Graph(Drawable):
         edge_properties: Columns | None = None,
         *,
         lenient: bool = False,
+        prefixes: Mapping[str, str] | None = None,
     ) -> None:
         check(ids, kinds, edges)
         kinds.flags.writeable = False
@@ -55,13 +56,19 @@ class Graph(Drawable):
         self.edge_table = edges
         self.properties = properties or Columns()
         self.edge_properties = edge_properties or Columns()
+        self.prefixes = dict(prefixes or {})  # what the prefixes of names mean, where a document said so
         self.ancestry: Ancestry = ancestry_of(len(kinds), edges)
         self.acyclic = check_cycles(ids, edges, self.ancestry, lenient)
 
     # --- making one
 
     @classmethod
-    def build(cls, vertices: Iterable[Sequence[Any]], edges: Iterable[Sequence[Any]]) -> Graph:
+    def build(
+        cls,
+        vertices: Iterable[Sequence[Any]],
+        edges: Iterable[Sequence[Any]],
+        prefixes: Mapping[str, str] | None = None,
+    ) -> Graph:
         """A graph out of records: (id, kind[, properties]) and (source id, PROV relation, target id[, properties])."""
         names: list[str] = []
         kinds: list[int] = []
@@ -87,7 +94,7 @@ class Graph(Drawable):
         return cls(
             ids, np.array(kinds, np.uint8),
             Edges(np.array(ends[0], np.uint8), np.array(ends[1], np.int32), np.array(ends[2], np.int32)),
-            Columns.from_rows(rows), Columns.from_rows(edge_rows),
+            Columns.from_rows(rows), Columns.from_rows(edge_rows), prefixes=prefixes,
         )  # fmt: skip
 
     @classmethod
@@ -131,6 +138,8 @@ class Graph(Drawable):
     def from_prov(cls, document: str | PathLike[str] | Mapping[str, Any]) -> Graph:
         """A graph out of PROV-JSON: the path of a file, or the document as a dict.
 
+        The id of a relation is its property `prov:id`, the bundle that a record is in `whence:bundle`.
+
         >>> Graph.from_prov({
         ...     "entity": {"ex:raw": {}, "ex:clean": {"ex:rows": 10}}, "activity": {"ex:wash": {}},
         ...     "used": {"_:1": {"prov:activity": "ex:wash", "prov:entity": "ex:raw"}},
@@ -138,8 +147,7 @@ class Graph(Drawable):
         ... })
         Graph(2 entities, 1 activity, 0 agents, 2 edges)
         """
-        vertices, edges = prov_json.read(document)
-        return cls.build(((name, *described) for name, described in vertices.items()), edges)
+        return cls.build(*prov_json.read(document))
 
     # --- looking
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import BadType, UnknownName
-from whence.graph.columns import counts
+from whence.graph.columns import bare, counts, is_said
 from whence.graph.model import ACTIVITY, AGENT, CODES, ENTITY, GENERATED, KINDS, USED, Edge, Mask, Numbers, Vertex
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class where(Boundary):
         columns = [graph.properties.column(name, numbers) for name in _PLACES]
         selected = np.zeros(len(numbers), np.bool_)
         for place, number in enumerate(numbers.tolist()):
-            texts = [graph.ids[number], *(str(column[place]) for column in columns if column[place] is not None)]
+            texts = [graph.ids[number], *(str(bare(column[place])) for column in columns if column[place] is not None)]
             selected[place] = any(fnmatch.fnmatchcase(text, each) for text in texts for each in self._patterns)
         return selected, graph.kinds[numbers] != AGENT
 
@@ -158,7 +158,7 @@ class what(Boundary):
             selected &= graph.kinds[numbers] == KINDS.index(self._kind)
         for name, value in self._properties.items():
             column = graph.properties.column(name, numbers)
-            selected &= np.fromiter((each == value for each in column), np.bool_, len(numbers))
+            selected &= np.fromiter((is_said(each, value) for each in column), np.bool_, len(numbers))
         return selected, np.ones(len(numbers), np.bool_)
 
 
@@ -273,6 +273,7 @@ def _time(value: object) -> dt.datetime:
     >>> _time("2026-01-02").isoformat(), _time(0).isoformat()
     ('2026-01-02T00:00:00+00:00', '1970-01-01T00:00:00+00:00')
     """
+    value = bare(value)
     if isinstance(value, str):
         try:
             value = dt.datetime.fromisoformat(value)

@@ -179,6 +179,31 @@ def combined(codes: Numbers, keys: Sequence[Hashable]) -> Numbers:
     )
 
 
+def bare(value: Any) -> Any:
+    """The text of a value that PROV gives a type or a language; others as they are.
+
+    >>> bare({"$": "prov:Person", "type": "prov:QUALIFIED_NAME"}), bare({"$": "hallo", "lang": "de"}), bare(3)
+    ('prov:Person', 'hallo', 3)
+    """
+    return value["$"] if isinstance(value, Mapping) and value.keys() in ({"$", "type"}, {"$", "lang"}) else value
+
+
+def each_of(value: Any) -> tuple[Any, ...]:
+    """The several values that a property has, as a document or as a log tells them, or its one, without types.
+
+    >>> each_of(("a", "b")), each_of({"$": "values", "value": ["a", "b"]}), each_of([1, 2])
+    (('a', 'b'), ('a', 'b'), ([1, 2],))
+    """
+    if isinstance(value, Mapping) and value.keys() == {"$", "value"} and value["$"] == "values":
+        value = tuple(value["value"])
+    return tuple(bare(each) for each in value) if isinstance(value, tuple) else (bare(value),)
+
+
+def is_said(held: Any, value: Any) -> bool:
+    """Whether a property that holds the one says the other: it is it, or has it among several values."""
+    return bool(held == value) or value in each_of(held)
+
+
 def counts(value: object) -> bool:
     """Whether this is a number of things: an integer, 0 or more."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,31 +1,59 @@
-"""Reading PROV-JSON: records in, vertices and edges out, with each doubtful record named."""
+"""Reading PROV-JSON: a document in, vertices and edges out."""
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from whence.errors import BadGraph, StoreError
-from whence.graph.model import CODES, KINDS, RELATIONS, GraphWarning, Kind
-
-Attributes = dict[str, Any]
-EdgeRecord = tuple[str, str, str, Attributes]  # source, relation, target, properties
+from whence.graph import names
+from whence.graph.model import CODES, KINDS, RELATIONS
+from whence.graph.prov_records import Attributes, EdgeRecord, Records, VertexRecord, several
 
 _NUMBERS = {
     "int": int, "integer": int, "long": int, "short": int, "byte": int, "nonNegativeInteger": int,
     "positiveInteger": int, "unsignedInt": int, "unsignedLong": int, "double": float, "float": float, "decimal": float,
 }  # fmt: skip
+_KNOWN = {"prefix", "bundle", *KINDS, *CODES}
+# Attributes of relations that are ids.
+_IDS = {key for each in RELATIONS for key in (each.source_key, each.target_key)} | {
+    "prov:plan", "prov:starter", "prov:ender", "prov:generation", "prov:usage", "prov:bundle",
+}  # fmt: skip
 
 
 def read(
     document: str | PathLike[str] | Mapping[str, Any],
-) -> tuple[dict[str, tuple[Kind, Attributes]], list[EdgeRecord]]:
-    """The vertices by id, and the edges, of a PROV-JSON document or of the file that holds it."""
-    return _Reader().read(document if isinstance(document, Mapping) else _load(Path(document)))
+) -> tuple[list[VertexRecord], list[EdgeRecord], dict[str, str]]:
+    """The vertices, the edges and the prefixes of a PROV-JSON document or of the file that holds it."""
+    whole = document if isinstance(document, Mapping) else _load(Path(document))
+    records, parts = Records(), list(_parts(whole))
+    for bundle, part, names_ in parts:
+        for kind in KINDS:
+            for name, attributes in _records(part, kind, names_):
+                records.add_vertex(names_.id(name), kind, attributes, bundle)
+    for bundle, _, _ in parts:
+        if bundle:
+            records.add_bundle(bundle)
+    for bundle, part, names_ in parts:
+        for relation in RELATIONS:
+            for name, attributes in _records(part, relation.name, names_):
+                if not name.startswith("_:"):  # an id that was made up for a relation that has none
+                    attributes["prov:id"] = names_.id(name)
+                for each in _members(relation.name, attributes):
+                    records.add_edge(f"{relation.name} {name!r}", relation.name, each, bundle)
+    prefixes = {prefix: uri for _, _, each in parts for prefix, uri in each.prefixes.items()}
+    return records.vertices(), records.edges, names.foreign(prefixes)
+
+
+def _members(relation: str, attributes: Attributes) -> list[Attributes]:
+    """The one record, or, of a collection that lists its members, one for each."""
+    members = attributes.get("prov:entity")
+    if relation != "hadMember" or not isinstance(members, tuple):
+        return [attributes]
+    return [{**attributes, "prov:entity": each} for each in members]
 
 
 def _load(path: Path) -> Mapping[str, Any]:
@@ -44,90 +72,60 @@ def _load(path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(text, object_pairs_hook=once)
     except json.JSONDecodeError as error:
-        raise BadGraph(f"{path} is no JSON: {error}") from error
+        raise BadGraph(
+            f"{path} is no JSON: {error}; other formats of PROV are read by whence.interop.prov.read"
+        ) from error
     if not isinstance(document, dict):
         raise BadGraph(f"{path} holds no PROV-JSON: a document is an object with 'entity', 'activity', 'used' ...")
     return document
 
 
-class _Reader:
-    def __init__(self) -> None:
-        self.vertices: dict[str, tuple[Kind, Attributes]] = {}
-        self.edges: list[EdgeRecord] = []
-        self.twofold: set[str] = set()  # both entity and agent
+class _Names:
+    """Names as documents spell them; those that whence wrote are read as what they were."""
 
-    def read(self, document: Mapping[str, Any]) -> tuple[dict[str, tuple[Kind, Attributes]], list[EdgeRecord]]:
-        for part in self.parts(document):
-            for kind in KINDS:
-                for name, attributes in _records(part, kind):
-                    self.add_vertex(name, kind, attributes)
-        for part in self.parts(document):
-            for relation in RELATIONS:
-                for name, attributes in _records(part, relation.name):
-                    self.add_edge(name, relation.name, attributes)
-        return self.vertices, self.edges
+    def __init__(self, prefixes: Mapping[str, Any]) -> None:
+        self.prefixes = {prefix: uri for prefix, uri in prefixes.items() if isinstance(uri, str)}
+        self.read = names.Read({})
 
-    def parts(self, document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The document and its bundles: their records are of one graph."""
-        known = {"prefix", "bundle", *KINDS, *CODES}
-        for part in (document, *(bundle for _, bundle in _records(document, "bundle"))):
-            for name in part:
-                if name not in known:
-                    raise BadGraph(f"{name!r} is no kind of record of PROV-JSON; known are {', '.join(sorted(known))}")
-            yield part
+    def id(self, name: str) -> str:
+        uri = self._ours(name)
+        return name if uri is None else self.read.id(uri)
 
-    def add_vertex(self, id: str, kind: Kind, attributes: Attributes) -> None:
-        known = self.vertices.get(id)
-        if known is None:
-            self.vertices[id] = (kind, attributes)
-            return
-        if known[0] != kind:
-            if "activity" in (known[0], kind):
-                raise BadGraph(f"{id!r} is both {_a(known[0])} and {_a(kind)}, which PROV excludes")
-            warnings.warn(
-                f"{id!r} is both an entity and an agent: it is taken as the one or the other by its edges",
-                GraphWarning, stacklevel=5,
-            )  # fmt: skip
-            self.twofold.add(id)
-        for name, value in attributes.items():
-            if known[1].setdefault(name, value) != value:
-                raise BadGraph(f"the id {id!r} is there twice, with different values of {name!r}")
+    def property(self, name: str) -> str:
+        uri = self._ours(name)
+        return name if uri is None else self.read.property(uri)
 
-    def add_edge(self, id: str, name: str, attributes: Attributes) -> None:
-        relation = RELATIONS[CODES[name]]
-        ends = [attributes.pop(key, None) for key in (relation.source_key, relation.target_key)]
-        record = f"{name} {id!r}"
-        for key, end in zip((relation.source_key, relation.target_key), ends, strict=True):
-            if end is not None and not isinstance(end, str):
-                raise BadGraph(f"{record}: {key} is no id but {end!r}")
-        source, target = ends
-        if source is None or target is None:
-            missing = relation.source_key if source is None else relation.target_key
-            warnings.warn(f"{record} names no {missing} and is left out", GraphWarning, stacklevel=5)
-            return
-        for end, kind in ((source, relation.source), (target, relation.target)):
-            self.require(end, kind, record)
-        self.edges.append((source, name, target, attributes))
-
-    def require(self, id: str, kind: Kind | None, record: str) -> None:
-        """The vertex is there and of that kind. PROV lets a record speak of what is described elsewhere."""
-        known = self.vertices.get(id)
-        if known is None:
-            if kind is None:
-                raise BadGraph(f"{record} speaks of {id!r}, which is nowhere described, and so of unknown kind")
-            warnings.warn(
-                f"{record} speaks of {id!r}, which is nowhere described: taken as {_a(kind)}", GraphWarning, 5
-            )
-            self.vertices[id] = (kind, {})
-        elif kind is not None and known[0] != kind:
-            if id not in self.twofold:
-                raise BadGraph(f"{record}: {id!r} is {_a(known[0])}, and {_a(kind)} belongs there")
-            if kind == "entity":
-                self.vertices[id] = ("entity", known[1])
+    def _ours(self, name: str) -> str | None:
+        prefix, colon, local = name.partition(":")
+        space = self.prefixes.get(prefix, "") if colon else ""
+        return f"{space}{local}" if space.startswith(names.OURS) else None
 
 
-def _records(part: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:
-    """The records of one kind. An id may hold a list: several records of the same id."""
+def _parts(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], _Names]]:
+    """The document and its bundles, which may give prefixes meanings of their own."""
+    outer = _prefixes(document)
+    own = _Names(outer)
+    yield "", _checked(document), own
+    for name, bundle in _objects(document, "bundle"):
+        yield own.id(name), _checked(bundle), _Names({**outer, **_prefixes(bundle)})
+
+
+def _prefixes(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = part.get("prefix", {})
+    if not isinstance(found, Mapping):
+        raise BadGraph(f"'prefix' is no object that maps prefixes to namespaces, but {found!r}")
+    return found
+
+
+def _checked(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name in part:
+        if name not in _KNOWN:
+            raise BadGraph(f"{name!r} is no kind of record of PROV-JSON; known are {', '.join(sorted(_KNOWN))}")
+    return part
+
+
+def _objects(part: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The objects of one kind. An id may hold a list: several records of the same id."""
     records = part.get(name, {})
     if not isinstance(records, Mapping):
         raise BadGraph(f"{name!r} is no object that maps ids to records, but {type(records).__name__}")
@@ -135,20 +133,35 @@ def _records(part: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:
         for each in content if isinstance(content, list) else (content,):
             if not isinstance(each, Mapping):
                 raise BadGraph(f"{name} {key!r} is no object with attributes, but {each!r}")
-            yield key, each if name == "bundle" else {own: _value(value) for own, value in each.items()}
+            yield key, each
 
 
-def _value(value: Any) -> Any:
-    """A plain value out of PROV-JSON's typed ones.
+def _records(part: Mapping[str, Any], name: str, names_: _Names) -> Iterator[tuple[str, Attributes]]:
+    for key, each in _objects(part, name):
+        yield (
+            key,
+            {
+                names_.property(own): names_.id(value)
+                if own in _IDS and isinstance(value, str)
+                else _value(value, names_)
+                for own, value in each.items()
+            },
+        )
 
-    >>> _value({"$": "0.5", "type": "xsd:double"}), _value([{"$": "a", "lang": "en"}, 3])
-    (0.5, ('a', 3))
+
+def _value(value: Any, names_: _Names) -> Any:
+    """A plain value out of PROV-JSON's typed ones; what no plain value says (a language, a name) stays as it is.
+
+    >>> _value({"$": "0.5", "type": "xsd:double"}, _Names({})), _value([{"$": "a", "lang": "en"}, 3], _Names({}))
+    (0.5, ({'$': 'a', 'lang': 'en'}, 3))
     """
     if isinstance(value, list):
-        return tuple(_value(each) for each in value) if len(value) != 1 else _value(value[0])
+        return several([_value(each, names_) for each in value]) if value else ()
     if not isinstance(value, Mapping) or "$" not in value:
         return value
     plain, kind = value["$"], str(value.get("type", "")).rpartition(":")[2]
+    if "lang" in value:
+        return {"$": plain, "lang": value["lang"]}
     if kind == "boolean" and isinstance(plain, str):
         return plain in ("true", "1")
     if kind in _NUMBERS:
@@ -156,8 +169,13 @@ def _value(value: Any) -> Any:
             return _NUMBERS[kind](plain)
         except (TypeError, ValueError) as error:
             raise BadGraph(f"{plain!r} is no {value['type']}") from error
-    return plain
-
-
-def _a(kind: str) -> str:
-    return f"an {kind}"
+    if kind in ("QName", "QUALIFIED_NAME"):
+        return {"$": names_.id(str(plain)), "type": "prov:QUALIFIED_NAME"}
+    if kind in ("", "string"):
+        return plain
+    if names_.id(str(value["type"])) == "json":  # what PROV has no type for, as whence writes it
+        try:
+            return json.loads(plain)
+        except (TypeError, json.JSONDecodeError) as error:
+            raise BadGraph(f"{plain!r} is no JSON, but its type says so: {error}") from error
+    return {"$": plain, "type": value["type"]}

@@ -147,7 +147,7 @@ class Segment(Drawable):
 
     def to_graph(self) -> Graph:
         """The segment as a graph of its own, with all properties: to be exported, or asked in turn."""
-        return type(self.graph).build(*self.graph.records(self.numbers, self.rows))
+        return type(self.graph).build(*self.graph.records(self.numbers, self.rows), self.graph.prefixes)
 
     def diff(self, other: Segment) -> SegmentDiff:
         """What is in this segment, in the other, and in both."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import BadGraph, BadType
-from whence.graph.columns import counts
+from whence.graph.columns import counts, each_of
 from whence.graph.merge import Labelled, merge
 from whence.graph.model import RELATIONS, Kind
 from whence.graph.picture import Drawable
@@ -182,12 +182,16 @@ def _vertices(
     return tuple(found)
 
 
+def _said(value: Any) -> str:
+    return ", ".join(map(str, each_of(value)))
+
+
 def _names(classes: Classes, types: Sequence[int]) -> dict[int, str]:
     """What vertices of a type are called; with a number where several types would have the same name."""
     plain = {}
     for each in types:
         kind, properties = classes.told[each]
-        plain[each] = " ".join(str(value) for _, value in properties if value is not None) or kind
+        plain[each] = " ".join(_said(value) for _, value in properties if value is not None) or kind
     shared: dict[str, list[int]] = {}
     for each, name in plain.items():
         shared.setdefault(name, []).append(each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -33,7 +34,7 @@ def export(log: Log, path: str | PathLike[str], graph: Graph | None = None, form
     elif format is None and ending not in prov.FORMATS:
         raise BadType(f"{path}: exports end in {', '.join((*prov.FORMATS, *EVENTS, *PICTURES))}")
     else:
-        prov.write(as_prov(chosen), path, format, prefixes_of(log))
+        prov.write(as_prov(chosen), path, format, {**prefixes_of(log), **chosen.prefixes})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class as_prov:  # lower case, because it is used like a function
     """
 
     graph: Graph
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """What the prefixes of names mean."""
+        return self.graph.prefixes
 
     def records(self) -> tuple[list[tuple[str, Kind, prov.Attributes]], list[tuple[str, str, str, prov.Attributes]]]:
         """Vertices and edges with their properties."""

@@ -12,21 +12,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from whence.errors import BadGraph, BadType, MissingExtra, StoreError
-from whence.graph import Graph
+from whence.graph import Graph, GraphWarning, names
 from whence.graph.model import CODES, KINDS, RELATIONS, Kind
-from whence.graph.prov_json import _Reader
-from whence.interop import names
+from whence.graph.prov_records import BUNDLE, OPEN, Records, several
 
 if TYPE_CHECKING:
-    from prov.model import ProvDocument, ProvRecord
+    from prov.model import ProvBundle, ProvDocument, ProvRecord
 
-FORMATS = {".json": "json", ".provjson": "json", ".provn": "provn", ".xml": "xml", ".provx": "xml", ".ttl": "rdf"}
+FORMATS = {
+    ".json": "json", ".provjson": "json", ".provn": "provn", ".xml": "xml", ".provx": "xml", ".ttl": "rdf",
+    ".trig": "trig",
+}  # fmt: skip
 Place = str | PathLike[str]
 Attributes = dict[str, Any]
 
 
 class Recorded(Protocol):
     """A graph, or what tells its records as a graph does."""
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """What the prefixes of names mean."""
 
     def records(self) -> tuple[Sequence[tuple[str, Kind, Attributes]], Sequence[tuple[str, str, str, Attributes]]]:
         """Vertices and edges with their properties."""
@@ -70,7 +76,7 @@ def write(graph: Recorded, path: Place, format: str | None = None, prefixes: Map
 
 
 def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None) -> str:
-    """A graph as text in one of the formats: json, provn, xml, rdf.
+    """A graph as text in one of the formats: json, provn, xml, rdf (Turtle), trig.
 
     >>> g = Graph.build([("raw.csv", "entity", {"rows": 3}), ("wash", "activity")], [("wash", "used", "raw.csv")])
     >>> print(dump(g, "provn"))
@@ -83,23 +89,32 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
     endDocument
     """
     _require()
-    document = _Writer(graph, prefixes or {}).document()
-    options = {"rdf_format": "turtle"} if format == "rdf" else {}
+    document = _Writer(graph, graph.prefixes if prefixes is None else prefixes).document()
+    if format == "rdf" and document.has_bundles():
+        named = ", ".join(str(each.identifier) for each in document.bundles)
+        warnings.warn(
+            f"Turtle has no bundles, and what is in {named} is written beside the rest: TriG (.trig) keeps them",
+            GraphWarning, stacklevel=2,
+        )  # fmt: skip
+        document = document.flattened()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of values that an older format would have written otherwise
-            return str(document.serialize(format=format, **options))
+            return str(document.serialize(**_options(format)))
     except ValueError as error:  # a character that XML has no way to write
         raise BadGraph(f"the graph cannot be written as {format}: {error}") from error
 
 
 class _Writer:
     def __init__(self, graph: Recorded, prefixes: Mapping[str, str]) -> None:
+        from prov.constants import PROV_N_MAP
         from prov.identifier import Namespace
         from prov.model import ProvDocument
 
         self.graph, self.prefixes = graph, prefixes
+        self.types = {name: kind for kind, name in PROV_N_MAP.items()}
         self.made: ProvDocument = ProvDocument()
+        self.parts: dict[str, ProvBundle] = {"": self.made}
         self.spaces: dict[str, Namespace] = {}
 
     def space(self, prefix: str, uri: str) -> Any:
@@ -116,29 +131,45 @@ class _Writer:
         return self.space(prefix, uri)[names.local_property(local, uri)]
 
     def document(self) -> ProvDocument:
-        from prov.constants import PROV, PROV_ATTRIBUTE_QNAMES, PROV_N_MAP
         from prov.model import ProvException
 
-        types = {name: kind for kind, name in PROV_N_MAP.items()}
         vertices, edges = self.graph.records()
         try:
             for name, kind, properties in vertices:
-                self.made.new_record(types[kind], self.name(name), None, self.attributes(properties))
-            for source, relation, target, properties in edges:
-                keys = RELATIONS[CODES[relation]]
-                formal = [
-                    (PROV[keys.source_key[5:]], self.name(source)),
-                    (PROV[keys.target_key[5:]], self.name(target)),
-                ]
                 own = dict(properties)
-                identifier = own.pop("prov:id", None)
-                more = [key for key in own if key.startswith("prov:") and PROV[key[5:]] in PROV_ATTRIBUTE_QNAMES]
-                formal += [(PROV[key[5:]], self.name(str(own.pop(key)))) for key in more]
-                identity = None if identifier is None else self.name(str(identifier))
-                self.made.new_record(types[relation], identity, formal, self.attributes(own))
+                told = own.pop(BUNDLE, "")
+                for bundle, attributes in told.items() if isinstance(told, Mapping) else [(told, own)]:
+                    self.vertex(name, kind, dict(attributes), str(bundle))
+            for source, relation, target, properties in edges:
+                self.relation(source, relation, target, dict(properties))
         except ProvException as error:
             raise BadGraph(f"the graph is no PROV: {error}") from error
         return self.made
+
+    def part(self, bundle: str) -> ProvBundle:
+        """The bundle of that name, or, without a name, the document."""
+        if bundle not in self.parts:
+            self.parts[bundle] = self.made.bundle(self.name(bundle))
+        return self.parts[bundle]
+
+    def vertex(self, name: str, kind: Kind, own: Attributes, bundle: str) -> None:
+        half = own.pop(OPEN, ())
+        self.part(bundle).new_record(self.types[kind], self.name(name), None, self.attributes(own))
+        for each in half:
+            self.relation(name, each["relation"], None, {**each["attributes"], BUNDLE: bundle})
+
+    def relation(self, source: str, relation: str, target: str | None, own: Attributes) -> None:
+        from prov.constants import PROV, PROV_ATTRIBUTE_QNAMES
+
+        keys = RELATIONS[CODES[relation]]
+        formal = [(PROV[keys.source_key[5:]], self.name(source))]
+        if target is not None:
+            formal.append((PROV[keys.target_key[5:]], self.name(target)))
+        bundle, identifier = own.pop(BUNDLE, ""), own.pop("prov:id", None)
+        more = [key for key in own if key.startswith("prov:") and PROV[key[5:]] in PROV_ATTRIBUTE_QNAMES]
+        formal += [(PROV[key[5:]], self.name(str(own.pop(key)))) for key in more]
+        identity = None if identifier is None else self.name(str(identifier))
+        self.part(str(bundle)).new_record(self.types[relation], identity, formal, self.attributes(own))
 
     def attributes(self, properties: Mapping[str, Any]) -> list[tuple[Any, Any]]:
         return [
@@ -179,13 +210,10 @@ def parse(text: str, format: str, where: str = "the document") -> Document:
     _require()
     from prov.model import ProvDocument
 
-    options = {"rdf_format": "turtle"} if format == "rdf" else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            document = ProvDocument.deserialize(content=text, format=format, **options)
-            if document.has_bundles():
-                document = document.flattened()
+            document = ProvDocument.deserialize(content=text, **_options(format))
             document = document.unified()
     except Exception as error:  # of any kind: the parsers of four formats fail on bad input each in its own ways
         raise BadGraph(f"{where} is no PROV document in the format {format}: {error}") from error
@@ -193,13 +221,26 @@ def parse(text: str, format: str, where: str = "the document") -> Document:
 
 
 def _read(document: ProvDocument) -> Document:
-    prefixes = {space.prefix: space.uri for space in document.get_registered_namespaces()}
-    default = document.get_default_namespace()
-    if default is not None:
-        prefixes.setdefault("default", default.uri)
+    prefixes: dict[str, str] = {}
+    for part in (document, *document.bundles):
+        for space in part.get_registered_namespaces():
+            _add_prefix(prefixes, space.prefix, space.uri)
+        default = part.get_default_namespace()
+        if default is not None:
+            _add_prefix(prefixes, "default", default.uri)
     read = names.Read(prefixes)
-    graph = _Taker(read).graph(document)
-    return Document(graph, {prefix: prefixes[prefix] for prefix in sorted(read.used - names.STANDARD.keys())})
+    records = _Taker(read).take(document)
+    used = {prefix: prefixes[prefix] for prefix in sorted(read.used - names.STANDARD.keys())}
+    return Document(Graph.build(records.vertices(), records.edges, used), used)
+
+
+def _add_prefix(prefixes: dict[str, str], prefix: str, uri: str) -> None:
+    """A bundle may give a prefix another meaning than the document; names have to tell the two apart."""
+    own, number = prefix, 1
+    while prefixes.get(own, uri) != uri:
+        number += 1
+        own = f"{prefix}_{number}"
+    prefixes[own] = uri
 
 
 class _Taker:
@@ -207,24 +248,32 @@ class _Taker:
 
     def __init__(self, read: names.Read) -> None:
         self.read = read
+        self.records = Records()
 
-    def graph(self, document: ProvDocument) -> Graph:
+    def take(self, document: ProvDocument) -> Records:
         from prov.constants import PROV_N_MAP
 
-        reader = _Reader()
+        parts = [("", document), *((self.name(each.identifier), each) for each in document.bundles)]
         edges = []
-        for record in document.get_records():
-            kind = PROV_N_MAP[record.get_type()]
-            if kind in KINDS and record.identifier is not None:
-                reader.add_vertex(self.read.id(record.identifier.uri), kind, self.attributes(record))
-            else:
-                edges.append((kind, record))
-        for kind, record in edges:
+        for bundle, part in parts:
+            for record in part.get_records():
+                kind = PROV_N_MAP[record.get_type()]
+                if kind in KINDS and record.identifier is not None:
+                    own = self.attributes(record)
+                    self.records.add_vertex(self.name(record.identifier), kind, own, bundle)
+                else:
+                    edges.append((bundle, kind, record))
+        for bundle, _ in parts[1:]:
+            self.records.add_bundle(bundle)
+        for bundle, kind, record in edges:
             attributes = self.attributes(record)
             if record.identifier is not None:
-                attributes["prov:id"] = self.read.id(record.identifier.uri)
-            reader.add_edge(str(record), kind, attributes)
-        return Graph.build(((name, *described) for name, described in reader.vertices.items()), reader.edges)
+                attributes["prov:id"] = self.name(record.identifier)
+            self.records.add_edge(str(record), kind, attributes, bundle)
+        return self.records
+
+    def name(self, given: Any) -> str:
+        return self.read.id(given.uri)
 
     def attributes(self, record: ProvRecord) -> dict[str, Any]:
         from prov.constants import PROV_ATTRIBUTE_LITERALS, PROV_ATTRIBUTE_QNAMES
@@ -238,7 +287,7 @@ class _Taker:
             else:
                 own = self.value(value)
             found.setdefault(self.read.property(name.uri), []).append(own)
-        return {key: values[0] if len(values) == 1 else _several(values) for key, values in found.items()}
+        return {key: several(values) for key, values in found.items()}
 
     def value(self, value: Any) -> Any:
         """A value in the terms of JSON; what these lack is written as PROV-JSON writes it."""
@@ -266,9 +315,10 @@ class _Taker:
         return value.value if kind is None else {"$": value.value, "type": kind}
 
 
-def _several(values: list[Any]) -> tuple[Any, ...]:
-    """Values without an order, in one that does not depend on how they were read."""
-    return tuple(sorted(values, key=lambda value: (type(value).__name__, json.dumps(value, sort_keys=True))))
+def _options(format: str) -> dict[str, str]:
+    """What the library calls a format: those of RDF are one, in different notations."""
+    notations = {"rdf": "turtle", "trig": "trig"}
+    return {"format": "rdf", "rdf_format": notations[format]} if format in notations else {"format": format}
 
 
 def _require() -> None:

@@ -69,8 +69,10 @@ def add_graph(log: Log, graph: Graph, prefixes: Mapping[str, str] | None = None)
         for name, kind, properties in vertices:
             taker.vertex(name, kind, plain(several(properties), f"a property of {name!r}"))
         taker.write_vertices()
+        described = {edge[:3] for edge in edges if edge[3]}
         for source, relation, target, properties in edges:
-            taker.edge(source, relation, target, plain(several(properties), f"an attribute of {relation}"))
+            own = plain(several(properties), f"an attribute of {relation}")
+            taker.edge(source, relation, target, own, (source, relation, target) in described)
         return taker.finish()
 
 
@@ -174,12 +176,13 @@ class _Taker:
                         values = {"entity": self.ids[name][1], "artifact": artifact, "version": version, "hash": hash}
                         self.pending.setdefault("snapshots", []).append(values)
 
-    def edge(self, source: str, relation: str, target: str, properties: Row) -> None:
+    def edge(self, source: str, relation: str, target: str, properties: Row, described: bool) -> None:
+        """Take an edge; if one with the same ends is `described`, this one is written down beside it."""
         (source_kind, one), (target_kind, other) = self.ids[source], self.ids[target]
         new = False
         if relation in _TABLES:
             new = self._row(relation, one, other)
-        if relation not in _TABLES or properties:
+        if relation not in _TABLES or described:
             ends = (relation, source_kind, one, target_kind, other)
             if (*ends, _text(properties)) not in self._described():
                 self._described().add((*ends, _text(properties)))

@@ -71,6 +71,13 @@ class Read:
         return uri
 
 
+def foreign(prefixes: Mapping[str, str]) -> dict[str, str]:
+    """The prefixes that neither PROV nor whence gives their meaning."""
+    return {
+        prefix: uri for prefix, uri in sorted(prefixes.items()) if prefix not in STANDARD and not uri.startswith(OURS)
+    }
+
+
 def local_id(local: str, uri: str) -> str:
     """A local name for an id: percent-encoded, as all formats allow.
 
