@@ -40,8 +40,11 @@ class UnknownName(WhenceError, KeyError):
         """
         import difflib  # only when something went wrong
 
-        near = difflib.get_close_matches(name, list(known), n=3)
+        names = list(known)
+        near = difflib.get_close_matches(name, names, n=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "; `whence ls` lists what there is"
+        if not near and kind in ("column", "source"):  # of a pipeline, not of the log
+            hint = f"; there are {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
         return cls(f"there is no {kind} {name!r}{hint}")
 
 
@@ -71,6 +74,14 @@ class NotTraceable(WhenceError, NotImplementedError):
 
 class NoSuchRow(WhenceError, LookupError):
     """No row of the output, or of the source, is the one that was asked about; or several are where one was meant."""
+
+
+class BadScript(WhenceError, ValueError):
+    """The file of a pipeline cannot be used: SQL that Spark does not take, or no function `build(spark)`."""
+
+
+class SparkFailed(WhenceError, RuntimeError):
+    """Spark did not start, or failed while it worked."""
 
 
 class SourceChanged(WhenceError, OSError):

@@ -12,8 +12,8 @@ import click
 from whence.errors import WhenceError
 
 # The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
-COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "segment", "summarize")
-COMMANDS += ("import", "export", "check", "delete", "gc", "bench")
+COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "pipeline")
+COMMANDS += ("segment", "summarize", "import", "export", "check", "delete", "gc", "bench")
 
 
 class LazyGroup(click.Group):

@@ -1,0 +1,64 @@
+"""Spark's own errors as one sentence, without the trace of its insides."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from whence.errors import BadScript, SparkFailed, UnknownName, WhenceError
+
+POSITION = re.compile(r"\(?\bline (\d+),? pos(?:ition)? (\d+)\)?")
+# What follows the sentence: the state, the plan, the query, the trace.
+REST = re.compile(r"\s*(SQLSTATE:|\n== |;\s*line \d|\n\tat |\(line \d+, pos \d+\))", re.DOTALL)
+CONDITION = re.compile(r"\s*\[[A-Z_0-9.]+\]\s*")
+
+
+@contextmanager
+def plainly(script: str, known: Iterable[str] = ()) -> Iterator[None]:
+    """Errors of Spark within become whence's: `script` is what ran, `known` the sources that were given."""
+    try:
+        yield
+    except spark_errors() as error:
+        raise _plain(script, known, error) from error
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """What Spark raises: its own errors, and those of the connection to its JVM."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError
+
+
+def sentence(message: str) -> str:
+    """What an error of Spark says, and no more.
+
+    >>> sentence("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\\n== SQL (line 1, position 8) ==\\nselect 1/0")
+    'Division by zero.'
+    """
+    if "Traceback (most recent call last)" in message:  # a user's function: its own error is the last line
+        lines = [line for line in message.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
+        return lines[-1]
+    text = REST.split(CONDITION.sub("", message, count=1), maxsplit=1)[0]
+    return " ".join(text.split())
+
+
+def _plain(script: str, known: Iterable[str], error: Any) -> WhenceError:
+    message = str(error)
+    if hasattr(error, "java_exception"):  # an error of Java that Spark has no name for
+        first = str(error.java_exception.toString()).split("\n\tat ")[0]
+        return SparkFailed(f"{script}: {sentence(first.partition(': ')[2] or first)}")
+    condition = str(getattr(error, "getCondition", lambda: None)() or "")
+    found = POSITION.search(message)
+    place = f"{script}:{found[1]}" if found else script
+    if condition == "TABLE_OR_VIEW_NOT_FOUND":
+        name = str((error.getMessageParameters() or {}).get("relationName", "?")).replace("`", "")
+        near = difflib.get_close_matches(name, list(known), n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else f": give its data with --source {name}=PATH"
+        return UnknownName(f"{place}: there is no table or view {name!r}{meant}")
+    if condition.startswith("PARSE_") or type(error).__name__ in ("ParseException", "AnalysisException"):
+        return BadScript(f"{place}: {sentence(message)}")
+    return SparkFailed(f"{place}: {sentence(message)}")
