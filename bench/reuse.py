@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NA
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds, workspace
 
 import whence as wh
-from whence.arrays.capturing import Captured, captured
+from whence.arrays.capturing import Captured, captured, parameters_of
 from whence.arrays.reuse import Level, Memory, View
 from whence.arrays.reuse.views import same
 from whence.testing import numpy_calls
@@ -53,7 +53,7 @@ def coverage(name: str, runs: int) -> dict[str, Any]:
     for _ in range(runs):
         call = PAPERS[name](rng)
         memory = memory or Memory(shelf, call.function, name)
-        truth = captured(call.function, call.args, call.kwargs, NAMES, name, selection=False)
+        truth = captured(call.function, call.args, call.kwargs, parameters_of(call.function), name, selection=False)
         found["values"] |= truth.values_matter
         for again in (False, True):  # a second call of the same shapes, with other values
             args = _other_values(call.args, rng) if again and not truth.values_matter else call.args

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import whence as wh
+from whence.arrays.capturing import captured
 from whence.arrays.track import LineageLost
 from whence.errors import BadType, Closed, NoRule, Redefined
 
@@ -261,6 +263,71 @@ def test_arguments_that_do_not_matter_are_left_out_of_the_signature(log: wh.Log)
     assert (tracked.last.reused, strict.last.reused) == (True, False)
     with pytest.raises(BadType, match="a, by, plus"):
         log.track(scaled, ignore=["scale"])
+
+
+def test_arguments_that_do_not_matter_are_found(log: wh.Log) -> None:
+    def scaled(a: Any, by: float, verbose: bool = False, unit: str = "m") -> Any:
+        if verbose:
+            print("scaling")
+        return a * by
+
+    tracked = log.track(scaled)
+    reused = []
+    for by in (2.0, 3.0, 4.0, 5.0, -1.0):
+        tracked(np.ones(3), by)
+        reused.append(tracked.last.reused)
+    assert reused == [False, False, False, True, True]
+    tracked(np.ones(3), 2.5, verbose=True)
+    assert not tracked.last.reused  # a flag that was never seen before
+    tracked(np.ones(3), 2.5, verbose=False)
+    tracked(np.ones(3), 7.5, verbose=True)
+    assert tracked.last.reused  # both did the same
+    for unit in ("km", "ft", "mi"):
+        tracked(np.ones(3), 2.5, unit=unit)
+    assert tracked.last.reused  # no code reads it
+    found = {each.signature: each.state for each in log.views() if each.level == "argument"}
+    assert found == {"by": "confirmed", "verbose": "confirmed", "unit": "confirmed"}
+
+
+def test_arguments_that_matter_stay(log: wh.Log) -> None:
+    def one(a: Any, by: float) -> Any:
+        return a[::-1] * 1 if by > 3 else a * by
+
+    def two(a: Any, by: float) -> Any:
+        return a[: int(by * 10)].sum()
+
+    def three(a: Any, by: float) -> Any:
+        return a[math.floor(by) :] * by
+
+    def four(a: Any, how: str) -> Any:
+        return a[:100] * 2 if how == "head" else a * 2 if how == "all" else a[:100] * 2.0
+
+    for each, values in (
+        (one, [0.5, 1.5, 2.5, 3.5, 4.5]),
+        (two, [9.1, 9.2, 9.3, 0.1, 0.2]),
+        (three, [0.1, 0.2, 0.3, 1.3]),
+    ):
+        tracked = log.track(each)
+        for by in values:
+            tracked(np.arange(5.0), by)
+            truth = captured(each, (np.arange(5.0), by), {}, ("a", "by"), "f", selection=False)
+            recorded = tuples(log, tracked.last.outputs[0], tracked.last.inputs[0])
+            assert sorted(recorded) == sorted(truth.edges[0].relation.to_array().tolist())
+    tracked = log.track(four)
+    for how in ("head", "all", "other", "head"):
+        tracked(np.ones(5), how)
+    tracked(np.ones(200), "head")
+    tracked(np.ones(200), "all")
+    assert not tracked.last.reused
+    assert not [each for each in log.views() if each.level == "argument" and each.state == "confirmed"]
+
+
+def test_integers_given_are_lengths_too(log: wh.Log) -> None:
+    tiled = log.track(lambda a, times: np.tile(a, times), name="tiled")
+    for n, times in [(4, 5), (5, 4), (6, 9), (7, 5), (8, 6), (9, 4), (5, 8), (14, 12)]:
+        tiled(np.ones(n), times)
+    assert tiled.last.reused
+    assert log.backward(tiled.last.outputs[0], [(15,)], to=tiled.last.inputs[0]).cells().tolist() == [[1]]
 
 
 def test_arrays_of_two_captures_are_not_mixed(log: wh.Log) -> None:

@@ -7,12 +7,11 @@ another lineage. What it finds is therefore not certified for other calls until 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from whence.arrays.capturing import Array, Captured, Edge, outputs_of, replaced
+from whence.arrays.capturing import Array, Call, Captured, Edge, outputs_of, replaced
 from whence.arrays.lineage import relation
 from whence.arrays.losses import watch
 from whence.arrays.tracking import is_tracked, tracked, values
@@ -21,15 +20,9 @@ from whence.errors import NoRule
 _runs = itertools.count()
 
 
-def by_dtype(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    inputs: tuple[Array, ...],
-    label: str,
-    error: NoRule,
-) -> Captured:
+def by_dtype(call: Call, error: NoRule) -> Captured:
     """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
+    inputs, label = call.inputs, call.label
     if any(each.value.dtype != np.float64 for each in inputs):
         raise error  # results would be of another type than the function's own
     run = next(_runs)
@@ -41,8 +34,9 @@ def by_dtype(
     before = {key: copy.copy() for key, copy in copies.items()}
     try:
         with watch() as lost:
-            result = function(
-                *replaced(args, lambda item: copies[id(item)]), **replaced(kwargs, lambda item: copies[id(item)])
+            result = call.function(
+                *replaced(call.args, lambda item: copies[id(item)]),
+                **replaced(call.kwargs, lambda item: copies[id(item)]),
             )
     except TypeError as refused:  # what no dtype can carry
         raise error from refused

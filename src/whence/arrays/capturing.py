@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +15,9 @@ from whence.arrays.functions import Run, Traced
 from whence.arrays.functions._origins import merged, natural_form, union
 from whence.arrays.functions._rebound import rebound
 from whence.arrays.functions._run import checked
+from whence.arrays.functions._sight import vouched
+from whence.arrays.functions._sizes import LENGTH, Number, Size, bare
+from whence.arrays.known._reading import loaded, unread
 from whence.arrays.steady import global_generators, unsteady
 from whence.errors import BadType
 from whence.relation import Relation
@@ -45,6 +48,25 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function whose lineage is wanted."""
+
+    function: Function
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    names: tuple[str, ...]  # of the function's parameters
+    label: str
+    selection: bool
+    winner: bool
+    inputs: tuple[Array, ...]
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """All arguments by parameter."""
+        return named(self.names, self.args, self.kwargs)
+
+
+@dataclass(frozen=True, slots=True)
 class Edge:
     """The lineage of one output from one input, by their positions."""
 
@@ -67,17 +89,36 @@ class Captured:
     certain: bool = True  # whether the two above are known, and not guessed
     written: tuple[int, ...] = ()  # inputs that the function changed
     unsteady: bool = False  # the same arguments may have another lineage next time
+    unread: frozenset[str] = frozenset()  # arguments that this lineage surely does not follow from
+    literal: frozenset[str] = frozenset()  # arguments whose integers decided something: they are no lengths
+    marks: frozenset[int] = frozenset()  # integers of the function's own that met lengths
+    trail: str = ""  # what was done, if other calls that did the same can be recognised
     notes: dict[str, int] = field(default_factory=dict)  # casts, branches
+
+
+def parameters_of(function: Function) -> tuple[str, ...]:
+    """The names of a function's parameters."""
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # some builtins do not say
+        return ("a", "b", "c")
+
+
+def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """All arguments by the parameter that each was given for; those beyond the last one are numbered.
+
+    >>> named(("a", "more"), (1, 2, 3), {"axis": 0})
+    {'a': 1, 'more': 2, 'more2': 3, 'axis': 0}
+    """
+    last = names[-1] if names else "a"
+    found = {names[i] if i < len(names) else f"{last}{i}": item for i, item in enumerate(args)}
+    return {**found, **kwargs}
 
 
 def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:
     """The arrays among arguments, with the parameter that each was given for; lists of arrays count."""
-    for position, item in enumerate(args):
-        yield from _arrays(
-            names[position] if position < len(names) else f"{names[-1] if names else 'a'}{position}", item
-        )
-    for key, item in kwargs.items():
-        yield from _arrays(key, item)
+    for label, item in named(names, args, kwargs).items():
+        yield from _arrays(label, item)
 
 
 def _arrays(label: str, item: Any) -> Iterator[Array]:
@@ -123,21 +164,14 @@ def outputs_of(result: Any, label: str) -> list[Array]:
     return found
 
 
-def by_rule(
-    function: Function,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    inputs: tuple[Array, ...],
-    label: str,
-    *,
-    selection: bool,
-) -> Captured:
+def by_rule(call: Call) -> Captured:
     """The call of a function that has a rule: no run but its own."""
+    function, args, kwargs, inputs = call.function, call.args, call.kwargs, call.inputs
     if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
         raise known.NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
     links = known.lineage(function, args, kwargs)
     result = function(*args, **kwargs)
-    outputs = tuple(outputs_of(result, label))
+    outputs = tuple(outputs_of(result, call.label))
     numbers: dict[int, list[int]] = {}
     for number, each in enumerate(inputs):
         numbers.setdefault(id(each.value), []).append(number)
@@ -145,36 +179,34 @@ def by_rule(
         Edge(at, numbers[id(link.operand)][0], link.kind, link.relation)
         for at, per_output in enumerate(links)
         for link in per_output
-        if id(link.operand) in numbers and (link.kind == "value" or selection)
+        if id(link.operand) in numbers and (link.kind == "value" or call.selection)
     ]
     for edge in edges:
         if edge.relation.out_shape != outputs[edge.output].shape:
             raise known.NoRule(f"the rule of {known.name_of(function)} does not know this way of calling it")
-    return Captured(result, inputs, outputs, _merged(edges), known.values_matter(function))
+    places = dict(enumerate(named(call.names, args, {})))
+    ignored = frozenset(places[each] if isinstance(each, int) else each for each in unread(function, args, kwargs))
+    return Captured(result, inputs, outputs, _merged(edges), known.values_matter(function), unread=ignored)
 
 
-def by_tracing(
-    function: Function,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    inputs: tuple[Array, ...],
-    label: str,
-    *,
-    selection: bool,
-    winner: bool = False,
-) -> Captured:
+def by_tracing(call: Call) -> Captured:
     """The call of any function: a run on traced arrays over the same memory."""
-    run = Run(selection=selection, winner=winner)
+    function, inputs, label = call.function, call.inputs, call.label
+    run = Run(selection=call.selection, winner=call.winner)
     traced: dict[int, Traced] = {}
     for each in inputs:
         if id(each.value) not in traced:
             traced[id(each.value)] = run.input(each.value, repr(each.label))
     numbers = {id(each): n for n, each in enumerate(traced.values())}
     first = [next(i for i, each in enumerate(inputs) if id(each.value) == key) for key in traced]
+    plain_given = call.named
+    noticed = (
+        {key: _noticing(item, run, key) for key, item in plain_given.items()} if vouched(function) else plain_given
+    )
+    given = {key: replaced(item, lambda each: traced[id(each)]) for key, item in noticed.items()}
+    own = rebound(function, run)
     try:
-        result = rebound(function, run)(
-            *replaced(args, lambda item: traced[id(item)]), **replaced(kwargs, lambda item: traced[id(item)])
-        )
+        result = own(*list(given.values())[: len(call.args)], **{key: given[key] for key in call.kwargs})
     except known.NoRule as error:
         if any(each._buffer.version for each in traced.values()):
             raise Halfway(
@@ -198,11 +230,28 @@ def by_tracing(
         for relation in map(_refolded, union(relations))
     ]
     plain = tuple(Array(each.label, _plain(each.value)) for each in outputs)
+    run.step("results", [(each.label, each.value) for each in outputs])
+    looked = run.looked_at | (set(given) if noticed is plain_given else set())
+    not_loaded = set(given) - loaded(function.__code__) if isinstance(function, types.FunctionType) else set()
+    numbers_only = {key for key, item in plain_given.items() if type(item) in (int, float)}
     notes = {key: count for key, count in (("casts", run.casts), ("branches", run.branches)) if count}
     return Captured(
-        replaced(result, _plain), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
+        bare(replaced(result, _plain)), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
         written=tuple(first[numbers[id(each)]] for each in written), notes=notes,
+        unread=frozenset((numbers_only - looked - run.used) | not_loaded), literal=frozenset(looked - {LENGTH}),
+        marks=frozenset(run.marks), trail=run.trail,
     )  # fmt: skip
+
+
+def _noticing(item: Any, run: Run, name: str) -> Any:
+    """An argument whose numbers notice who looks at them."""
+    if type(item) is float:
+        return Number.of(item, run, frozenset([name]), name)
+    if type(item) is int:
+        return Size.of(item, run, frozenset([name]), name)
+    if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
+        return type(item)(_noticing(each, run, name) for each in item)
+    return item
 
 
 def _must_not_overlap(written: Traced, all_inputs: list[Traced], label: str) -> None:
@@ -253,45 +302,27 @@ def captured(
     winner: bool = False,
 ) -> Captured:
     """Call the function and find the lineage of what it returns."""
+    call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)))
+    for each in call.inputs:
+        checked(each.value, repr(each.label))
     before = global_generators()
-    found = _captured(function, args, kwargs, names, label, selection=selection, winner=winner)
+    found = _captured(call)
     if before != global_generators() or unsteady(function, args, kwargs):
         return replace(found, unsteady=True)
     return found
 
 
-def _captured(
-    function: Function,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    names: tuple[str, ...],
-    label: str,
-    *,
-    selection: bool,
-    winner: bool = False,
-) -> Captured:
-    inputs = tuple(arrays_in(names, args, kwargs))
-    for each in inputs:
-        checked(each.value, repr(each.label))
-    if known.has_rule(function) and not (winner and function in known.EXTREMES):
+def _captured(call: Call) -> Captured:
+    if known.has_rule(call.function) and not (call.winner and call.function in known.EXTREMES):
         try:
-            return by_rule(function, args, kwargs, inputs, label, selection=selection)
+            return by_rule(call)
         except known.NoRule:
             pass  # a way of calling it that the rule does not cover may still be traced, or be refused by name
     try:
-        return by_tracing(function, args, kwargs, inputs, label, selection=selection, winner=winner)
+        return by_tracing(call)
     except known.NoRule as error:
-        annotated = _annotated()
-        if annotated is None or selection or winner or isinstance(error, Halfway):
+        if call.selection or call.winner or isinstance(error, Halfway):
             raise
-        return annotated(function, args, kwargs, inputs, label, error)
+        from whence.arrays.annotated import by_dtype  # which stands on this module
 
-
-def _annotated() -> Callable[..., Captured] | None:
-    """Runs on the tracked dtype, for what no rule covers; None where the native core lacks it."""
-    try:
-        module = importlib.import_module("whence.arrays.annotated")
-    except ImportError:
-        return None
-    found: Callable[..., Captured] = module.by_dtype
-    return found
+        return by_dtype(call, error)

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from whence.arrays.capturing import Array, Captured, Edge, Function, arrays_in, captured, outputs_of
+from whence.arrays.capturing import Array, Captured, Edge, Function, arrays_in, captured, outputs_of, parameters_of
 from whence.arrays.functions import Run, Traced
 from whence.arrays.functions._origins import union
 from whence.errors import BadType
@@ -71,7 +71,7 @@ class Tracked:
         self._winner = extremes == "winner"
         self._reuse = reuse
         self._ignore = ignore
-        self._parameters = _parameters(function)
+        self._parameters = parameters_of(function)
         self._last = threading.local()
 
     @property
@@ -170,8 +170,8 @@ def track(
     ):
         raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
     own = name or getattr(function, "__name__", None) or type(function).__name__
-    if isinstance(ignore, str) or not set(ignore) <= set(_parameters(function)):
-        raise BadType(f"ignore lists parameters of {own}: {', '.join(_parameters(function))}; not {ignore!r}")
+    if isinstance(ignore, str) or not set(ignore) <= set(parameters_of(function)):
+        raise BadType(f"ignore lists parameters of {own}: {', '.join(parameters_of(function))}; not {ignore!r}")
     return Tracked(book, function, own, dict(names or {}), lineage, reuse, extremes, frozenset(ignore))
 
 
@@ -241,13 +241,6 @@ def _inside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         isinstance(each.value, Traced) for item in (*args, *kwargs.values()) if isinstance(item, (list, tuple, dict))
         for each in arrays_in(("a",), (item,), {})
     )  # fmt: skip
-
-
-def _parameters(function: Function) -> tuple[str, ...]:
-    try:
-        return tuple(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some builtins do not say
-        return ("a", "b", "c")
 
 
 def _scalars(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,7 @@ def _merged(view: View, known: Any) -> dict[str, Any]:
     if known is None or view.level != "gen" or not known.payload:
         return view.payload
     merged = dict(view.payload)
+    merged["marks"] = sorted({*merged.get("marks", ()), *known.payload.get("marks", ())})
     for flag in ("values", "writes", "compared", "refused"):
         merged[flag] = bool(merged.get(flag)) or bool(known.payload.get(flag))
     seen = {tuple(each["sizes"]): each for each in (*known.payload["observations"], *merged["observations"])}

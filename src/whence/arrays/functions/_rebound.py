@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.functions._sizes import Size
+from whence.arrays.functions._sizes import Size, bare, noticing_in
 
 if TYPE_CHECKING:
     from whence.arrays.functions._run import Run
 
 MAKING = ("empty", "full", "ones", "zeros")
 READING = ("array", "asanyarray", "asarray", "ascontiguousarray", "asarray_chkfinite")
+SAME_AT_ANY_LENGTH = ("eye", "identity")
 
 
 class Numpy:
@@ -36,7 +37,7 @@ class Numpy:
         if name in READING:
             return partial(_read, self._run, real)
         if callable(real) and not isinstance(real, (type, np.ufunc)):
-            return partial(_called, real)
+            return partial(_called, self._run, real)
         return real
 
 
@@ -47,19 +48,31 @@ def _make(run: Run, real: Callable[..., Any], shape: Any, *args: Any, **kwargs: 
         made = run.fresh(np.empty(_plain(shape), args[0].dtype))
         made[...] = args[0]
         return made
-    return run.fresh(real(_plain(shape), *args, **kwargs))
+    run.parameters(shape)
+    run.step(real, shape)
+    return run.fresh(real(_plain(shape), *bare(args), **bare(kwargs)))
 
 
-def _called(real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """NumPy's own code may compare lengths, as it does for every array: no decision of the function's."""
-    if not any(isinstance(each, Size) for each in (*args, *kwargs.values())):
+def _called(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """NumPy's own code may compare lengths, as it does for every array: no decision of the function's.
+
+    What it makes of lengths and given numbers alone (a range, say) is traced, because looking at it is looking at them.
+    """
+    given = noticing_in((args, kwargs))
+    if not given:
         return real(*args, **kwargs)
-    plain = {key: int(each) if isinstance(each, Size) else each for key, each in kwargs.items()}
-    return real(*(int(each) if isinstance(each, Size) else each for each in args), **plain)
+    if _holds_traced([*args, *kwargs.values()]):
+        return real(*args, **kwargs)  # which asks the traced array
+    made = real(*bare(args), **bare(kwargs))
+    if isinstance(made, np.ndarray):
+        return made if real.__name__ in SAME_AT_ANY_LENGTH else run.fresh(made)
+    for each in given:
+        each._looked()
+    return made
 
 
 def _plain(shape: Any) -> Any:
-    return tuple(int(side) for side in shape) if isinstance(shape, (tuple, list)) else int(shape)
+    return tuple(int(bare(side)) for side in shape) if isinstance(shape, (tuple, list)) else int(bare(shape))
 
 
 def _read(run: Run, real: Callable[..., Any], object: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -73,7 +86,7 @@ def _read(run: Run, real: Callable[..., Any], object: Any, dtype: Any = None, **
     if _holds_traced(object):
         stacked = np.stack([_read(run, real, each) for each in object])
         return stacked if dtype is None else stacked.astype(dtype)
-    return run.fresh(real(object, dtype=dtype, **kwargs))
+    return run.fresh(real(bare(object), dtype=dtype, **bare(kwargs)))
 
 
 def _len(item: Any) -> int:
@@ -81,6 +94,16 @@ def _len(item: Any) -> int:
     from whence.arrays.functions._traced import Traced
 
     return item.shape[0] if isinstance(item, Traced) and item.ndim else len(item)
+
+
+def _range(*bounds: Any) -> Any:
+    """The builtin, but what it counts notices comparisons if a bound does."""
+    given = noticing_in(bounds)
+    if not given:
+        return range(*bounds)
+    names, run = frozenset().union(*(each._names for each in given)), given[0]._run
+    said = ",".join(each._said if isinstance(each, Size) else repr(each) for each in bounds)
+    return [Size.of(each, run, names, f"range({said}) {each}") for each in range(*bare(bounds))]
 
 
 def _holds_traced(item: Any) -> bool:
@@ -107,6 +130,7 @@ def _rebuilt(
     copy.__kwdefaults__ = function.__kwdefaults__
     made[function] = copy
     names.setdefault("len", _len)
+    names.setdefault("range", _range)
     for name in _named_in(function.__code__):
         item = names.get(name)
         if item is np:

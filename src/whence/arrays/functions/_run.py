@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 
+from whence.arrays.functions._sizes import LENGTH, Noticing
 from whence.errors import BadType
 from whence.relation import Relation
 
@@ -23,7 +25,46 @@ class Run:
         self.casts = 0  # numbers that left the traced world: their lineage ends there
         self.branches = 0  # Python decisions on traced values
         self.values_matter = False  # whether other values could have had another lineage
-        self.sizes_compared = False  # whether Python code compared the length of an axis
+        self.looked_at: set[str] = set()  # arguments whose numbers Python code looked at, and LENGTH
+        self.used: set[str] = set()  # arguments whose numbers were indices or parameters of NumPy's functions
+        self.marks: set[int] = set()  # integers that were so, and came from the function's own code
+        self._arrays = 0
+        self._steps = hashlib.blake2b(digest_size=16)
+
+    @property
+    def sizes_compared(self) -> bool:
+        """Whether Python code looked at the length of an axis, or an index was cut off at one."""
+        return LENGTH in self.looked_at
+
+    @property
+    def trail(self) -> str:
+        """A hash of what was done with which arrays: two runs that have it in common did the same."""
+        return self._steps.hexdigest()
+
+    def next_array(self) -> int:
+        """A number for a new array."""
+        self._arrays += 1
+        return self._arrays
+
+    def step(self, *what: Any) -> None:
+        """One more thing was done."""
+        self._steps.update(_said(what).encode())
+
+    def parameters(self, *given: Any) -> None:
+        """These are indices or parameters, which a rule reads."""
+        for each in given:
+            if isinstance(each, Noticing):
+                self.used |= each._names
+            elif isinstance(each, (int, np.integer)):
+                self.marks.add(abs(int(each)))
+            elif isinstance(each, (list, tuple)):
+                self.parameters(*each)
+            elif isinstance(each, dict):
+                self.parameters(*each.values())
+            elif isinstance(each, slice):
+                self.parameters(each.start, each.stop, each.step)
+            elif isinstance(each, np.ndarray):
+                self.marks.update(each.shape)
 
     def input(self, array: Any, what: str = "an input") -> Any:
         """A traced array over this one's memory, each cell from itself."""
@@ -39,6 +80,27 @@ class Run:
         from whence.arrays.functions._traced import Buffer, Traced
 
         return Traced(self, Buffer(np.shape(value), {}), None, np.asarray(value))
+
+
+def _said(item: Any) -> str:
+    """An argument as it counts for what was done: arrays by number or contents, lengths by how they came about."""
+    number = getattr(item, "_number_in_run", None)
+    if number is not None:
+        return f"#{number}"
+    if isinstance(item, Noticing):
+        return item._said
+    if isinstance(item, (list, tuple)):
+        return f"{type(item).__name__}({','.join(map(_said, item))})"
+    if isinstance(item, dict):
+        return f"{{{','.join(f'{key}:{_said(each)}' for key, each in item.items())}}}"
+    if isinstance(item, slice):
+        return f"[{_said(item.start)}:{_said(item.stop)}:{_said(item.step)}]"
+    if isinstance(item, np.ndarray):
+        content = hashlib.blake2b(np.ascontiguousarray(item).tobytes(), digest_size=12).hexdigest()
+        return f"{item.shape}{item.dtype}{content}"
+    if callable(item):
+        return f"{getattr(item, '__module__', '')}.{getattr(item, '__name__', type(item).__name__)}"
+    return f"{type(item).__name__} {item!r}"
 
 
 def checked(array: Any, what: str) -> Any:

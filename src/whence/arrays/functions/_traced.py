@@ -16,7 +16,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from whence.arrays import known
 from whence.arrays.functions._methods import METHODS
 from whence.arrays.functions._origins import Origins, Shape, composed, merged, overwritten, union, united
-from whence.arrays.functions._sizes import Size
+from whence.arrays.functions._sizes import LENGTH, Noticing, Size, bare
 from whence.arrays.known._rows import moved
 from whence.arrays.known.elementwise import broadcast
 from whence.arrays.known.shapes import reshaped
@@ -42,13 +42,14 @@ class Buffer:
 class Traced(NDArrayOperatorsMixin):
     """A NumPy array within a run; `value` are its numbers, `relation(n)` its lineage from the n-th input."""
 
-    __slots__ = ("_buffer", "_cached", "_run", "_view", "value")
+    __slots__ = ("_buffer", "_cached", "_number_in_run", "_run", "_view", "value")
 
     def __init__(self, run: Run, buffer: Buffer, view: Relation | None, value: Any) -> None:
         self._run = run
         self._buffer = buffer
         self._view = view  # own cells <- the buffer's; None: the same
         self.value = value
+        self._number_in_run = run.next_array()
         self._cached: tuple[int, Origins] | None = None
 
     # --- lineage
@@ -88,6 +89,8 @@ class Traced(NDArrayOperatorsMixin):
                 "make it with np.zeros_like or np.empty_like of a traced one"
             )
         unwrapped, mine = self._unwrapped((inputs, kwargs))
+        self._run.parameters(kwargs if method == "__call__" else (inputs[1:], kwargs))
+        self._run.step(ufunc, method, [_operand(each) for each in inputs], kwargs, targets)
         outputs = known.lineage(ufunc, unwrapped[0], unwrapped[1], method)
         raw = dict(unwrapped[1])
         if targets:
@@ -110,6 +113,8 @@ class Traced(NDArrayOperatorsMixin):
         if function in (np.shape, np.size) and len(args) == 1:
             return getattr(args[0], function.__name__)
         unwrapped, mine = self._unwrapped((args, kwargs))
+        self._run.parameters(args, kwargs)
+        self._run.step(function, args, kwargs)
         if kwargs.get("out") is not None:
             raise NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
         if self._run.winner and function in known.EXTREMES:
@@ -134,7 +139,7 @@ class Traced(NDArrayOperatorsMixin):
                 return type(item)(plain(each) for each in item)
             if isinstance(item, dict):
                 return {key: plain(each) for key, each in item.items()}
-            return int(item) if isinstance(item, Size) else item
+            return bare(item)
 
         return (plain(call[0]), plain(call[1])), mine
 
@@ -218,8 +223,23 @@ class Traced(NDArrayOperatorsMixin):
             self._same_run(each)
         if traced:
             self._run.values_matter = True
+        self._run.parameters(*parts)
+        self._run.step("index", self, parts)
+        self._notice_ends(parts)
         plain = tuple(_plain_index(each) for each in parts)
         return (plain if isinstance(key, tuple) else plain[0]), traced
+
+    def _notice_ends(self, parts: tuple[Any, ...]) -> None:
+        """A slice that is cut off at the end of an axis would not be in a longer array."""
+        taking = [each for each in parts if each is not None]
+        after = next((i for i, each in enumerate(taking) if each is Ellipsis), len(taking))
+        several = any(np.ndim(each) > 1 for each in taking if isinstance(each, np.ndarray))
+        for i, part in enumerate(taking):
+            if isinstance(part, slice):
+                side = 0 if several else self.value.shape[i if i < after else i - len(taking)]
+                for bound in (part.start, part.stop):
+                    if bound is not None and not -side <= bare(bound) <= side:
+                        self._run.looked_at |= {LENGTH} | (bound._names if isinstance(bound, Noticing) else set())
 
     def __iter__(self) -> Iterator[Any]:
         if not self.value.shape:
@@ -228,7 +248,7 @@ class Traced(NDArrayOperatorsMixin):
 
     def __len__(self) -> int:
         # len() gives plain integers, whose comparisons nobody notices; a rebound function has a len of its own.
-        self._run.sizes_compared = True
+        self._run.looked_at.add(LENGTH)
         return len(self.value)
 
     # --- out of the traced world
@@ -241,7 +261,8 @@ class Traced(NDArrayOperatorsMixin):
         )
 
     def _number(self) -> Any:
-        self._run.casts += 1
+        if any(map(len, (each for relations in self.origins().values() for each in relations))):
+            self._run.casts += 1
         self._run.values_matter = True
         return self.value
 
@@ -258,6 +279,9 @@ class Traced(NDArrayOperatorsMixin):
         self._run.branches += 1
         self._run.values_matter = True
         return bool(self.value)
+
+    def __round__(self, digits: Any = None) -> Any:
+        return round(self._number().item(), digits)
 
     def item(self, *args: Any) -> Any:
         """A plain number: counted, because its lineage ends here."""
@@ -281,12 +305,13 @@ class Traced(NDArrayOperatorsMixin):
     @property
     def shape(self) -> tuple[Size, ...]:
         """The lengths of the axes; comparing one in Python is noticed."""
-        return tuple(Size.of(side, self._run) for side in self.value.shape)
+        lengths = enumerate(self.value.shape)
+        return tuple(Size.of(side, self._run, said=f"#{self._number_in_run}.{i}") for i, side in lengths)
 
     @property
     def size(self) -> Size:
         """How many cells."""
-        return Size.of(self.value.size, self._run)
+        return Size.of(self.value.size, self._run, said=f"#{self._number_in_run}.size")
 
     @property
     def ndim(self) -> int:
@@ -344,9 +369,12 @@ def _root(array: Any) -> Any:
 def _plain_index(part: Any) -> Any:
     if isinstance(part, Traced):
         return part.value if part.value.shape else part.value[()]
-    if isinstance(part, slice):
-        return slice(*(int(each) if isinstance(each, Size) else each for each in (part.start, part.stop, part.step)))
-    return int(part) if isinstance(part, Size) else part
+    return bare(part)
+
+
+def _operand(item: Any) -> Any:
+    """An operand as it counts for lineage: which number it is does not."""
+    return item if isinstance(item, (Traced, np.ndarray)) else "a number"
 
 
 def _basic(key: Any) -> bool:

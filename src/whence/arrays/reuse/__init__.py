@@ -8,13 +8,14 @@ lineage, so what it certifies is used at once; what is not certified has to be c
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whence.arrays.capturing import Captured, Function
+from whence.arrays.capturing import Captured, Function, named, parameters_of
+from whence.arrays.reuse.arguments import Arguments
 from whence.arrays.reuse.identity import identity
-from whence.arrays.reuse.signatures import Unkeyed, base_sig, dim_sig, gen_sig, text_of
+from whence.arrays.reuse.signatures import Signature, Unkeyed, base_sig, dim_sig, gen_sig, text_of
 from whence.arrays.reuse.templates import Observation, Template, fitted, observed
 from whence.arrays.reuse.views import Known, Level, Shelf, View, packed, same, unpacked
 
@@ -23,9 +24,9 @@ __all__ = ["CONFIRMATIONS", "Known", "Level", "Memory", "Shelf", "View"]
 CONFIRMATIONS = 2
 """How many later calls with other values must agree before an uncertified lineage is used."""
 
-MOST_OBSERVATIONS = 40
+MOST_OBSERVATIONS = 60
 
-Signature = tuple[Hashable, ...]
+Given = Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class Group:
     writes: bool = False  # the function changes its inputs, or may do otherwise next time: it is always traced
     compared: bool = False  # a decision hung on a length
     refused: bool = False
+    marks: set[int] = field(default_factory=set)  # integers of the function's own that met lengths
     observations: list[tuple[Observation, dict[str, Any]]] = field(default_factory=list)
     templates: tuple[Template, ...] = ()
 
@@ -49,21 +51,22 @@ class Group:
         seen = [each for each, _ in self.observations]
         found = []
         for structure in dict.fromkeys(each.structure for each in seen):
-            template = fitted([each for each in seen if each.structure == structure], self.ranks)
-            if template is not None and all(_agrees(template, each) for each in seen):
-                found.append(template)
+            alike = [each for each in seen if each.structure == structure]
+            tried = fitted(alike, self.ranks, frozenset(self.marks))
+            found += [template for template in tried if all(_agrees(template, each) for each in seen)]
         self.templates = tuple(found)
 
     def predict(self, sizes: tuple[int, ...]) -> Any:
-        """What the one template that covers these lengths says."""
+        """What the templates that cover these lengths say, if they say the same."""
         covering = [found for each in self.templates if (found := each.predict(sizes)) is not None]
-        return covering[0] if len(covering) == 1 else None
+        alike = all(each[0] == covering[0][0] and same(each[1], covering[0][1]) for each in covering[1:])
+        return covering[0] if covering and alike else None
 
     def payload(self) -> dict[str, Any]:
         """In the terms of JSON."""
         flags = {"values": self.values, "writes": self.writes, "compared": self.compared, "refused": self.refused}
         seen = [{"sizes": list(each.sizes), **data} for each, data in self.observations]
-        return {"ranks": list(self.ranks), **flags, "observations": seen}
+        return {"ranks": list(self.ranks), **flags, "marks": sorted(self.marks), "observations": seen}
 
     @property
     def state(self) -> str:
@@ -94,6 +97,8 @@ class Memory:
         self._shelf = shelf
         self._name = name
         self.identity = identity(function, mode)
+        self._parameters = parameters_of(function)
+        self._arguments = Arguments(CONFIRMATIONS)
         self._dims: dict[Signature, Known] = {}
         self._bases: dict[str, Known] = {}
         self._groups: dict[str, Group] = {}
@@ -106,11 +111,13 @@ class Memory:
 
     def predict(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:
         """The lineage of a call with these arguments, if it is known without a run."""
+        given: Given = named(self._parameters, args, kwargs)
         try:
-            signature = dim_sig(args, kwargs)
             with self._lock:
+                given = self._arguments.reduced(given)
+                signature = dim_sig(given)
                 known = self._dims.get(signature)
-                found = known if known is not None else self._predicted(signature, args, kwargs)
+                found = known if known is not None else self._predicted(signature, given)
         except Unkeyed:
             return None
         if found is None or found.due():
@@ -118,16 +125,15 @@ class Memory:
         self._shelf.count(self.identity, found.level, found.signature, hits=1)
         return found
 
-    def _predicted(self, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:
-        stripped, sizes = gen_sig(signature)
-        group = self._groups.get(text_of(stripped))
+    def _predicted(self, signature: Signature, given: Given) -> Known | None:
+        text, sizes = self._general(signature)
+        group = self._groups.get(text)
         if group is None or group.writes:
             return None
         if group.values:
-            base = base_sig(args, kwargs)
+            base = base_sig(given)
             return self._bases.get(base) or self._restored("base", base)
-        text = text_of(signature)
-        found = self._restored("dim", text)
+        found = self._restored("dim", text_of(signature))
         if found is None and group.templates:
             predicted = group.predict(sizes)
             if predicted is not None:
@@ -135,6 +141,11 @@ class Memory:
         if found is not None:
             self._dims[signature] = found
         return found
+
+    def _general(self, signature: Signature) -> tuple[str, tuple[int, ...]]:
+        """The signature of all calls that differ in lengths alone, and the lengths: of axes, then given ones."""
+        stripped, sizes, integers = gen_sig(signature, self._arguments.literal)
+        return text_of(stripped), sizes + integers
 
     def _restored(self, level: Level, signature: str) -> Known | None:
         view = self._stored.get(f"{level} {signature}")
@@ -146,34 +157,36 @@ class Memory:
 
     def learn(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> None:
         """A call was traced: remember its lineage for the calls that it holds for."""
+        given: Given = named(self._parameters, args, kwargs)
         try:
-            signature = dim_sig(args, kwargs)
+            with self._lock:
+                self._save_arguments(self._arguments.learn(given, found))
+                given = self._arguments.reduced(given)
+                self._learned(dim_sig(given), given, found)
         except Unkeyed:
             return
-        with self._lock:
-            self._learned(signature, args, kwargs, found)
 
-    def _learned(self, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> None:
-        stripped, sizes = gen_sig(signature)
-        text = text_of(stripped)
+    def _learned(self, signature: Signature, given: Given, found: Captured) -> None:
+        text, sizes = self._general(signature)
         group = self._groups.setdefault(text, Group(text, tuple(len(each.shape) for each in found.inputs)))
-        before = (group.values, group.writes, group.compared, group.refused, len(group.observations))
+        before = group.payload()
         group.values |= found.values_matter
         group.writes |= bool(found.written) or found.unsteady
         group.compared |= found.sizes_compared
+        group.marks |= found.marks
         outputs = tuple(each.shape for each in found.outputs)
         if group.writes:
             self._drop_dims(group)
         elif group.values:
             self._drop_dims(group)
-            base = base_sig(args, kwargs)
+            base = base_sig(given)
             self._keep(Known("base", base, outputs, found.edges), self._bases, base)
         elif found.certain:
             self._keep(Known("dim", text_of(signature), outputs, found.edges), self._dims, signature)
             self._observe(group, sizes, outputs, found)
         else:
-            self._guess(signature, group, args, kwargs, outputs, found)
-        if before != (group.values, group.writes, group.compared, group.refused, len(group.observations)):
+            self._guess(signature, group, given, outputs, found)
+        if before != group.payload():
             group.fit()
             self._save_group(group)
         self._shelf.count(self.identity, "gen", text, misses=1)
@@ -189,10 +202,10 @@ class Memory:
         else:
             group.observations.append((seen, data))
 
-    def _guess(self, signature: Signature, group: Group, args: Any, kwargs: Any, outputs: Any, found: Captured) -> None:
+    def _guess(self, signature: Signature, group: Group, given: Given, outputs: Any, found: Captured) -> None:
         """Not certified: used for the same inputs at once, for others after they agreed."""
         known = Known("dim", text_of(signature), outputs, found.edges, certain=False)
-        content = base_sig(args, kwargs)
+        content = base_sig(given)
         candidate = self._candidates.setdefault(signature, Candidate(known, set()))
         if candidate.refused:
             return
@@ -227,14 +240,14 @@ class Memory:
 
     def forget(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A prediction was wrong: never use that view again."""
-        signature = dim_sig(args, kwargs)
+        given = named(self._parameters, args, kwargs)
         with self._lock:
-            self._forgotten(signature)
+            self._forgotten(dim_sig(self._arguments.reduced(given)))
+            self._save_arguments(self._arguments.doubt())
 
     def _forgotten(self, signature: Signature) -> None:
         known = self._dims.pop(signature, None)
-        stripped, _ = gen_sig(signature)
-        group = self._groups.get(text_of(stripped))
+        group = self._groups.get(self._general(signature)[0])
         if group is not None and not group.values:
             group.refused = group.values = True
             self._drop_dims(group)
@@ -245,7 +258,7 @@ class Memory:
 
     def _drop_dims(self, group: Group) -> None:
         """What was learned of a group by shapes alone no longer holds."""
-        for signature in [each for each in self._dims if text_of(gen_sig(each)[0]) == group.signature]:
+        for signature in [each for each in self._dims if self._general(each)[0] == group.signature]:
             known = self._dims.pop(signature)
             if known.level == "dim":
                 self._shelf.put(View(self._name, "dim", known.signature, "refused", 0, 0, self.identity, {}))
@@ -257,15 +270,25 @@ class Memory:
         state: Any = group.state
         self._shelf.put(View(self._name, "gen", group.signature, state, 0, 0, self.identity, group.payload()))
 
+    def _save_arguments(self, names: Iterable[str]) -> None:
+        for name in names:
+            known = self._arguments[name]
+            state: Any = known.state
+            self._shelf.put(View(self._name, "argument", name, state, 0, 0, self.identity, known.payload()))
+
     def _load(self) -> None:
         for view in self._shelf.load(self.identity):
+            if view.level == "argument":
+                self._arguments.load(view.signature, view.payload)
+                continue
             if view.level != "gen":
                 self._stored[f"{view.level} {view.signature}"] = view
                 continue
             data = view.payload
             group = Group(
-                view.signature, tuple(data["ranks"]), data["values"], data["writes"], data["compared"], data["refused"]
-            )
+                view.signature, tuple(data["ranks"]), data["values"], data["writes"], data["compared"], data["refused"],
+                set(data.get("marks", ())),
+            )  # fmt: skip
             for each in data["observations"]:
                 outputs, edges = unpacked(each)
                 seen = observed(tuple(each["sizes"]), outputs, edges)

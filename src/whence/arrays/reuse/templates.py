@@ -2,19 +2,23 @@
 
 Observations of one function at several shapes have the same rows with other numbers. Each number (a bound, a length, a
 step) is fitted as a linear combination of 1, the lengths, and products of neighbouring lengths of one array, which is
-what the size of a flattened array is. A fit counts only if there are more observations than unknowns, all independent,
-and it is exact on every one; so it is the only one. It is used only for lengths that are like those observed: lengths
-that never varied must be the same, lengths that were always equal must be equal, those that were always smaller must
-be so by as much, and none may be shorter than the shortest seen, nor than 4, since lengths of 1, 2 and 3 are where
-functions have special cases.
+what the size of a flattened array is. Integers that were given as arguments are lengths too: a new shape, a shift. A
+fit counts only if there are more observations than unknowns, all independent, and it is exact on every one; so it is
+the only one. Where no fit is, as with every second cell, one is sought for lengths of one remainder.
+
+A fit is used only for lengths that are like those observed: lengths that never varied must be the same, lengths that
+were always equal must be equal, those that were always smaller must be so by as much, and none may be shorter than the
+shortest seen, nor than 4, since lengths of 1, 2 and 3 are where functions have special cases. Other special cases are
+where a length meets an integer of the function's own (a mark) or a given one: there the fit is used beyond the lengths
+observed only if these were all well above it.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
 
@@ -35,6 +39,9 @@ FEW = 3
 
 SPARE = 2
 """So many observations more than unknowns."""
+
+MODULI = range(2, 9)
+"""Steps whose remainders are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +85,26 @@ class Template:
     fixed: tuple[tuple[int, int], ...]  # (position, length)
     equal: tuple[tuple[int, int], ...]  # pairs of positions
     least: tuple[int, ...]  # of each symbol
-    apart: tuple[tuple[int, int, int], ...]  # (symbol, symbol, how much longer the first is at least)
+    apart: tuple[tuple[int, int, int, int], ...]  # (i, factor, j, d): symbol i is at least d above that many times j
+    most: tuple[int, ...]  # of each symbol; 0: no limit
+    ties: tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]  # a product that always was this much of the terms
+    remainders: tuple[tuple[int, int, int], ...] = ()  # (symbol, modulus, remainder)
 
     def covers(self, sizes: tuple[int, ...]) -> bool:
         """Whether these lengths are like those observed."""
         values = [sizes[at] for at in self.symbols]
         return (
-            len(sizes) == sum(self.ranks)
-            and all(sizes[at] == length for at, length in self.fixed)
+            all(sizes[at] == length for at, length in self.fixed)
             and all(sizes[a] == sizes[b] for a, b in self.equal)
             and all(value >= least for value, least in zip(values, self.least, strict=True))
-            and all(values[i] - values[j] >= gap for i, j, gap in self.apart)
+            and all(not most or value <= most for value, most in zip(values, self.most, strict=True))
+            and all(values[i] - factor * values[j] >= gap for i, factor, j, gap in self.apart)
+            and all(values[i] % modulus == left for i, modulus, left in self.remainders)
         )
+
+    @staticmethod
+    def _tied(values: list[int], terms: list[int], product: tuple[int, ...], parts: tuple[Fraction, ...]) -> bool:
+        return math.prod(values[i] for i in product) == sum(c * t for c, t in zip(parts, terms, strict=True))
 
     def predict(self, sizes: tuple[int, ...]) -> tuple[tuple[Shape, ...], tuple[Edge, ...]] | None:
         """The shapes of the outputs and the lineage at these lengths; None where the fit does not hold."""
@@ -97,7 +112,7 @@ class Template:
             return None
         values = [sizes[at] for at in self.symbols]
         terms = [math.prod(values[i] for i in term) for term in self.terms]
-        if max(terms) > 1 << 40:
+        if max(terms) > 1 << 40 or not all(self._tied(values, terms, *tie) for tie in self.ties):
             return None
         totals = self.coefficients @ np.array(terms, np.int64)
         if (totals % self.divisor).any():
@@ -105,49 +120,116 @@ class Template:
         return _rebuilt(self.structure, (totals // self.divisor).tolist(), self.ranks, sizes)
 
 
-def fitted(observations: Sequence[Observation], ranks: tuple[int, ...]) -> Template | None:
-    """The one template that explains all observations, if there is one and they are enough to be sure of it."""
-    distinct = {each.sizes: each for each in observations}
-    seen = list(distinct.values())
-    sizes = np.array([each.sizes for each in seen], np.int64).reshape(len(seen), -1)
-    varying = [at for at in range(sizes.shape[1]) if len(set(sizes[:, at])) > 1]
+@dataclass(frozen=True, slots=True)
+class _Lengths:
+    """What varies among observations: positions that do, in groups of equal ones, and a symbol for each group."""
+
+    groups: tuple[tuple[int, ...], ...]
+    axes: int  # so many positions are of axes; the others were given
+
+    @property
+    def symbols(self) -> tuple[int, ...]:
+        return tuple(group[0] for group in self.groups)
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """The symbols that are no axis' length."""
+        return tuple(n for n, group in enumerate(self.groups) if all(at >= self.axes for at in group))
+
+
+def _lengths(seen: Sequence[Observation], axes: int) -> _Lengths:
     groups: dict[tuple[int, ...], list[int]] = {}
-    for at in varying:
-        groups.setdefault(tuple(sizes[:, at].tolist()), []).append(at)
-    symbols = tuple(group[0] for group in groups.values())
-    seen = [each for each in seen if all(each.sizes[at] >= SMALL for at in symbols)]
-    if not symbols or len({each.structure for each in seen}) != 1:
-        return None
-    of = {at: number for number, group in enumerate(groups.values()) for at in group}
-    terms = _terms(of, ranks)
-    matrix = np.array([[math.prod(each.sizes[symbols[i]] for i in term) for term in terms] for each in seen], float)
+    for at, column in enumerate(zip(*(each.sizes for each in seen), strict=True)):
+        if len(set(column)) > 1:
+            groups.setdefault(column, []).append(at)
+    return _Lengths(tuple(tuple(group) for group in groups.values()), axes)
+
+
+def fitted(
+    observations: Sequence[Observation], ranks: tuple[int, ...], marks: frozenset[int] = frozenset()
+) -> list[Template]:
+    """The templates that explain all observations, or all of one remainder, as far as these make sure of them."""
+    seen = list({each.sizes: each for each in observations}.values())
+    if not seen or len({each.structure for each in seen}) != 1:
+        return []
+    lengths = _lengths(seen, sum(ranks))
+    seen = [each for each in seen if all(each.sizes[at] >= SMALL for at in lengths.symbols)]
+    if not lengths.symbols or len(seen) < 2 + SPARE:
+        return []
+    highest = max((each for each in marks if each >= SMALL), default=0)
+    above = [each for each in seen if all(each.sizes[at] >= 2 * highest + 2 for at in lengths.symbols)]
+    found = [_fit(seen, lengths, ranks, bounded=highest > 0 and len(above) < len(seen))]
+    if 0 < len(above) < len(seen):
+        found.append(_fit(above, lengths, ranks, bounded=False))
+    return [each for each in found if each is not None] or _by_remainder(seen, lengths, ranks, bounded=highest > 0)
+
+
+def _by_remainder(
+    seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], *, bounded: bool
+) -> list[Template]:
+    """Templates for lengths that leave one remainder: of one symbol, or of all."""
+    numbers = range(len(lengths.symbols))
+    for some in dict.fromkeys([*((n,) for n in numbers), tuple(numbers)]):
+        for modulus in MODULI:
+            classes: dict[tuple[int, ...], list[Observation]] = {}
+            for each in seen:
+                left = tuple(each.sizes[lengths.symbols[n]] % modulus for n in some)
+                classes.setdefault(left, []).append(each)
+            found = []
+            for left, members in classes.items():
+                made = _fit(members, lengths, ranks, bounded=bounded)
+                if made is not None:
+                    remainders = tuple((n, modulus, rest) for n, rest in zip(some, left, strict=True))
+                    found.append(replace(made, remainders=remainders))
+            if found:
+                return found
+    return []
+
+
+def _fit(seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], *, bounded: bool) -> Template | None:
+    symbols = lengths.symbols
+    terms = _terms(lengths, ranks)
     if len(seen) < len(terms) + SPARE or any(len({each.sizes[at] for each in seen}) < 3 for at in symbols):
         return None
-    scale = np.abs(matrix).max(axis=0)
-    if np.linalg.matrix_rank(matrix / scale) < len(terms):
-        return None
-    wanted = np.array([each.numbers for each in seen], float)
-    found = np.linalg.lstsq(matrix / scale, wanted, rcond=None)[0].T / scale
-    exact = _exact(found, [[int(n) for n in row] for row in matrix.tolist()], seen)
+    columns = {term: [math.prod(each.sizes[symbols[i]] for i in term) for each in seen] for term in terms}
+    terms = _independent(columns)
+    wanted = list(zip(*(each.numbers for each in seen), strict=True))
+    exact = _solved(
+        [columns[term] for term in terms], [*wanted, *(columns[each] for each in columns if each not in terms)]
+    )
     if exact is None:
         return None
-    coefficients, divisor = exact
+    rows, tied = exact[: len(wanted)], exact[len(wanted) :]
+    divisor = math.lcm(*(value.denominator for row in rows for value in row)) if rows else 1
+    coefficients = np.array([[int(value * divisor) for value in row] for row in rows], np.int64)
     values = np.array([[each.sizes[at] for at in symbols] for each in seen], np.int64)
-    apart = []
-    for i, j in itertools.permutations(range(len(symbols)), 2):
-        gap = int((values[:, i] - values[:, j]).min())
-        if gap > 0:
-            apart.append((i, j, gap))
+    varying = {at for group in lengths.groups for at in group}
     return Template(
-        seen[0].structure, ranks, symbols, terms, coefficients, divisor,
-        tuple((at, int(sizes[0, at])) for at in range(sizes.shape[1]) if at not in of),
-        tuple((group[0], each) for group in groups.values() for each in group[1:]),
-        tuple(int(n) for n in values.min(axis=0)), tuple(apart),
+        seen[0].structure, ranks, symbols, terms, coefficients.reshape(len(rows), len(terms)), divisor,
+        tuple((at, length) for at, length in enumerate(seen[0].sizes) if at not in varying),
+        tuple((group[0], each) for group in lengths.groups for each in group[1:]),
+        tuple(int(n) for n in values.min(axis=0)), tuple(_apart(values, lengths.given)),
+        tuple(int(n) * bounded for n in values.max(axis=0)),
+        tuple(zip((each for each in columns if each not in terms), map(tuple, tied), strict=True)),
     )  # fmt: skip
 
 
-def _terms(of: dict[int, int], ranks: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """1, each symbol, and the products of neighbouring axes of one input that vary."""
+def _apart(values: NDArray[np.int64], given: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
+    """How far apart symbols have to be, as (i, factor, j, distance)."""
+    for i, j in itertools.permutations(range(values.shape[1]), 2):
+        gap = int((values[:, i] - values[:, j]).min())
+        if i not in given and j not in given:
+            if gap > 0:
+                yield i, 1, j, gap
+        elif j in given and (values[:, i] >= 2 * values[:, j] + 2).all():  # well above what was given: however far
+            yield i, 2, j, 2
+        elif not (i in given and (values[:, j] >= 2 * values[:, i] + 2).all()):
+            yield i, 1, j, gap
+
+
+def _terms(lengths: _Lengths, ranks: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """1, each symbol, the products of neighbouring axes of one input that vary, and of what was given with each."""
+    of = {at: number for number, group in enumerate(lengths.groups) for at in group}
     terms: dict[tuple[int, ...], None] = {(): None, **{(number,): None for number in sorted(set(of.values()))}}
     first = 0
     for rank in ranks:
@@ -155,23 +237,36 @@ def _terms(of: dict[int, int], ranks: tuple[int, ...]) -> tuple[tuple[int, ...],
             terms.setdefault(tuple(sorted(of[at] for at in range(start, stop) if at in of)))
         first += rank
     symbols = sorted(set(of.values()))
-    if len(symbols) <= FEW:
-        terms.update(dict.fromkeys(itertools.combinations(symbols, 2)))
+    pairs = itertools.combinations(symbols, 2)
+    terms.update(dict.fromkeys(pair for pair in pairs if len(symbols) <= FEW or set(pair) & set(lengths.given)))
     return tuple(terms)
 
 
-def _exact(
-    found: NDArray[np.float64], matrix: list[list[int]], seen: Sequence[Observation]
-) -> tuple[NDArray[np.int64], int] | None:
-    """The coefficients as fractions over one divisor, if they give every number exactly."""
+def _independent(columns: dict[tuple[int, ...], list[int]]) -> tuple[tuple[int, ...], ...]:
+    """The terms that no earlier ones determine: an array that is reshaped has as many cells as its new shape."""
+    kept: list[tuple[int, ...]] = []
+    for term in columns:
+        tried = np.array([columns[each] for each in (*kept, term)], float)
+        if np.linalg.matrix_rank(tried / np.abs(tried).max(axis=1, keepdims=True)) == len(tried):
+            kept.append(term)
+    return tuple(kept)
+
+
+def _solved(terms: list[list[int]], wanted: Sequence[Sequence[int]]) -> list[list[Fraction]] | None:
+    """Each wanted column as fractions of the terms' columns, if that gives every number of it exactly."""
+    if not wanted:
+        return []
+    matrix = np.array(terms, float).T
+    scale = np.abs(matrix).max(axis=0)
+    found = np.linalg.lstsq(matrix / scale, np.array(wanted, float).T, rcond=None)[0].T / scale
     rows = [[Fraction(value).limit_denominator(16) for value in row] for row in found.tolist()]
-    divisor = math.lcm(*(value.denominator for row in rows for value in row)) if rows else 1
-    whole = [[int(value * divisor) for value in row] for row in rows]
-    for each, terms in zip(seen, matrix, strict=True):
-        for coefficients, number in zip(whole, each.numbers, strict=True):
-            if sum(c * t for c, t in zip(coefficients, terms, strict=True)) != number * divisor:
+    for row, column in zip(rows, wanted, strict=True):
+        divisor = math.lcm(*(value.denominator for value in row))
+        whole = [int(value * divisor) for value in row]
+        for number, at in zip(column, zip(*terms, strict=True), strict=True):
+            if sum(c * t for c, t in zip(whole, at, strict=True)) != number * divisor:
                 return None
-    return np.array(whole, np.int64).reshape(len(whole), len(matrix[0])), divisor
+    return rows
 
 
 def _rebuilt(

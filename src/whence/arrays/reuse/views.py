@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from whence.arrays.capturing import Array, Captured, Edge
 from whence.relation import Relation
 
-Level = Literal["base", "dim", "gen"]
+Level = Literal["base", "dim", "gen", "argument"]
 State = Literal["candidate", "confirmed", "refused"]
 Shape = tuple[int, ...]
 
@@ -22,7 +22,8 @@ LARGEST = 1 << 20
 class View:
     """What the log says of one view: for which calls of which function it holds, and how often it was used.
 
-    `base` holds for the same inputs, `dim` for inputs of the same shapes, `gen` for inputs of any shape.
+    `base` holds for the same inputs, `dim` for inputs of the same shapes, `gen` for inputs of any shape. A view of the
+    level `argument` says of the argument that it names whether it is left out of the others' signatures.
     """
 
     function: str
