@@ -23,37 +23,48 @@ class Jvm:
         self.spark = spark
         self._view: Any = spark._jvm
         self._objects: dict[str, Any] = {}
+        self._classes: dict[str, Any] = {}
+        self._dtypes: dict[str, Any] = {}
         self._id: Any = None
 
     def singleton(self, name: str) -> Any:
         """A Scala object by the name of its class, without the final `$`."""
         if name not in self._objects:
-            self._objects[name] = self._view.java.lang.Class.forName(f"{name}$").getField("MODULE$").get(None)
+            self._objects[name] = self.class_("java.lang.Class").forName(f"{name}$").getField("MODULE$").get(None)
         return self._objects[name]
+
+    def class_(self, name: str) -> Any:
+        """A Java class by its full name. py4j asks the JVM about every part of a name, each time: they are kept."""
+        if name not in self._classes:
+            target = self._view
+            for part in name.split("."):
+                target = getattr(target, part)
+            self._classes[name] = target
+        return self._classes[name]
 
     def new(self, name: str, *args: Any) -> Any:
         """A new Java object of a class in Catalyst's packages: `new("expressions.EqualTo", a, b)`."""
-        target = self._view
-        for part in f"{CATALYST}.{name}".split("."):
-            target = getattr(target, part)
-        return target(*args)
+        return self.class_(f"{CATALYST}.{name}")(*args)
 
     def made(self, name: str, *args: Any) -> Any:
         """A new object of a case class whose further arguments have defaults, however many this Spark has."""
         companion = self.singleton(f"{CATALYST}.{name}")
-        count = self._view.java.lang.Class.forName(f"{CATALYST}.{name}").getConstructors()[0].getParameterCount()
+        count = self.class_("java.lang.Class").forName(f"{CATALYST}.{name}").getConstructors()[0].getParameterCount()
         rest = [getattr(companion, f"$lessinit$greater$default${index}")() for index in range(len(args) + 1, count + 1)]
         return self.new(name, *args, *rest)
 
     def seq(self, items: Iterable[Any]) -> Any:
         """A Scala Seq."""
-        built = self._view.java.util.ArrayList()
+        items = list(items)
+        if not items:
+            return self.singleton("scala.collection.immutable.Nil")
+        built = self.class_("java.util.ArrayList")()
         for item in items:
             built.append(item)
-        return self._view.org.apache.spark.api.python.PythonUtils.toSeq(built)
+        return self.class_("org.apache.spark.api.python.PythonUtils").toSeq(built)
 
     def some(self, item: Any) -> Any:
-        return self._view.scala.Some(item)
+        return self.class_("scala.Some")(item)
 
     @property
     def none(self) -> Any:
@@ -62,17 +73,21 @@ class Jvm:
     def expr_id(self, number: int) -> Any:
         """The ExprId of a number, of this JVM."""
         if self._id is None:
-            self._id = self._view.org.apache.spark.sql.catalyst.expressions.NamedExpression.newExprId().jvmId()
+            self._id = self.class_(f"{CATALYST}.expressions.NamedExpression").newExprId().jvmId()
         return self.new("expressions.ExprId", number, self._id)
 
     def dtype(self, text: str) -> Any:
         """The DataType that an attribute's dtype names."""
-        quoted = text if text.startswith(("{", '"')) else f'"{text}"'
-        return self._view.org.apache.spark.sql.types.DataType.fromJson(quoted)
+        if text not in self._dtypes:
+            quoted = text if text.startswith(("{", '"')) else f'"{text}"'
+            self._dtypes[text] = self.class_("org.apache.spark.sql.types.DataType").fromJson(quoted)
+        return self._dtypes[text]
 
     @property
     def no_metadata(self) -> Any:
-        return self._view.org.apache.spark.sql.types.Metadata.empty()
+        if "no metadata" not in self._objects:
+            self._objects["no metadata"] = self.class_("org.apache.spark.sql.types.Metadata").empty()
+        return self._objects["no metadata"]
 
     def literal(self, value: object) -> Any:
         """Catalyst's literal of a Python value."""
@@ -100,7 +115,7 @@ class Jvm:
         """The DataFrame that runs a logical plan."""
         from pyspark.sql.classic.dataframe import DataFrame
 
-        dataset = self._view.org.apache.spark.sql.classic.Dataset.ofRows(self.spark._jsparkSession, plan)
+        dataset = self.class_("org.apache.spark.sql.classic.Dataset").ofRows(self.spark._jsparkSession, plan)
         return DataFrame(dataset, self.spark)
 
 

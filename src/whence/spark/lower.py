@@ -77,20 +77,21 @@ class Plans:
     def _(self, plan: Source) -> Any:
         relation: Any = plan.origin
         columns, first = keep(*plan.columns), plan.columns[0].id if plan.columns else None
-        if first is not None and first in self._seen:  # it stands in the plan already: another instance of it
+        again = first is not None and first in self._seen
+        if again:  # it stands in the plan already: another instance of it
             relation = relation.newInstance()
             pairs = zip(plan.columns, output_of(relation), strict=True)
             columns = tuple(Named(old, new) for old, new in pairs)
         self._seen.add(first)
         if plan.row_id is None:
-            if relation is plan.origin:
-                return relation
-            return self.jvm.new(f"{LOGICAL}.Project", self._exprs.named(columns), relation)
+            return self.jvm.new(f"{LOGICAL}.Project", self._exprs.named(columns), relation) if again else relation
         attr, no = plan.row_id, self.jvm.seq([])
         alias = self.jvm.new(
             "expressions.Alias", row_id(self.jvm, plan), attr.name, self.jvm.expr_id(attr.id), no, self.jvm.none, no
         )
-        return self.jvm.new(f"{LOGICAL}.Project", self._exprs.named(columns).appended(alias), relation)
+        # The relation has its columns as Catalyst wants them: no need to make each of them again.
+        kept = self._exprs.named(columns) if again else relation.output()
+        return self.jvm.new(f"{LOGICAL}.Project", kept.appended(alias), relation)
 
     @_lower.register
     def _(self, plan: Values) -> Any:
