@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from whence.errors import BadType
 from whence.rows.expressions import FALSE, Attr, Compare, Expr, Param, conjunction, disjunction
-from whence.rows.operators import Operator, Source, Values
-from whence.rows.pushdown.base import Aim
+from whence.rows.operators import Limit, Operator, Source, Union, Values
+from whence.rows.pushdown.base import Aim, Pushed, give_up
+from whence.rows.pushdown.possible import possible
 from whence.rows.pushdown.rules import push
 
 LOST = "the row may not have come this way, and then rows that only look as if are among them"
@@ -86,8 +87,21 @@ def _walk(
         for child in op.children:
             _walk(child, FALSE, aim, witness, sure, found, steps)
         return
-    pushed = push(op, predicate, aim, witness)
+    pushed = _pushed(op, predicate, aim, witness, sure)
     lost = pushed.precise and pushed.relies and not sure
     steps.append(Step(op, predicate, pushed.precise and not lost, LOST if lost else pushed.why))
     for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True)):
         _walk(child, each, aim, witness, sure and i not in pushed.may_be_none, found, steps)
+
+
+def _pushed(op: Operator, predicate: Expr, aim: Aim, witness: str, sure: bool) -> Pushed:
+    """What the rule says, and what only the place in the plan can tell."""
+    pushed = push(op, predicate, aim, witness)
+    if isinstance(op, Union):
+        pairs = zip(op.inputs, pushed.inputs, strict=True)
+        inputs = tuple(each if possible(child, each) else FALSE for child, each in pairs)
+        only = len(inputs) - inputs.count(FALSE) == 1
+        return Pushed(inputs, may_be_none=frozenset() if only else pushed.may_be_none)
+    if isinstance(op, Limit) and aim is Aim.RESTRICT and not sure:
+        return give_up(op, "a row that the limit left out would be let in")
+    return pushed

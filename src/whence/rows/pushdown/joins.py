@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from whence.rows.expressions import FALSE, TRUE, Attr, Expr, conjunction, conjuncts
 from whence.rows.operators import Join
 from whence.rows.pushdown.base import Aim, Pushed
-from whence.rows.pushdown.pins import pins, side
+from whence.rows.pushdown.full import push_full
+from whence.rows.pushdown.pins import may_replace, pins, side
 
 MIXED = "a condition over both sides is not decided by the columns that are asked for"
 
@@ -23,21 +24,29 @@ def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
         right, left = (pushed := _outer(mirrored, predicate, aim)).inputs
         return Pushed((left, right), pushed.precise, pushed.why, pushed.relies, frozenset({0}))
     if op.how == "full":
-        return _full(op, predicate, aim)
+        return push_full(op, predicate, aim)
     if op.how in ("left", "single"):
         return _outer(op, predicate, aim)
     return _matching(op, predicate, aim)
 
 
 def _inner(op: Join, predicate: Expr) -> Pushed:
-    """A pair satisfies condition and predicate. Both sides are exact if no fact is left that needs the two together:
-    then every row of one side that satisfies its own facts pairs with every such row of the other."""
-    facts = (*conjuncts(predicate), *conjuncts(op.condition))
+    """A pair satisfies condition and predicate. Both sides are exact if every fact can be asked of one side: then
+    every row of one side that satisfies its own facts pairs with every such row of the other.
+
+    What the condition says goes first: in the pipeline, too, it is asked before what lies above the join.
+    """
+    facts = (*conjuncts(op.condition), *conjuncts(predicate))
     known = pins(predicate, op.condition)
-    left, whole_left = side(facts, known, frozenset(op.left.output))
-    right, whole_right = side(facts, known, frozenset(op.right.output))
-    precise = whole_left and whole_right
+    sides = frozenset(op.left.output), frozenset(op.right.output)
+    left, right = (side(facts, known, columns)[0] for columns in sides)
+    precise = all(any(_askable(fact, known, columns) for columns in sides) for fact in facts)
     return Pushed((left, right), precise, "" if precise else MIXED, relies=True)
+
+
+def _askable(fact: Expr, known: Mapping[Attr, Expr], columns: frozenset[Attr]) -> bool:
+    """Whether one side alone can be asked, because what the fact reads of the other is the same in all its rows."""
+    return fact.deterministic and all(attr in known and may_replace(attr, fact) for attr in fact.attrs - columns)
 
 
 def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
@@ -54,21 +63,10 @@ def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     matched = {**known, **{a: v for a, v in pins(*about_left, op.condition).items() if a in rights}}
     right, whole = side(conjuncts(op.condition), matched, rights, stated=False)
     if aim is Aim.LINEAGE:
-        about_right = [fact for fact in asked if fact.attrs <= rights]
-        right = conjunction(right, *about_right)
-        whole = whole and len(about_left) + len(about_right) >= len(asked)
+        right = conjunction(right, *(fact for fact in asked if fact.attrs and fact.attrs <= rights))
+        whole = whole and all(fact.attrs <= lefts or fact.attrs <= rights for fact in asked)
     decided = whole and _decided(op, known, lefts)
     return Pushed((left, right), decided, "" if decided else MIXED, True, frozenset({1}))
-
-
-def _full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
-    if aim is Aim.RESTRICT:
-        return Pushed((TRUE, TRUE), False)  # a row whose match is gone would stand alone
-    known = pins(predicate)
-    asked = conjuncts(predicate)
-    sides = (frozenset(op.left.output), frozenset(op.right.output))
-    inputs = tuple(side(asked, {a: v for a, v in known.items() if a in s}, s)[0] for s in sides)
-    return Pushed(inputs, False, "a row of a full outer join may be a match or either side alone")
 
 
 def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
@@ -77,7 +75,7 @@ def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     asked = tuple(fact for fact in conjuncts(predicate) if fact.attrs <= lefts)
     known = pins(*asked)
     implied = conjuncts(op.condition) if op.how == "semi" else ()
-    left, _ = side((*asked, *(fact for fact in implied if fact.attrs <= lefts)), known, lefts)
+    left, _ = side((*(fact for fact in implied if fact.attrs <= lefts), *asked), known, lefts)
     known_right = {**known, **{a: v for a, v in pins(*asked, op.condition).items() if a in rights}}
     right, whole = side(conjuncts(op.condition), known_right, rights, stated=False)
     decided = whole and _decided(op, known, lefts)

@@ -35,7 +35,7 @@ def pins(*predicates: Expr | None) -> dict[Attr, Expr]:
 
 
 def _settled(expr: Expr, known: Mapping[Attr, Expr]) -> bool:
-    return expr.attrs <= known.keys() and (isinstance(expr, Attr) or all(_may_replace(a, expr) for a in expr.attrs))
+    return expr.attrs <= known.keys() and (isinstance(expr, Attr) or all(may_replace(a, expr) for a in expr.attrs))
 
 
 def _null(attr: Attr) -> Expr:
@@ -81,7 +81,7 @@ def side(
             continue
         if not fact.attrs & columns:
             continue
-        others = {attr: known[attr] for attr in fact.attrs - columns if attr in known and _may_replace(attr, fact)}
+        others = {attr: known[attr] for attr in fact.attrs - columns if attr in known and may_replace(attr, fact)}
         reduced = substituted(fact, others) if others else fact
         if reduced.attrs <= columns:
             out.append(reduced)
@@ -92,7 +92,7 @@ def side(
     return _tidy(out), whole
 
 
-def _may_replace(attr: Attr, fact: Expr) -> bool:
+def may_replace(attr: Attr, fact: Expr) -> bool:
     """Whether a column can be replaced by a value that is equal to it.
 
     Equal is not the same for floating point (0.0 and -0.0) and for text under a collation: a comparison cannot tell

@@ -5,6 +5,7 @@ from __future__ import annotations
 from whence.rows.expressions import Attr, Expr, conjunction, conjuncts, disjunction
 from whence.rows.operators import Arrange, Expand, Filter, Project, Sort, Union
 from whence.rows.pushdown.base import Aim, Pushed, give_up
+from whence.rows.pushdown.fold import folded
 from whence.rows.pushdown.pins import substituted
 
 
@@ -12,7 +13,8 @@ def push_filter(op: Filter, predicate: Expr, aim: Aim) -> Pushed:
     """The rows that satisfy both; a condition that changes from run to run says nothing of its input."""
     if not op.condition.deterministic:
         return give_up(op, f"the condition {op.condition} is not deterministic")
-    return Pushed((conjunction(predicate, op.condition),))
+    # The condition first: what lies above it was computed only for the rows it lets through, and may fail for others.
+    return Pushed((conjunction(op.condition, predicate),))
 
 
 def push_same(op: Sort | Arrange, predicate: Expr, aim: Aim) -> Pushed:
@@ -23,13 +25,15 @@ def push_same(op: Sort | Arrange, predicate: Expr, aim: Aim) -> Pushed:
 def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
     """The same question about the expressions behind the columns."""
     made = {column.attr: column.expr for column in op.columns}
+    if aim is Aim.RESTRICT and not all(expr.deterministic for expr in made.values()):
+        return give_up(op, "a value that depends on a row's place would change with the rows before it")
     kept: list[Expr] = []
     lost: list[Attr] = []
     for fact in conjuncts(predicate):
         changing = [attr for attr in fact.attrs if not made[attr].deterministic]
         lost += changing
         if not changing and fact.deterministic:
-            kept.append(substituted(fact, made))
+            kept.append(folded(substituted(fact, made)))
     if lost:
         names = ", ".join(sorted({attr.name for attr in lost}))
         return Pushed((conjunction(*kept),), False, f"{names} is not deterministic")
@@ -43,7 +47,7 @@ def push_expand(op: Expand, predicate: Expr, aim: Aim) -> Pushed:
         made = dict(zip(op.columns, projection, strict=True))
         if not all(expr.deterministic for expr in projection):
             return give_up(op, "a projection is not deterministic")
-        choices.append(conjunction(*(substituted(fact, made) for fact in conjuncts(predicate))))
+        choices.append(folded(substituted(predicate, made)))
     return Pushed((disjunction(*choices),))
 
 

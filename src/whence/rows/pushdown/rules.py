@@ -29,18 +29,13 @@ from whence.rows.operators import (
     Window,
 )
 from whence.rows.pushdown.base import Aim, Pushed
+from whence.rows.pushdown.generators import push_generate
 from whence.rows.pushdown.groups import push_aggregate, push_distinct, push_grouped
 from whence.rows.pushdown.joins import push_join
-from whence.rows.pushdown.others import (
-    push_except,
-    push_generate,
-    push_intersect,
-    push_limit,
-    push_opaque,
-    push_sample,
-    push_window,
-)
+from whence.rows.pushdown.others import push_limit, push_opaque, push_sample
 from whence.rows.pushdown.rows import push_expand, push_filter, push_project, push_same, push_union
+from whence.rows.pushdown.sets import push_except, push_intersect
+from whence.rows.pushdown.windows import push_window
 
 RULES: dict[type[Operator], Callable[[Any, Expr, Aim], Pushed]] = {
     Filter: push_filter,

@@ -22,10 +22,13 @@ from whence.rows.expressions import (
     Or,
     Param,
     disjunction,
+    fresh,
 )
-from whence.rows.verify.values import Value, boolean, null_of, same, sort_of, symbol
+from whence.rows.tree import transform
+from whence.rows.verify.values import Value, boolean, choose, null_of, same, sort_of, symbol, true
 
 Row = Mapping[Attr, Value]
+ELEMENTS = 2  # of a symbolic array
 
 
 def evaluate(expr: Expr, row: Row) -> Value:
@@ -47,9 +50,38 @@ def evaluate(expr: Expr, row: Row) -> Value:
         return _comparison(expr, row)
     if isinstance(expr, In):
         return evaluate(disjunction(*(Compare("=", expr.arg, value) for value in expr.values)), row)
+    if isinstance(expr, Call) and expr.name == "exists":
+        return _some(expr, row)
+    if isinstance(expr, Call) and expr.name == "array_size":
+        array = evaluate(expr.args[0], row)
+        found = (z3.If(there, 1, 0) for there, _ in elements(array, "integer"))
+        return Value(array.null, z3.Sum(z3.IntVal(0), *found))
+    if isinstance(expr, Call) and expr.name == "coalesce":
+        first, second = (evaluate(arg, row) for arg in expr.args)
+        return choose(first.null, second, first)
     if isinstance(expr, Call) and expr.deterministic:
         return _function(f"{type(expr).__name__}.{expr.name}.{expr.detail}", expr, row)
     raise BadType(f"{type(expr).__name__} {expr} has no meaning in a symbolic row")
+
+
+def elements(array: Value, dtype: str) -> list[tuple[Any, Value]]:
+    """The elements of an array, up to two: whether each is there, and its value."""
+    out = []
+    for index in range(ELEMENTS):
+        there = applied(f"element.{index}.there", [array], "boolean").value
+        out.append((z3.And(z3.Not(array.null), there), applied(f"element.{index}", [array], dtype)))
+    return out
+
+
+def _some(expr: Call, row: Row) -> Value:
+    """Whether a condition holds for some element: as in a filter, null counts as no."""
+    array, function = expr.args
+    assert isinstance(function, Call)
+    body, variable = function.args
+    element = fresh("element", variable.dtype)
+    condition = transform(body, lambda part: element if part == variable else part)
+    parts = elements(evaluate(array, row), variable.dtype)
+    return boolean(z3.Or(*(z3.And(there, true(evaluate(condition, {**row, element: v}))) for there, v in parts)))
 
 
 def applied(name: str, args: list[Value], dtype: str) -> Value:

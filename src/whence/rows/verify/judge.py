@@ -8,7 +8,8 @@ from whence.rows.expressions import Expr
 from whence.rows.operators import Operator
 from whence.rows.pushdown.base import Aim, Pushed
 from whence.rows.verify.exprs import evaluate
-from whence.rows.verify.tables import SymbolicRow, Table, run, symbolic
+from whence.rows.verify.symbolic import SymbolicRow, Table
+from whence.rows.verify.tables import run, symbolic
 from whence.rows.verify.values import same, true
 
 ROWS = 2

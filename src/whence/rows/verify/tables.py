@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import z3
@@ -17,28 +16,20 @@ from whence.rows.operators import (
     Except,
     Expand,
     Filter,
+    Generate,
     Intersect,
     Join,
     Operator,
     Project,
     Sort,
     Union,
+    Window,
 )
 from whence.rows.tree import Tree
+from whence.rows.verify.around import generate, window
 from whence.rows.verify.exprs import applied, evaluate
+from whence.rows.verify.symbolic import SymbolicRow, Table, seen
 from whence.rows.verify.values import Value, boolean, choose, null_of, same, symbol, true
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolicRow:
-    """A row that is there if `there`; `made_of[i]` says whether input row i contributed to it."""
-
-    there: Any
-    values: dict[Attr, Value]
-    made_of: dict[tuple[int, int], Any]
-
-
-Table = list[SymbolicRow]
 
 
 def symbolic(columns: Sequence[Attr], rows: int, number: int) -> Table:
@@ -79,8 +70,12 @@ def run(op: Operator, inputs: Sequence[Table], witness: str = "rows") -> Table:
         return _groups(op.keys, inputs[0], lambda row, group: row.values)
     if isinstance(op, Aggregate):
         return _aggregate(op, inputs[0], witness)
-    if isinstance(op, Intersect | Except) and not op.all:
+    if isinstance(op, Intersect | Except):
         return _set(op, inputs[0], inputs[1])
+    if isinstance(op, Window):
+        return window(op, inputs[0])
+    if isinstance(op, Generate):
+        return generate(op, inputs[0])
     raise BadType(f"{type(op).__name__} has no meaning over symbolic tables")
 
 
@@ -178,13 +173,8 @@ def _called(call: AggCall, table: Table, together: list[Any]) -> Value:
             better = value.value < best.value if call.name == "Min" else value.value > best.value
             best = choose(z3.And(inside, z3.Not(value.null), z3.Or(best.null, better)), value, best)
         return best
-    args = [part for values, inside in zip(held, together, strict=True) for part in _seen(values, inside)]
+    args = [part for values, inside in zip(held, together, strict=True) for part in seen(values, inside)]
     return applied(f"agg.{call.name}.{call.distinct}.{call.detail}.{len(call.args)}", args, call.dtype)
-
-
-def _seen(values: list[Value], inside: Any) -> list[Value]:
-    """A row as an aggregate sees it: nothing at all where it is not in the group."""
-    return [boolean(inside), *(Value(z3.Or(z3.Not(inside), v.null), v.value) for v in values)]
 
 
 def _output(expr: Expr, row: SymbolicRow, made: dict[AggCall, Value], keys: Sequence[Expr]) -> Value:
@@ -200,15 +190,27 @@ def _output(expr: Expr, row: SymbolicRow, made: dict[AggCall, Value], keys: Sequ
 
 
 def _set(op: Intersect | Except, left: Table, right: Table) -> Table:
+    """Equal rows share their lineage; with `all`, so many of them as the counts of both sides leave."""
     places = list(zip(op.left.output, op.right.output, strict=True))
-    grouped = _groups(op.left.output, left, lambda row, together: row.values)
     out: Table = []
-    for row in grouped:
-        equal = [z3.And(other.there, *(same(row.values[a], other.values[b]) for a, b in places)) for other in right]
-        found = z3.Or(*equal)
+    for i, row in enumerate(left):
+        mine = [_alike(row, other, [(a, a) for a, _ in places]) for other in left]
+        theirs = [_alike(row, other, places) for other in right]
+        before, count_theirs = _count(mine[:i]), _count(theirs)
         if isinstance(op, Except):
-            out.append(_where(row, z3.Not(found)))
+            there = before + count_theirs < _count(mine) if op.all else z3.And(before == 0, count_theirs == 0)
         else:
-            matches = {key: equal[j] for j, other in enumerate(right) for key in other.made_of}
-            out.append(SymbolicRow(z3.And(row.there, found), row.values, {**row.made_of, **matches}))
+            there = before < count_theirs if op.all else z3.And(before == 0, count_theirs > 0)
+        made_of = {key: mine[j] for j, other in enumerate(left) for key in other.made_of}
+        if isinstance(op, Intersect):
+            made_of |= {key: theirs[j] for j, other in enumerate(right) for key in other.made_of}
+        out.append(SymbolicRow(z3.And(row.there, there), row.values, made_of))
     return out
+
+
+def _alike(row: SymbolicRow, other: SymbolicRow, places: list[tuple[Attr, Attr]]) -> Any:
+    return z3.And(other.there, *(same(row.values[a], other.values[b]) for a, b in places))
+
+
+def _count(conditions: list[Any]) -> Any:
+    return z3.Sum(z3.IntVal(0), *(z3.If(each, 1, 0) for each in conditions))

@@ -1,0 +1,25 @@
+"""Which rows of its partition a window function looks at."""
+
+from __future__ import annotations
+
+from whence.rows.expressions import Frame, WindowCall
+
+# The value depends on how many rows the partition has, whatever the frame Catalyst writes for them.
+OF_PARTITION = frozenset({"NTile", "PercentRank", "CumeDist"})
+WHOLE = Frame("rows", None, None)
+
+
+def frame_of(call: WindowCall) -> Frame:
+    """The rows that decide a window function's value.
+
+    >>> print(frame_of(WindowCall("NTile", (), Frame("rows", None, 0), "integer")))
+    rows unbounded to unbounded
+    """
+    return WHOLE if call.name in OF_PARTITION or vague(call) else call.frame
+
+
+def vague(call: WindowCall) -> str | None:
+    """Why the rows of the frame may be more than those that count."""
+    if call.name in ("Lag", "Lead") and "ignoreNulls=true" in call.detail:
+        return f"{call.name.lower()} that ignores nulls: the whole partition stands for the row it found"
+    return None

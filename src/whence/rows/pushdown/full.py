@@ -1,0 +1,53 @@
+"""The full outer join: a match, or either side alone."""
+
+from __future__ import annotations
+
+from whence.rows.expressions import TRUE, Attr, Compare, Expr, Literal, conjunction, conjuncts, disjunction
+from whence.rows.operators import Join
+from whence.rows.pushdown.base import Aim, Pushed
+from whence.rows.pushdown.pins import may_replace, pins, substituted
+
+WHY = "a row of a full outer join may be a match or either side alone"
+
+
+def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
+    """What the condition reads decides which of the three it is, if all of that is pinned.
+
+    A match has its `=` fulfilled, so no null in it. A row that is no match is one side alone, the other being null:
+    the left, if what is asked of the right accepts nulls there, and the right likewise. Both, if all is null.
+    """
+    sides = frozenset(op.left.output), frozenset(op.right.output)
+    asked = [fact for fact in conjuncts(predicate) if fact.deterministic]
+    own = tuple([fact for fact in asked if fact.attrs and fact.attrs <= side] for side in sides)
+    known = tuple({a: v for a, v in pins(*facts).items() if a in side} for facts, side in zip(own, sides, strict=True))
+    condition = TRUE if op.condition is None else op.condition
+    read = tuple(condition.attrs & side for side in sides)
+    pinned = tuple(read[i] <= known[i].keys() and all(may_replace(a, condition) for a in read[i]) for i in (0, 1))
+    if aim is Aim.RESTRICT:
+        # A side keeps what is asked of it, and whatever matches what is asked of the other.
+        cut = (
+            disjunction(conjunction(*own[i]), substituted(condition, known[1 - i])) if pinned[1 - i] else TRUE
+            for i in (0, 1)
+        )
+        return Pushed(tuple(cut), False, WHY)
+    decided = all(pinned) and _tied(condition, sides) and all(any(f.attrs <= s for s in sides) for f in asked)
+    if not decided:
+        return Pushed((conjunction(*own[0]), conjunction(*own[1])), False, WHY)
+    match = substituted(condition, {**known[0], **known[1]})
+    alone = tuple(conjunction(*(substituted(fact, _nulls(fact)) for fact in own[1 - i])) for i in (0, 1))
+    inputs = tuple(conjunction(disjunction(match, alone[i]), *own[i]) for i in (0, 1))
+    return Pushed(inputs, relies=True, may_be_none=frozenset({0, 1}))
+
+
+def _tied(condition: Expr, sides: tuple[frozenset[Attr], frozenset[Attr]]) -> bool:
+    """Whether a match needs an `=` between the two sides, so that nulls match nothing."""
+    return any(
+        isinstance(fact, Compare)
+        and fact.op == "="
+        and any(a in sides[0] and b in sides[1] for a, b in ((fact.left, fact.right), (fact.right, fact.left)))
+        for fact in conjuncts(condition)
+    )
+
+
+def _nulls(fact: Expr) -> dict[Attr, Expr]:
+    return {attr: Literal(None, attr.dtype) for attr in fact.attrs}

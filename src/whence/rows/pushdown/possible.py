@@ -1,0 +1,52 @@
+"""Which inputs can have given the row that is asked for at all."""
+
+from __future__ import annotations
+
+from whence.rows.expressions import FALSE, Expr
+from whence.rows.operators import (
+    Aggregate,
+    Arrange,
+    Distinct,
+    Except,
+    Expand,
+    Filter,
+    Generate,
+    Intersect,
+    Join,
+    Limit,
+    Operator,
+    Project,
+    Sample,
+    Sort,
+    Union,
+    Window,
+)
+from whence.rows.pushdown.base import Aim
+from whence.rows.pushdown.fold import folded
+from whence.rows.pushdown.rules import push
+
+# No rows in, no rows out. An aggregate without keys gives one all the same.
+EMPTY_OF_EMPTY = (Arrange, Distinct, Expand, Filter, Generate, Limit, Project, Sample, Sort, Window)
+
+
+def possible(op: Operator, predicate: Expr) -> bool:
+    """False only if no output row can satisfy the predicate, whatever the sources hold.
+
+    A question about rows of `channel = 'web'` is settled for a branch that says `'store' AS channel`.
+    """
+    predicate = folded(predicate)
+    if predicate == FALSE:
+        return False
+    if isinstance(op, Union):
+        inputs = push(op, predicate, Aim.RESTRICT).inputs
+        return any(possible(child, each) for child, each in zip(op.inputs, inputs, strict=True))
+    if isinstance(op, EMPTY_OF_EMPTY) or (isinstance(op, Aggregate) and op.keys):
+        (child,), (below,) = op.children, push(op, predicate, Aim.RESTRICT).inputs
+        return possible(child, below)
+    if isinstance(op, Join | Intersect | Except):
+        left, right = push(op, predicate, Aim.RESTRICT).inputs
+        how = op.how if isinstance(op, Join) else "inner" if isinstance(op, Intersect) else "anti"
+        needs_left = how not in ("right", "full")
+        needs_right = how in ("inner", "cross", "right", "semi")
+        return not (needs_left and not possible(op.left, left)) and not (needs_right and not possible(op.right, right))
+    return True

@@ -1,0 +1,33 @@
+"""Intersection and difference: equal rows, known by all their columns."""
+
+from __future__ import annotations
+
+from whence.rows.expressions import FALSE, Expr
+from whence.rows.operators import Except, Intersect
+from whence.rows.pushdown.base import Aim, Pushed
+from whence.rows.pushdown.pins import pins, substituted
+
+
+def push_intersect(op: Intersect, predicate: Expr, aim: Aim) -> Pushed:
+    """Both sides' equal rows, however many of them go on."""
+    decided = all_pinned(op, predicate)
+    why = "" if decided else "rows that only one side has may be among them"
+    return Pushed((predicate, _by_place(op, predicate)), decided, why, relies=True)
+
+
+def push_except(op: Except, predicate: Expr, aim: Aim) -> Pushed:
+    """The left side's equal rows, and nothing of the right."""
+    decided = all_pinned(op, predicate)
+    right = FALSE if aim is Aim.LINEAGE else _by_place(op, predicate)
+    why = "" if decided else "rows that the right side takes away may be among them"
+    return Pushed((predicate, right), decided, why, relies=True, may_be_none=frozenset({1}))
+
+
+def all_pinned(op: Intersect | Except, predicate: Expr) -> bool:
+    """Whether every column has one value."""
+    known = pins(predicate)
+    return all(attr in known for attr in op.output)
+
+
+def _by_place(op: Intersect | Except, predicate: Expr) -> Expr:
+    return substituted(predicate, dict(zip(op.output, op.right.output, strict=True)))
