@@ -45,6 +45,7 @@ bench: setup ## every claim against its baselines, at small sizes
 
 docs: setup ## the documentation, into docs/_build/html
 	@$(BIN)/python docs/_ext/commands.py
+	@$(BIN)/python docs/_ext/operators.py
 	@$(BIN)/python -m sphinx -q -W --keep-going -j auto -b html -d docs/_build/doctrees docs docs/_build/html
 
 clean: ## remove whatever the other targets made
