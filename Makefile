@@ -25,7 +25,7 @@ help: ## this list
 
 setup: $(STAMPS)/package ## build the native core and install everything into .venv
 
-demo: setup ## the main job end to end: one hot spot of an image, traced back to its pixels
+demo: setup ## the main jobs end to end: a hot spot traced to its pixels, a row of a Spark report to its source rows
 	@$(BIN)/whence demo
 
 test: setup ## every test

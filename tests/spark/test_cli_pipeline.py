@@ -168,6 +168,15 @@ def test_mistakes_in_python(code: str, message: str) -> None:
     assert message in result.stderr
 
 
+def test_the_demo_can_be_run_again() -> None:
+    for _ in range(2):
+        result = CliRunner().invoke(whence, ["demo", "--only", "rows"])
+        assert result.exit_code == 0, result.output
+        assert result.output.count(" the same ") == 4
+    command = result.output.splitlines()[-1].partition("whence pipeline ")[2].split()
+    assert run_json(*command)["precise"] is True
+
+
 def test_a_real_process_is_quiet(shop: Path) -> None:
     program = Path(sys.executable).with_name("whence")
     arguments = ("spent.sql", *SOURCES, "--row", "city=Oslo", "--json", "--conf", "spark.sql.shuffle.partitions=1")

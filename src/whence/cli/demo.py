@@ -1,4 +1,4 @@
-"""`whence demo`: the main job end to end, on an image of its own making."""
+"""`whence demo`: the main jobs end to end, on an image and a shop of its own making."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from whence.cli._options import json_option
 from whence.cli._output import emit_json, emit_table, size_text
-from whence.errors import Redefined
+from whence.errors import MissingExtra, Redefined
 
 if TYPE_CHECKING:
     from whence.cli._hotspot import Floats, Ints, Step
@@ -70,18 +70,41 @@ class Answer:
     default=Path("demo-out"),
     help="Where the log and the picture go. Default: demo-out",
 )
+@click.option(
+    "--only",
+    type=click.Choice(["arrays", "rows"]),
+    help="One part: cells of arrays, or rows of a Spark pipeline. Otherwise both.",
+)
 @json_option
-def command(out: Path, as_json: bool) -> None:
-    """Find hot spots in an image, then ask where one of them came from.
+def command(out: Path, only: str | None, as_json: bool) -> None:
+    """Trace a hot spot of an image to its pixels, and a row of a Spark report to its source rows.
 
     A made-up thermal image is rotated, flipped, smoothed and thresholded; hot pixels are grouped into spots. The
     lineage of each step goes into a log. Then one spot is traced back to its pixels and one pixel forward to the
     results, the answers are compared with brute force over all tuples, and the spot is drawn as a picture.
+
+    A made-up shop's tables are joined, filtered and grouped by Spark; one row of the result is traced back to the rows
+    of three files, and a customer forward to the rows it is in; pandas checks the answers.
     """
+    out.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {}
+    agrees = True
+    if only != "rows":
+        agrees = _arrays(out, as_json, found)
+    if only != "arrays":
+        agrees = _rows(out, as_json, found, required=only == "rows") and agrees
+    if as_json:
+        emit_json(found)
+    if not agrees:
+        click.echo("the log and the brute force disagree: this is a bug of whence, please report it", err=True)
+        raise SystemExit(1)
+
+
+def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
+    """Cells of arrays; whether the answers are right."""
     import whence as wh
     from whence.cli import _hotspot
 
-    out.mkdir(parents=True, exist_ok=True)
     image = _hotspot.thermal()
     steps = list(_hotspot.run(image))
     with wh.open(out / LOG_NAME) as log:
@@ -90,20 +113,35 @@ def command(out: Path, as_json: bool) -> None:
         sizes = [measure(log, step) for step in steps]
         answers = ask(log, steps)
     picture = draw(image, steps, answers[0], out / "hotspot.png")
-    if as_json:
-        emit_json(
-            {
-                "log": str(out / LOG_NAME),
-                "picture": str(picture),
-                "steps": [asdict(each) for each in sizes],
-                "answers": [each.as_dict() for each in answers],
-            }
-        )
-    else:
+    found |= {
+        "log": str(out / LOG_NAME),
+        "picture": str(picture),
+        "steps": [asdict(each) for each in sizes],
+        "answers": [each.as_dict() for each in answers],
+    }
+    if not as_json:
         report(steps, sizes, answers, out / LOG_NAME, picture)
-    if not all(each.agrees for each in answers):
-        click.echo("the log and the brute force disagree: this is a bug of whence, please report it", err=True)
-        raise SystemExit(1)
+    return all(each.agrees for each in answers)
+
+
+def _rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
+    """Rows of a Spark pipeline, where Spark is installed; whether the answers are right."""
+    from whence.cli import _demo_rows
+
+    try:
+        shop = _demo_rows.run(out)
+    except MissingExtra as error:
+        if required:
+            raise
+        found["rows"] = None
+        click.echo(f"\nThe part on rows of Spark pipelines is left out: {error}", err=as_json)
+        return True
+    found["rows"] = shop.as_dict()
+    if not as_json:
+        if "steps" in found:
+            click.echo("\n")
+        _demo_rows.report(shop)
+    return shop.agrees
 
 
 def forget(log: Log, names: set[str]) -> None:

@@ -1,0 +1,158 @@
+"""The part of `whence demo` that runs on Spark: a report, one of its rows traced back, a customer traced forward."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from whence.cli import _shop
+from whence.cli._output import emit_table
+from whence.cli._rows import counted, waiting
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whence.spark.pipeline import Pipeline
+
+T = TypeVar("T")
+LOG_NAME = "shop.whence"
+SHOWN = 5
+SMALL = {"spark.sql.shuffle.partitions": "2"}  # for a few thousand rows
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question to the pipeline: how many rows of a table it found, and whether pandas finds the same."""
+
+    question: str
+    table: str
+    of: int
+    count: int
+    seconds: float
+    brute_seconds: float
+    agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """What happened, for the report."""
+
+    log: Path
+    script: Path
+    sources: dict[str, Path]
+    plan: str
+    report: list[tuple[Any, ...]]
+    reports: int
+    asked: dict[str, Any]
+    customer: int
+    precise: bool
+    answers: list[Answer]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every answer is what brute force says."""
+        return all(each.agrees for each in self.answers)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return {
+            "log": str(self.log),
+            "script": str(self.script),
+            "sources": {name: str(path) for name, path in self.sources.items()},
+            "asked": self.asked,
+            "precise": self.precise,
+            "answers": [asdict(each) for each in self.answers],
+        }
+
+
+def run(out: Path) -> Shop:
+    """Make the shop, run the report, ask, and check the answers."""
+    import whence as wh
+    from whence.spark.quiet import session
+    from whence.spark.scripts import load
+
+    made = _shop.tables()
+    paths = _shop.write(made, out / "shop")
+    script = out / "shop" / "report.sql"
+    script.write_text(_shop.REPORT, encoding="utf-8")
+    every = _shop.joined(made)
+    with waiting("Spark runs a report and is asked about it"), session(SMALL) as spark, wh.open(out / LOG_NAME) as log:
+        loaded = load(spark, script, {name: str(path) for name, path in paths.items()})
+        pipeline = log.pipeline(loaded.df, "report")
+        rows = pipeline.run().orderBy("city", "month").collect()
+        asked = {"city": rows[0]["city"], "month": rows[0]["month"]}
+        precise, back, customer = _backward(pipeline, every, asked, made)
+        forth = _forward(pipeline, every, customer, len(rows))
+        plan = str(pipeline.explain())
+    shown = [tuple(row) for row in rows[:SHOWN]]
+    return Shop(out / LOG_NAME, script, paths, plan, shown, len(rows), asked, customer, precise, [*back, forth])
+
+
+def _backward(
+    pipeline: Pipeline, every: pd.DataFrame, asked: dict[str, Any], made: dict[str, dict[str, Any]]
+) -> tuple[bool, list[Answer], int]:
+    """The rows of each table that made a row of the report; and one of its customers."""
+    lineage, asking = _timed(lambda: pipeline.backward(asked))
+    expected, brute = _timed(lambda: _shop.contributed(every, asked))
+    question = "backward " + ", ".join(f"{name} = {value}" for name, value in asked.items())
+    answers = []
+    customers: list[int] = []
+    for name, keys in _shop.KEYS.items():
+        found, seconds = _timed(lambda name=name, keys=keys: lineage[name].select(*keys).collect())  # type: ignore[misc]
+        agrees = sorted(map(tuple, found)) == sorted(expected[name])
+        of = len(next(iter(made[name].values())))
+        answers.append(Answer(question, name, of, len(found), asking + seconds, brute, agrees))
+        if name == "customers":
+            customers = sorted(row["id"] for row in found)
+    return lineage.precise, answers, customers[0]
+
+
+def _forward(pipeline: Pipeline, every: pd.DataFrame, customer: int, of: int) -> Answer:
+    """The rows of the report that a customer is in."""
+    found, seconds = _timed(lambda: pipeline.forward("customers", {"id": customer}).collect())
+    expected, brute = _timed(lambda: _shop.reached(every, customer))
+    agrees = sorted((row["city"], row["month"]) for row in found) == sorted(expected)
+    return Answer(f"forward customer {customer}", "the report", of, len(found), seconds, brute, agrees)
+
+
+def _timed(run: Callable[[], T]) -> tuple[T, float]:
+    start = time.perf_counter()
+    found = run()
+    return found, time.perf_counter() - start
+
+
+def report(shop: Shop) -> None:
+    """All of it, for a person."""
+    click.echo("A shop's customers, orders and order lines, joined, filtered and added up by Spark, city by month.\n")
+    columns = ("city", "month", "orders", "cents")
+    emit_table(columns, shop.report, numbers=columns[1:], aligned=True)
+    click.echo(f"... {counted(shop.reports - len(shop.report))} more\n\nThe plan that was read:\n")
+    click.echo(shop.plan)
+    how = "exactly these" if shop.precise else "these, or some of them"
+    click.echo(f"\nWhich rows made the report's first row? In which rows of the report is a customer? In {how}:\n")
+    rows = [
+        (
+            each.question,
+            each.table,
+            f"{each.of:,}",
+            f"{each.count:,}",
+            f"{each.seconds:.2f} s",
+            "the same" if each.agrees else "SOMETHING ELSE",
+        )
+        for each in shop.answers
+    ]
+    emit_table(
+        ("question", "table", "rows", "found", "time", "pandas says"),
+        rows,
+        numbers=("rows", "found", "time"),
+        aligned=True,
+    )
+    click.echo(f"\nThe log:      {shop.log}")
+    sources = " ".join(f"--source {path}" for path in shop.sources.values())
+    asked = " ".join(f"--row {name}={value}" for name, value in shop.asked.items())
+    click.echo(f"Ask yourself: whence pipeline {shop.script} {sources} {asked}")
