@@ -1,0 +1,125 @@
+"""The lineage of all rows of a Spark pipeline at once, for pipelines over little data: what answers are judged by.
+
+`carried` runs the pipeline with row ids (`whence.rows.eager`); `selected` says which source rows predicates hold for;
+`over_only` is the pipeline over nothing but some rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from whence.rows import (
+    FALSE,
+    Compare,
+    Expr,
+    Filter,
+    In,
+    Join,
+    Literal,
+    Named,
+    Operator,
+    Project,
+    Source,
+    Tree,
+    disjunction,
+    fresh,
+    keep,
+    transform,
+)
+from whence.rows.eager import eager
+from whence.rows.eager.ids import LIST, LONG, as_list
+from whence.rows.expressions import Call
+from whence.rows.restrict import sources
+from whence.spark.lineage import given
+from whence.spark.lower import frame
+
+if TYPE_CHECKING:
+    from whence.spark.plan import Plan
+
+FEW = 200  # ids that go into a predicate
+IdSets = dict[int, frozenset[int]]  # by the occurrence of the source
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedRow:
+    """An output row and the ids of the source rows that it came from."""
+
+    values: tuple[Any, ...]
+    ids: IdSets
+
+
+def carried(plan: Plan, witness: str = "rows", root: Operator | None = None) -> list[CarriedRow]:
+    """Every output row of the plan, or of another root in its place, with its lineage."""
+    root = plan.root if root is None else root
+    tagged = eager(root, witness)
+    lists = tuple(Named(fresh("_ids", LIST), as_list(each)) for each in tagged.ids.values())
+    width = len(root.output)
+    found = frame(Project(tagged.plan, (*keep(*root.output), *lists)), plan.jvm).collect()
+    numbers = [source.occurrence for source in sources(root)]
+    out = []
+    for row in found:
+        ids = dict(zip(tagged.ids, map(frozenset, row[width:]), strict=True))
+        out.append(CarriedRow(tuple(row[:width]), {number: ids.get(number, frozenset()) for number in numbers}))
+    return out
+
+
+def selected(plan: Plan, questions: Sequence[Mapping[int, Expr]]) -> list[IdSets]:
+    """For each question, a predicate for each use of a source, the ids of the rows it holds for."""
+    answers: list[dict[int, set[int]]] = [{} for _ in questions]
+    for source in sources(plan.root):
+        row_id = fresh("_id", LONG, nullable=False)
+        flags = tuple(
+            Named(fresh("_held", "boolean"), _told(question.get(source.occurrence, FALSE))) for question in questions
+        )
+        some = disjunction(*(named.expr for named in flags))
+        rows = Project(Filter(replace(source, row_id=row_id), some), (*keep(row_id), *flags))
+        for answer in answers:
+            answer[source.occurrence] = set()
+        for number, *held in frame(rows, plan.jvm).collect():
+            for answer, flag in zip(answers, held, strict=True):
+                if flag:
+                    answer[source.occurrence].add(number)
+    return [{number: frozenset(each) for number, each in answer.items()} for answer in answers]
+
+
+def over_only(plan: Plan, ids: Mapping[int, Iterable[int]]) -> Operator:
+    """The plan over nothing but the given rows: each use of a source has its own, and no others."""
+
+    def only(part: Tree) -> Tree:
+        if not isinstance(part, Source) or part.silent:
+            return part
+        row_id = fresh("_id", LONG, nullable=False)
+        rows = replace(part, row_id=row_id)
+        wanted = sorted(ids.get(part.occurrence, ()))
+        if len(wanted) > FEW:
+            table = given(plan.jvm.spark.createDataFrame([(each,) for each in wanted], "id long"))
+            return Project(Join(rows, table, "semi", Compare("=", row_id, table.output[0])), keep(*part.columns))
+        held = In(row_id, tuple(Literal(each, LONG) for each in wanted)) if wanted else FALSE
+        return Project(Filter(rows, held), keep(*part.columns))
+
+    changed = transform(plan.root, only)
+    assert isinstance(changed, Operator)
+    return changed
+
+
+def united(rows: Iterable[CarriedRow]) -> IdSets:
+    """The lineage of several rows together."""
+    out: dict[int, frozenset[int]] = {}
+    for row in rows:
+        for number, ids in row.ids.items():
+            out[number] = out.get(number, frozenset()) | ids
+    return out
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Equality as a question means it: NULL is a value, NaN is equal to itself."""
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b):
+        return True
+    return bool(a == b) if a is not None and b is not None else a is b
+
+
+def _told(predicate: Expr) -> Expr:
+    return Call("coalesce", (predicate, FALSE), "boolean")
