@@ -13,6 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
 from bench._common import Claim, Progress, check_size, claim, main, quiet
 from bench._graph_engines import OURS, ancestors, ask, cpu_seconds, question
+from bench._graph_log import opening
 from bench._memory import peak
 
 import whence as wh
@@ -48,6 +49,7 @@ SCALES = {
     ),
 }  # fmt: skip
 WHOLE_S = 1.0
+OPEN_S = 1.5  # "about a second"
 MANY_S = 30.0
 
 
@@ -107,6 +109,8 @@ def sizes(scale: Scale, say: Progress) -> list[Claim]:
         per_edge.append(cpu_seconds(graph, *question(arrays)) / len(graph.edge_table) * 1e9)
         if count == scale.whole:
             claims.append(whole(arrays, graph))
+            say(f"opening: a log of {count:,} vertices")
+            claims.append(opening(arrays, OPEN_S))
         held = peak()
         entities = len(arrays.entities)
         if count == scale.alone[-1]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import whence as wh
 from whence.errors import BadGraph, BadType, StoreError
 from whence.graph import Graph, GraphWarning
-from whence.graph.model import KINDS, RELATIONS
+from whence.graph.model import CODES, KINDS, RELATIONS
 from whence.graph.prov_records import Records
 from whence.interop import prov
 from whence.interop.export import as_prov
@@ -187,6 +187,18 @@ def test_half_relations_and_prefixes_of_bundles_are_kept(format: str) -> None:
         again = prov.parse(prov.dump(first.graph, format), format)
     assert comparable(again.graph) == comparable(first.graph)
     assert set(again.prefixes.values()) == set(first.prefixes.values())
+
+
+@pytest.mark.parametrize(
+    "relation", ["wasInfluencedBy", "wasAssociatedWith", "wasAttributedTo", "wasInformedBy", "used"]
+)
+def test_relations_of_one_source_with_and_without_attributes_are_told_apart(relation: str) -> None:
+    known = RELATIONS[CODES[relation]]
+    vertices = [("c", known.source or "entity"), ("x", known.target or "entity"), ("y", known.target or "entity")]
+    edges = [("c", relation, "x", {"prov:id": "ex:r"}), ("c", relation, "x", {}), ("c", relation, "y", {})]
+    graph = Graph.build(vertices, edges[:1] + edges[2:] if relation == "used" else edges)
+    for format in (*FORMATS, "trig"):
+        assert comparable(prov.parse(prov.dump(graph, format), format).graph) == comparable(graph)
 
 
 def test_turtle_says_that_it_has_no_bundles() -> None:

@@ -121,16 +121,8 @@ class Graph(Drawable):
         count = sum(len(source) for source, _ in edges.values())
         if max(count, len(kinds)) >= 2**31:
             raise BadType("a graph holds up to 2^31 - 1 vertices, and as many edges")
-        relation = np.concatenate(
-            [np.full(len(source), CODES[name], np.uint8) for name, (source, _) in edges.items()]
-            or [np.zeros(0, np.uint8)]
-        )
-        ends = [
-            np.concatenate([np.asarray(pair[place], np.int32) for pair in edges.values()] or [np.zeros(0, np.int32)])
-            for place in (0, 1)
-        ]
         return cls(
-            Ids(ids, len(kinds)), np.array(kinds, np.uint8), Edges(relation, ends[0], ends[1]),
+            Ids(ids, len(kinds)), np.array(kinds, np.uint8), Edges.of_relations(edges),
             Columns.of(properties or {}, len(kinds)), Columns.of(edge_properties or {}, count), lenient=lenient,
         )  # fmt: skip
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,14 @@ class Ids:
             raise UnknownName.of("vertex", name, near)
         return found
 
+    @property
+    def unique(self) -> bool:
+        """Whether no two vertices have the same name."""
+        return self._names is None or len(self._table()) == self._count
+
     def check_unique(self) -> None:
         """An error that names an id which is there twice."""
-        if self._names is not None and len(self._table()) < self._count:
+        if self._names is not None and not self.unique:
             seen: set[str] = set()
             for name in self._names:
                 if name in seen:
@@ -72,6 +78,9 @@ class Ids:
         return self._numbers
 
 
+Held = Mapping[str, tuple[Numbers, Sequence[Any]]]
+
+
 class Columns:
     """Properties of vertices, or of edges: for each name the rows that have it, ascending, and their values.
 
@@ -80,8 +89,14 @@ class Columns:
     ({'lr': 0.2, 'iter': 20}, None)
     """
 
-    def __init__(self, columns: Mapping[str, tuple[Numbers, Sequence[Any]]] | None = None) -> None:
-        self._columns = dict(columns or {})
+    def __init__(self, columns: Held | Callable[[], Held] | None = None) -> None:
+        self._given: Held | Callable[[], Held] = columns or {}
+
+    @cached_property
+    def _columns(self) -> Held:
+        """The columns; a function that makes them is called when the first question comes, and never again."""
+        given, self._given = self._given, {}
+        return given() if callable(given) else dict(given)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Columns:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from whence._core import Ancestry
 from whence.errors import BadGraph
 from whence.graph.columns import Ids
-from whence.graph.model import ANCESTRY, DERIVED, GENERATED, KINDS, RELATIONS, USED, GraphWarning, Mask, Numbers
+from whence.graph.model import ANCESTRY, CODES, DERIVED, GENERATED, KINDS, RELATIONS, USED, GraphWarning, Mask, Numbers
 
 _ANY = len(KINDS)
 # For each relation the kinds that may stand at its two ends.
@@ -32,6 +34,16 @@ class Edges:
         self.relation, self.source, self.target = relation, source, target
         for each in (relation, source, target):
             each.flags.writeable = False
+
+    @classmethod
+    def of_relations(cls, edges: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Edges:
+        """The edges out of the numbers of the vertices at the two ends of each relation."""
+        relation = [np.full(len(source), CODES[name], np.uint8) for name, (source, _) in edges.items()]
+        ends = ([np.asarray(pair[place], np.int32) for pair in edges.values()] for place in (0, 1))
+        none = np.zeros(0, np.int32)
+        return cls(
+            np.concatenate([np.zeros(0, np.uint8), *relation]), *(np.concatenate([none, *each]) for each in ends)
+        )
 
     def __len__(self) -> int:
         return len(self.relation)

@@ -23,6 +23,10 @@ FORMATS = {
     ".json": "json", ".provjson": "json", ".provn": "provn", ".xml": "xml", ".provx": "xml", ".ttl": "rdf",
     ".trig": "trig",
 }  # fmt: skip
+_NOTATIONS = {"rdf": "turtle", "trig": "trig"}
+# The library takes a relation without attributes for another of its source that has some, so that in RDF it gets one.
+_MIXED = {"wasInfluencedBy", "wasAssociatedWith", "wasAttributedTo", "wasInformedBy", "actedOnBehalfOf"}
+PLAIN = "whence:plain"
 Place = str | PathLike[str]
 Attributes = dict[str, Any]
 
@@ -89,7 +93,7 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
     endDocument
     """
     _require()
-    document = _Writer(graph, graph.prefixes if prefixes is None else prefixes).document()
+    document = _Writer(graph, graph.prefixes if prefixes is None else prefixes, format).document()
     if format == "rdf" and document.has_bundles():
         named = ", ".join(str(each.identifier) for each in document.bundles)
         warnings.warn(
@@ -100,18 +104,22 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of values that an older format would have written otherwise
-            return str(document.serialize(**_options(format)))
+            text = str(document.serialize(**_options(format)))
     except ValueError as error:  # a character that XML has no way to write
         raise BadGraph(f"the graph cannot be written as {format}: {error}") from error
+    if format in _NOTATIONS:  # prefixes that only names with odd characters have are left out, and missed when reading
+        spaces = [f"@prefix {each.prefix}: <{each.uri}> .\n" for each in document.get_registered_namespaces()]
+        text = "".join(each for each in spaces if each not in text) + text
+    return text
 
 
 class _Writer:
-    def __init__(self, graph: Recorded, prefixes: Mapping[str, str]) -> None:
+    def __init__(self, graph: Recorded, prefixes: Mapping[str, str], format: str) -> None:
         from prov.constants import PROV_N_MAP
         from prov.identifier import Namespace
         from prov.model import ProvDocument
 
-        self.graph, self.prefixes = graph, prefixes
+        self.graph, self.prefixes, self.format = graph, prefixes, format
         self.types = {name: kind for kind, name in PROV_N_MAP.items()}
         self.made: ProvDocument = ProvDocument()
         self.parts: dict[str, ProvBundle] = {"": self.made}
@@ -140,11 +148,25 @@ class _Writer:
                 told = own.pop(BUNDLE, "")
                 for bundle, attributes in told.items() if isinstance(told, Mapping) else [(told, own)]:
                     self.vertex(name, kind, dict(attributes), str(bundle))
+            described = self.described(edges)
             for source, relation, target, properties in edges:
-                self.relation(source, relation, target, dict(properties))
+                own = dict(properties)
+                if not own.keys() - {BUNDLE} and (source, relation, own.get(BUNDLE, "")) in described:
+                    own[PLAIN] = True
+                self.relation(source, relation, target, own)
         except ProvException as error:
             raise BadGraph(f"the graph is no PROV: {error}") from error
         return self.made
+
+    def described(self, edges: Sequence[tuple[str, str, str, Attributes]]) -> set[tuple[str, str, str]]:
+        """Where RDF would be read as if a relation with attributes and another without were one and the same."""
+        if self.format not in _NOTATIONS:
+            return set()
+        return {
+            (source, relation, own.get(BUNDLE, ""))
+            for source, relation, _, own in edges
+            if relation in _MIXED and own.keys() - {BUNDLE}
+        }
 
     def part(self, bundle: str) -> ProvBundle:
         """The bundle of that name, or, without a name, the document."""
@@ -287,6 +309,7 @@ class _Taker:
             else:
                 own = self.value(value)
             found.setdefault(self.read.property(name.uri), []).append(own)
+        found.pop(PLAIN, None)
         return {key: several(values) for key, values in found.items()}
 
     def value(self, value: Any) -> Any:
@@ -317,8 +340,7 @@ class _Taker:
 
 def _options(format: str) -> dict[str, str]:
     """What the library calls a format: those of RDF are one, in different notations."""
-    notations = {"rdf": "turtle", "trig": "trig"}
-    return {"format": "rdf", "rdf_format": notations[format]} if format in notations else {"format": format}
+    return {"format": "rdf", "rdf_format": _NOTATIONS[format]} if format in _NOTATIONS else {"format": format}
 
 
 def _require() -> None:

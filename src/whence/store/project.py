@@ -1,26 +1,25 @@
 """The log as a project graph: datasets, operations and people as W3C PROV in memory, for segments and summaries.
 
-A column comes as one JSON array, which the database puts together: row by row, a million would take several times as
-long.
+Vertices and edges are read at once; of properties only the texts, which are taken apart when a question needs them.
 """
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from whence.graph import Graph, GraphWarning
+from whence.graph.columns import Columns, Held, Ids
+from whence.graph.validate import Edges
 from whence.store import schema as t
-from whence.store.statements import identifiers, joined, statements
-
-Ints = NDArray[np.int64]
+from whence.store.columnar import Batch, Ints, batches, pairs
+from whence.store.statements import Numbering, Relations, joined
 
 
 @dataclass(frozen=True)
@@ -46,92 +45,81 @@ _EDGES = {  # relation: its source and target, each with the kind it is of
 }
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What the catalog has of one kind, by column: names, properties, documents of properties, identifiers."""
+
+    part: _Part
+    rows: list[Batch]
+
+    @classmethod
+    def of(cls, connection: sa.Connection, part: _Part) -> _Read:
+        columns = ["name", *part.columns, *part.documents, *(["identifier"] if part.table is t.activities else [])]
+        return cls(part, list(batches(connection, part.table, columns)))
+
+    @cached_property
+    def ids(self) -> Ints:
+        return _whole([each.ids for each in self.rows])
+
+    def column(self, place: int) -> list[Any]:
+        return [value for batch in self.rows for value in batch.values(place)]
+
+    def properties(self, start: int) -> Iterable[tuple[str, Ints, list[Any]]]:
+        """Names of properties with the vertices that have them and the values; `start` is the number of the first."""
+        everyone, names = np.arange(start, start + len(self.ids)), list(self.part.columns.values())
+        for place, name in enumerate(names, 1):
+            if name != "command":
+                yield name, everyone, self.column(place)
+        for place in range(len(names) + 1, len(names) + 1 + len(self.part.documents)):
+            gathered: dict[str, tuple[list[int], list[Any]]] = {}
+            for number, held in enumerate(self.column(place), start):
+                for name, value in held.items():
+                    if value is not None:
+                        rows, values = gathered.setdefault(name, ([], []))
+                        rows.append(number)
+                        values.append(value)
+            for name, (rows, values) in gathered.items():
+                yield name, np.array(rows, np.int64), values
+        if "command" in names:  # last: an operation's name is its command only if it has no other
+            yield "command", everyone, self.column(names.index("command") + 1)
+
+
 def graph_of(connection: sa.Connection) -> Graph:
     """The graph of all that the catalog holds.
 
     A dataset is called by its name, an operation `name#number`, or by the id it was imported with, a person by name;
     where a dataset has that name, they are `activity:name#number` and `agent:name`.
     """
-    found = [_vertices(connection, part) for part in _PARTS]
-    numbers = [ids for ids, _ in found]
-    starts = [0, len(numbers[0]), len(numbers[0]) + len(numbers[1])]
-    names: list[str] = found[0][1].pop("name")
-    taken = set(names)
-    labels = zip(found[1][1]["command"], numbers[1].tolist(), strict=True)
-    imported = identifiers(connection)
-    names += [_free(imported.get(number, f"{name}#{number}"), "activity", taken) for name, number in labels]
-    names += [_free(name, "agent", taken) for name in found[2][1]["name"]]
-    columns: dict[str, list[tuple[Ints, list[Any]]]] = {}
-    for start, part, (ids, own) in zip(starts, _PARTS, found, strict=True):
-        for name, values in own.items():
-            if name != "command":
-                columns.setdefault(name, []).append((np.arange(start, start + len(ids)), values))
-        for name, rows, values in _documents(connection, part):
-            columns.setdefault(name, []).append((np.searchsorted(ids, rows) + start, values))
-        if "command" in own:  # comes last, because an operation's name is its command only if it has no other
-            columns.setdefault("command", []).append((np.arange(start, start + len(ids)), own["command"]))
-    edges = {relation: _edges(connection, relation, numbers, starts) for relation in _EDGES}
-    attributes = joined(edges, statements(connection, numbers, starts))
-    return Graph.from_arrays(
-        np.repeat(np.array([0, 1, 2], np.uint8), [len(ids) for ids in numbers]),
-        edges, ids=names, lenient=True, properties={name: _column(parts) for name, parts in columns.items()},
-        edge_properties=attributes,
+    found = [_Read.of(connection, part) for part in _PARTS]
+    numbering = Numbering(tuple(each.ids for each in found))
+    edges: Relations = {relation: _edges(connection, relation, numbering) for relation in _EDGES}
+    edge_properties = joined(connection, edges, numbering)
+
+    def properties() -> Held:
+        columns: dict[str, list[tuple[Ints, list[Any]]]] = {}
+        for start, own in zip(numbering.starts[:3], found, strict=True):
+            for name, rows, values in own.properties(start):
+                columns.setdefault(name, []).append((rows, values))
+        return {name: _column(parts) for name, parts in columns.items()}
+
+    return Graph(
+        _names(found), np.repeat(np.array([0, 1, 2], np.uint8), [len(ids) for ids in numbering.ids]),
+        Edges.of_relations(edges), Columns(properties), edge_properties, lenient=True,
     )  # fmt: skip
 
 
-def _vertices(connection: sa.Connection, part: _Part) -> tuple[Ints, dict[str, list[Any]]]:
-    """The ids of one kind, ascending, and the columns that all of them have."""
-    wanted = {"name": "name", **part.columns}
-    ids, *columns = connection.execute(sa.select(*_texts(connection, part.table, ["id", *wanted]))).one()
-    numbers = np.array(_read(ids), np.int64)
-    order = np.argsort(numbers, kind="stable")
-    found: dict[str, list[Any]] = {}
-    for name, text in zip(wanted.values(), columns, strict=True):
-        values = _read(text)
-        found[name] = values if _ascending(order) else [values[place] for place in order.tolist()]
-    return numbers[order], found
-
-
-def _texts(connection: sa.Connection, table: sa.Table, names: Iterable[str]) -> list[sa.ColumnElement[Any]]:
-    """Columns as JSON arrays, all in the same order."""
-    gather = sa.func.json_group_array if connection.dialect.name == "sqlite" else sa.func.json_agg
-    return [gather(table.c[name], type_=sa.Text) for name in names]
-
-
-def _read(text: Any) -> list[Any]:
-    """A JSON array; a database may hand it over as text or read, or as nothing if it has no rows."""
-    found: list[Any] = json.loads(text) if isinstance(text, str) else (text or [])
-    return found
-
-
-def _ascending(order: Ints) -> bool:
-    return bool((order[1:] > order[:-1]).all())
-
-
-def _documents(connection: sa.Connection, part: _Part) -> Iterable[tuple[str, list[int], list[Any]]]:
-    """The properties that are held as JSON, by name: the ids that have them, and the values."""
-    for document in part.documents:
-        column = part.table.c[document]
-        gathered: dict[str, tuple[list[int], list[Any]]] = {}
-        query = sa.select(part.table.c.id, column).where(sa.cast(column, sa.Text) != "{}").order_by(part.table.c.id)
-        for number, held in connection.execute(query):
-            for name, value in held.items():
-                if value is not None:
-                    rows, values = gathered.setdefault(name, ([], []))
-                    rows.append(number)
-                    values.append(value)
-        for name, (rows, values) in gathered.items():
-            yield name, rows, values
-
-
-def _column(parts: list[tuple[Ints, list[Any]]]) -> tuple[NDArray[np.int32], list[Any]]:
-    """A column by ascending row; of two values of one row (an argument called like a property) the first counts."""
-    rows = np.concatenate([own for own, _ in parts])
-    values = [value for _, own in parts for value in own]
-    if _ascending(rows):
-        return rows.astype(np.int32), values
-    rows, first = np.unique(rows, return_index=True)
-    return rows.astype(np.int32), [values[place] for place in first.tolist()]
+def _names(found: Sequence[_Read]) -> Ids:
+    entities, activities, agents = found
+    columns = (activities.column(0), activities.ids.tolist(), activities.column(-1))
+    labels = [identifier or f"{name}#{number}" for name, number, identifier in zip(*columns, strict=True)]
+    ids = Ids([*entities.column(0), *labels, *agents.column(0)], sum(len(each.ids) for each in found))
+    if ids.unique:
+        return ids
+    names = entities.column(0)
+    taken = set(names)
+    names += [_free(name, "activity", taken) for name in labels]
+    names += [_free(name, "agent", taken) for name in agents.column(0)]
+    return Ids(names, len(names))
 
 
 def _free(name: str, prefix: str, taken: set[str]) -> str:
@@ -142,23 +130,32 @@ def _free(name: str, prefix: str, taken: set[str]) -> str:
     return found
 
 
-def _edges(
-    connection: sa.Connection, relation: str, numbers: list[Ints], starts: list[int]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _column(parts: list[tuple[Ints, list[Any]]]) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[Any]]:
+    """A column by ascending row; of two values of one row (an argument called like a property) the first counts."""
+    rows = _whole([own for own, _ in parts])
+    values = [value for _, own in parts for value in own]
+    if (rows[1:] > rows[:-1]).all():
+        return rows.astype(np.int32), values
+    rows, first = np.unique(rows, return_index=True)
+    return rows.astype(np.int32), [values[place] for place in first.tolist()]
+
+
+def _whole(parts: Sequence[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _edges(connection: sa.Connection, relation: str, numbering: Numbering) -> tuple[Ints, Ints]:
     """The edges of one relation, each once, as numbers of vertices."""
     source, source_kind, target, target_kind = _EDGES[relation]
-    texts = connection.execute(sa.select(*_texts(connection, source.table, [source.name, target.name]))).one()
-    ends = []
-    for kind, text in zip((source_kind, target_kind), texts, strict=True):
-        ends.append(np.searchsorted(numbers[kind], np.array(_read(text), np.int64)) + starts[kind])
-    count = starts[2] + len(numbers[2]) + 1
-    key = np.sort(ends[0] * count + ends[1])
+    found = pairs(connection, source, target)
+    ends = [numbering.of(kind, own) for kind, own in zip((source_kind, target_kind), found, strict=True)]
+    key = np.sort(numbering.key(ends[0], ends[1]))
     key = key[np.diff(key, prepend=-1) > 0]
-    pairs = (key // count).astype(np.int32), (key % count).astype(np.int32)
-    itself = pairs[0] == pairs[1]
+    one, other = numbering.ends(key)
+    itself = one == other
     if itself.any():
         warnings.warn(
             f"{int(itself.sum())} dataset(s) were derived from themselves; the graph leaves these edges out",
             GraphWarning, stacklevel=5,
         )  # fmt: skip
-    return pairs[0][~itself], pairs[1][~itself]
+    return one[~itself], other[~itself]

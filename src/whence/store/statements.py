@@ -3,57 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
+from whence.graph.columns import Columns, Held
 from whence.graph.model import KINDS
 from whence.store import schema as t
+from whence.store.columnar import Batch, Ints, batches
 
-Ends = tuple[NDArray[np.int32], NDArray[np.int32]]
-Described = dict[str, list[tuple[int, int, dict[str, Any]]]]
-
-
-def identifiers(connection: sa.Connection) -> dict[int, str]:
-    """The ids that activities were imported with, by their numbers."""
-    of = t.activities.c
-    rows = connection.execute(sa.select(of.id, of.identifier).where(of.identifier.is_not(None)))
-    return {int(number): str(name) for number, name in rows}
+Relations = dict[str, tuple[Ints, Ints]]  # the two ends of the edges of each relation, as numbers of vertices
 
 
-def statements(connection: sa.Connection, numbers: Sequence[NDArray[np.int64]], starts: Sequence[int]) -> Described:
-    """For each relation its statements: two vertices by number, and attributes."""
-    found: Described = {}
-    for row in connection.execute(sa.select(t.statements).order_by(t.statements.c.id)):
-        ends = []
-        for name, id in ((row.source_kind, row.source), (row.target_kind, row.target)):
-            kind = KINDS.index(name)
-            ends.append(int(np.searchsorted(numbers[kind], id)) + starts[kind])
-        found.setdefault(row.relation, []).append((ends[0], ends[1], row.properties))
-    return found
+@dataclass(frozen=True)
+class Numbering:
+    """The vertices of a graph: entities, activities and agents, each by the ids of their table, ascending."""
+
+    ids: tuple[Ints, ...]
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first vertex of each kind, and how many there are in all."""
+        return tuple(int(each) for each in np.cumsum([0, *map(len, self.ids)]))
+
+    def of(self, kind: int, ids: Ints) -> Ints:
+        """The numbers of the vertices of one kind that have these ids."""
+        own = self.ids[kind]
+        if len(own) and own[-1] - own[0] == len(own) - 1:  # none was ever deleted in between
+            return ids + (self.starts[kind] - int(own[0]))
+        return np.searchsorted(own, ids) + self.starts[kind]
+
+    def key(self, source: Ints, target: Ints) -> Ints:
+        """A number for each pair of vertices."""
+        return source * (self.starts[3] + 1) + target
+
+    def ends(self, key: Ints) -> tuple[Ints, Ints]:
+        """The pairs of these numbers."""
+        return key // (self.starts[3] + 1), key % (self.starts[3] + 1)
 
 
-def joined(edges: dict[str, Ends], described: Described) -> dict[str, tuple[NDArray[np.int32], list[Any]]]:
-    """Take the statements into the edges, and return their attributes as columns.
+def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) -> Columns:
+    """Take the statements into the edges, and return their attributes.
 
     A statement with attributes stands for the same one without.
     """
-    for relation, items in described.items():
-        source, target = edges.get(relation, (np.zeros(0, np.int32), np.zeros(0, np.int32)))
-        known = {(one, other) for one, other, _ in items}
-        pairs = zip(source.tolist(), target.tolist(), strict=True)
-        others = np.array([pair not in known for pair in pairs], np.bool_)
-        ends = [np.array([item[place] for item in items], np.int32) for place in (0, 1)]
-        edges[relation] = np.concatenate([ends[0], source[others]]), np.concatenate([ends[1], target[others]])
-    columns: dict[str, tuple[list[int], list[Any]]] = {}
+    names = ["relation", "source_kind", "source", "target_kind", "target", "properties"]
+    read = list(batches(connection, t.statements, names))
+    if not read:
+        return Columns()
+    relation = np.array([value for batch in read for value in batch.values(0)])
+    source, target = (_vertices(read, place, numbering) for place in (1, 3))
+    told: list[tuple[Ints, Ints]] = []  # statements, and the rows of their edges
     row = 0
-    for relation, (source, _) in edges.items():
-        for number, (_, _, attributes) in enumerate(described.get(relation, ()), row):
-            for name, value in attributes.items():
-                rows, values = columns.setdefault(name, ([], []))
-                rows.append(number)
+    for name in dict.fromkeys([*edges, *relation.tolist()]):
+        own = np.flatnonzero(relation == name)
+        one, other = edges.get(name, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        if len(own):
+            known = numbering.key(source[own], target[own])
+            left = ~np.isin(numbering.key(one, other), known)
+            one, other = (np.concatenate([source[own], one[left]]), np.concatenate([target[own], other[left]]))
+            edges[name] = one, other
+            told.append((own, np.arange(row, row + len(own))))
+        row += len(one)
+
+    def attributes() -> Held:
+        rows = np.zeros(len(relation), np.int64)
+        for own, places in told:
+            rows[own] = places
+        columns: dict[str, tuple[list[int], list[Any]]] = {}
+        documents = [held for batch in read for held in batch.values(5)]
+        for place in np.argsort(rows).tolist():
+            for name, value in documents[place].items():
+                numbers, values = columns.setdefault(name, ([], []))
+                numbers.append(int(rows[place]))
                 values.append(value)
-        row += len(source)
-    return {name: (np.array(rows, np.int32), values) for name, (rows, values) in columns.items()}
+        return {name: (np.array(numbers, np.int32), values) for name, (numbers, values) in columns.items()}
+
+    return Columns(attributes)
+
+
+def _vertices(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
+    """The vertices at one end of the statements: a column with their kinds, and the next with their ids."""
+    kinds = np.array([value for batch in read for value in batch.values(place)])
+    ids = np.array([value for batch in read for value in batch.values(place + 1)], np.int64)
+    found = np.zeros(len(ids), np.int64)
+    for code, kind in enumerate(KINDS):
+        own = kinds == kind
+        found[own] = numbering.of(code, ids[own])
+    return found

@@ -1,0 +1,66 @@
+"""Whole columns of the catalog at once: the database makes one JSON array of each, to be read when it is needed.
+
+Row by row, a million would take many times as long.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+_BATCH = 1 << 17  # rows that are put together: a text of SQLite has to stay below a gigabyte
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a table, by ascending id; the columns are texts that are still to be read."""
+
+    ids: Ints
+    columns: tuple[str, ...]
+    order: Ints | None  # in which the columns have to be read, if they came in another
+
+    def values(self, place: int) -> list[Any]:
+        """The values of one column."""
+        text = self.columns[place]
+        found: list[Any] = json.loads(text if text.startswith("[") else f"[{text}]")
+        return found if self.order is None else [found[each] for each in self.order.tolist()]
+
+
+def batches(connection: sa.Connection, table: sa.Table, names: Sequence[str]) -> Iterator[Batch]:
+    """Columns of a table that has ids, some rows at a time, ascending."""
+    key = table.c.id
+    wanted = [_gathered(connection, each) for each in (key, *(table.c[name] for name in names))]
+    first, last = connection.execute(sa.select(sa.func.min(key), sa.func.max(key))).one()
+    for start in range(first, last + 1, _BATCH) if first is not None else ():
+        some = sa.select(*wanted).where(key >= start, key < start + _BATCH)
+        ids, *texts = connection.execute(some).one()
+        numbers = _integers(ids)
+        if len(numbers):
+            order = None if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers)
+            yield Batch(numbers if order is None else numbers[order], tuple(texts), order)
+
+
+def pairs(connection: sa.Connection, one: sa.Column[Any], other: sa.Column[Any]) -> tuple[Ints, Ints]:
+    """Two columns of numbers of one table, in the same order."""
+    first, second = connection.execute(sa.select(*(_gathered(connection, each) for each in (one, other)))).one()
+    return _integers(first), _integers(second)
+
+
+def _gathered(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """A column as one JSON array, or, if it holds JSON objects, as these with commas between them."""
+    if connection.dialect.name == "sqlite":
+        if isinstance(column.type, sa.JSON):  # put together as text: reading them first would only cost time
+            return sa.func.group_concat(column, sa.literal_column("','"), type_=sa.Text)
+        return sa.func.json_group_array(column, type_=sa.Text)
+    return sa.cast(sa.func.json_agg(column, type_=sa.Text), sa.Text)
+
+
+def _integers(text: str | None) -> Ints:
+    return np.zeros(0, np.int64) if text is None else np.fromstring(text.strip("[]"), np.int64, sep=",")
