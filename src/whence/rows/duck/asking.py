@@ -1,0 +1,129 @@
+"""Questions to DuckDB: the rows of files for which a predicate holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import BadType
+from whence.rows.duck.engine import connected
+from whence.rows.duck.files import Files, row_sql
+from whence.rows.duck.given import NAME, put
+from whence.rows.duck.translate import translated
+from whence.rows.duck.types import arrow_type, same_type
+from whence.rows.expressions import FALSE, Attr, Expr, conjunction, conjuncts
+from whence.rows.tree import Tree, transform
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROW = Attr(0, "_row", "long", nullable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Rows of files, the predicate, and the table that it may speak of beside them."""
+
+    rows: Files
+    where: Expr
+    table: Any
+    columns: tuple[Attr, ...]  # of the table
+
+    def __post_init__(self) -> None:
+        if self.table is None and self.columns:
+            raise BadType("columns of a table were given without the table")
+        both = set(self.rows.columns) & set(self.columns)
+        if both:
+            raise BadType(f"the files and the table share columns: {', '.join(map(str, both))}")
+        lost = self.where.attrs - set(self.rows.columns) - set(self.columns)
+        if lost:
+            raise BadType(f"the predicate reads columns that nothing has: {', '.join(map(str, lost))}")
+
+
+def select(
+    rows: Files,
+    where: Expr,
+    table: pa.Table | Files | None = None,
+    table_columns: tuple[Attr, ...] = (),
+    *,
+    identity: bool = False,
+    columns: tuple[Attr, ...] | None = None,
+) -> pa.Table | None:
+    """The rows of files for which `where` holds: for some row of `table`, if one is given.
+
+    All columns, or `columns`; with `identity` also `_row`, the file's place in `rows.paths` and the row's in the
+    file. In the order of the files. None where DuckDB is not known to answer as Spark would: then Spark has to.
+    """
+    wanted = rows.columns if columns is None else columns
+    rows.require(wanted)
+    names = rows.names("r")
+    shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(wanted)]
+    if identity:
+        shown.append(f"{row_sql('r')} AS c{len(wanted)}")
+    if not shown:
+        raise BadType("no column was asked for: name some, or ask for identity=True")
+    found = _answer(Question(rows, where, table, table_columns), ", ".join(shown), wanted, identity)
+    return None if found is None else _as_spark(found, (*wanted, ROW) if identity else wanted)
+
+
+def count(
+    rows: Files, where: Expr, table: pa.Table | Files | None = None, table_columns: tuple[Attr, ...] = ()
+) -> int | None:
+    """How many rows `select` would give; None where DuckDB is not known to answer as Spark would."""
+    found = _answer(Question(rows, where, table, table_columns), "count(*) AS c0", (), False)
+    return None if found is None else int(found.column(0)[0].as_py())
+
+
+def _answer(asked: Question, shown: str, wanted: tuple[Attr, ...], identity: bool) -> Any:
+    used = {attr for attr in asked.rows.columns if attr in asked.where.attrs or attr in wanted}
+    if not asked.rows.readable(used, identity):
+        return None
+    with connected() as connection:
+        import duckdb
+
+        # What DuckDB cannot read or compute here (a string that is no UTF-8, an encoding, too little memory) is for
+        # Spark to read, or to name. Any other error would be one of ours.
+        refused = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.DataError, duckdb.NotSupportedError)
+        try:
+            rest = _query(connection, asked)
+            return None if rest is None else connection.sql(f"SELECT {shown} {rest}").to_arrow_table()
+        except (*refused, duckdb.InvalidInputException):
+            return None
+
+
+def _query(connection: Any, asked: Question) -> str | None:
+    """The query from FROM on."""
+    source, names = f"FROM {asked.rows.sql()} AS r", asked.rows.names("r")
+    if asked.table is None:
+        holds = translated(asked.where, names)
+        return None if holds is None else f"{source} WHERE {holds}"
+    parts = conjuncts(asked.where)
+    own = set(asked.columns)
+    only = conjunction(*(each for each in parts if each.attrs and each.attrs <= own))
+    rest = conjunction(*(each for each in parts if not (each.attrs and each.attrs <= own)))
+    given = put(connection, asked.table, asked.columns, only, (each for each in asked.columns if each in rest.attrs))
+    if given is None:
+        return None
+    if given.rows == 1:
+        values = given.only_row(connection)
+        if values is not None:
+            rest = transform(rest, lambda part: _valued(part, values))
+            holds = translated(rest, names)
+            return None if holds is None else f"{source} WHERE {holds}"
+    joined = translated(given.equalities(rest) if given.rows else FALSE, {**names, **given.names("g")})
+    return None if joined is None else f"{source} SEMI JOIN {NAME} AS g ON {joined}"
+
+
+def _valued(part: Tree, values: dict[Attr, Any]) -> Tree:
+    return values.get(part, part) if isinstance(part, Attr) else part
+
+
+def _as_spark(found: pa.Table, columns: tuple[Attr, ...]) -> pa.Table | None:
+    """The answer under its own names, in the types in which Spark would have it; None if they are others."""
+    import pyarrow as pa
+
+    wanted = [arrow_type(attr.dtype) for attr in columns]
+    if not all(same_type(one.type, other) for one, other in zip(found.columns, wanted, strict=True)):
+        return None
+    made = [one if one.type == other else one.cast(other) for one, other in zip(found.columns, wanted, strict=True)]
+    return pa.Table.from_arrays(made, names=[attr.name for attr in columns])

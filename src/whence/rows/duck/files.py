@@ -1,0 +1,66 @@
+"""Files as DuckDB reads them, and the columns that are asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from whence.errors import BadType
+from whence.rows.duck.footers import readable
+from whence.rows.duck.literals import identifier, quoted
+from whence.rows.expressions import Attr
+
+SHIFT = 40  # bits for the row within a file: the same as where Spark numbers rows
+COUNTED = frozenset({"file_row_number", "file_index"})  # what DuckDB calls a row's place, unless a column is called so
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Parquet files on local disk and the columns that are read of them, named as in the files.
+
+    >>> Files(("/data/orders.parquet",), (Attr(1, "o_orderkey", "long"),)).paths
+    ('/data/orders.parquet',)
+    """
+
+    paths: tuple[str, ...]  # in the order in which rows are numbered
+    columns: tuple[Attr, ...]
+
+    def __post_init__(self) -> None:
+        if not self.paths:
+            raise BadType("no files were given to read")
+        if len(set(self.columns)) < len(self.columns):
+            raise BadType(f"a column is given twice: {', '.join(map(str, self.columns))}")
+
+    def require(self, columns: Iterable[Attr]) -> None:
+        """Raise for a column that was not given."""
+        for attr in columns:
+            if attr not in self.columns:
+                raise BadType(
+                    f"the files are read without column {attr}: they have {', '.join(map(str, self.columns))}"
+                )
+
+    def names(self, alias: str) -> dict[Attr, str]:
+        """How each column is written in a query."""
+        return {attr: f"{alias}.{identifier(attr.name)}" for attr in self.columns}
+
+    def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
+        """Whether DuckDB reads these columns as Spark does, and can number the rows where that is asked for."""
+        if len(set(self.paths)) < len(self.paths) or any("\0" in attr.name for attr in self.columns):
+            return False
+        return readable(self.paths, tuple(columns), COUNTED if identity else frozenset())
+
+    def sql(self) -> str:
+        """The table function that reads them all, each by its very name."""
+        paths = ", ".join(str(quoted(_literally(path))) for path in self.paths)
+        # A column of NaN has minima and maxima that do not tell: without can_have_nan such rows would be left out.
+        return f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false, can_have_nan = true)"
+
+
+def row_sql(alias: str) -> str:
+    """A row's identity: the file's place in the list, and the row's place in the file."""
+    return f"((CAST({alias}.file_index AS BIGINT) << {SHIFT}) | {alias}.file_row_number)"
+
+
+def _literally(path: str) -> str:
+    """A path in which nothing is a pattern."""
+    return "".join(f"[{each}]" if each in "*?[" else each for each in path)

@@ -1,0 +1,154 @@
+"""Constants that Spark would compute before it reads a row: dates and intervals, decimals, casts of literals."""
+
+from __future__ import annotations
+
+import operator
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date, timedelta
+from decimal import Decimal, localcontext
+from typing import Any
+
+from whence.rows.asking import INTEGERS
+from whence.rows.duck.literals import ROOM, exactly
+from whence.rows.duck.types import decimal
+from whence.rows.expressions import Call, Expr, Literal
+from whence.rows.tree import Tree, transform
+
+DAY = 24 * 3600 * 1_000_000  # microseconds
+_identity = re.compile(r"id=(CommonExpressionId\(\d+,\w+\))")
+_day = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+def folded(predicate: Expr) -> Expr:
+    """The predicate with its constants computed, and BETWEEN as the two comparisons that it is."""
+    plain: Expr = transform(predicate, _spelled)
+    found: Expr = transform(plain, _folded)
+    return found
+
+
+def _spelled(part: Tree) -> Tree:
+    """BETWEEN comes as an expression with a name for its first operand: the operand in each place, without names."""
+    if not isinstance(part, Call):
+        return part
+    if part.name == "Between" and len(part.args) == 1:
+        return part.args[0]
+    if part.name == "With":
+        child, *defined = part.args
+        values = {_name(each): each.args[0] for each in defined if isinstance(each, Call) and len(each.args) == 1}
+        named = len(values) == len(defined) and "" not in values
+        if named and all(each.deterministic for each in values.values()):
+            spelled: Tree = transform(child, lambda each: values.get(_name(each), each))
+            return spelled
+    return part
+
+
+def _name(part: Tree) -> str:
+    found = _identity.search(part.detail) if isinstance(part, Call) and part.name.startswith("CommonExp") else None
+    return found[1] if found else ""
+
+
+def _folded(part: Tree) -> Tree:
+    if not isinstance(part, Call) or part.name not in FOLDS or not part.deterministic:
+        return part
+    values = [arg.value for arg in part.args if isinstance(arg, Literal)]
+    if len(values) != len(part.args) or any(value is None for value in values):
+        return part
+    kinds = tuple(arg.dtype for arg in part.args)
+    try:
+        value = FOLDS[part.name](part.dtype, kinds, *values)
+    except OverflowError:  # a day that Python's calendar does not have
+        return part
+    return part if value is None else Literal(value, part.dtype)
+
+
+def _cast(dtype: str, kinds: tuple[str, ...], value: object) -> object:
+    (kind,) = kinds
+    if kind == dtype:
+        return value
+    if kind in INTEGERS and dtype in INTEGERS:
+        return _fitting(dtype, value)
+    if kind in INTEGERS and decimal(dtype) and type(value) is int:
+        return exactly(Decimal(value), dtype)
+    if decimal(kind) and isinstance(value, Decimal):
+        return exactly(value, dtype)
+    if kind == "string" and dtype == "date" and isinstance(value, str) and _day.fullmatch(value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:  # no such day: Spark says what it makes of it
+            return None
+    return None
+
+
+def _fitting(dtype: str, value: object) -> int | None:
+    if type(value) is not int or dtype not in INTEGERS:
+        return None
+    bits = INTEGERS[dtype]
+    return value if -(1 << bits - 1) <= value < 1 << bits - 1 else None
+
+
+def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[..., object]:
+    def fold(dtype: str, kinds: tuple[str, ...], left: object, right: object) -> object:
+        if type(left) is int and type(right) is int and kinds == (dtype, dtype):
+            return _fitting(dtype, operation(left, right))
+        if isinstance(left, Decimal) and isinstance(right, Decimal):
+            with localcontext(prec=ROOM):
+                return exactly(operation(left, right), dtype)
+        return None
+
+    return fold
+
+
+def _negative(dtype: str, kinds: tuple[str, ...], value: object) -> object:
+    if dtype.startswith("interval"):
+        amount = _amount(value)
+        return None if amount is None else str(-amount)
+    if type(value) is int:
+        return _fitting(dtype, -value)
+    return exactly(-value, dtype) if isinstance(value, Decimal) else None
+
+
+def _amount(value: object) -> int | None:
+    """Months of a year-month interval, microseconds of a day-time one."""
+    if type(value) is int:
+        return value
+    return int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value, re.ASCII) else None
+
+
+def _interval_days(dtype: str, kinds: tuple[str, ...], value: object) -> object:
+    amount = _amount(value)
+    return amount // DAY if amount is not None and kinds == ("interval day",) and amount % DAY == 0 else None
+
+
+def _days(sign: int) -> Callable[..., object]:
+    def fold(dtype: str, kinds: tuple[str, ...], start: object, days: object) -> object:
+        if kinds[0] != "date" or not isinstance(start, date) or type(days) is not int:
+            return None
+        return start + timedelta(days=sign * days)
+
+    return fold
+
+
+def _months(dtype: str, kinds: tuple[str, ...], start: object, months: object) -> object:
+    count = _amount(months)
+    if kinds[0] != "date" or not isinstance(start, date) or count is None:
+        return None
+    year, month = divmod(start.year * 12 + start.month - 1 + count, 12)
+    if not 1 <= year <= 9999:
+        return None
+    return date(year, month + 1, min(start.day, monthrange(year, month + 1)[1]))
+
+
+FOLDS: dict[str, Callable[..., object]] = {
+    "Cast": _cast,
+    "Add": _arithmetic(operator.add),
+    "Subtract": _arithmetic(operator.sub),
+    "Multiply": _arithmetic(operator.mul),
+    "UnaryMinus": _negative,
+    "ExtractANSIIntervalDays": _interval_days,
+    "DateAdd": _days(1),
+    "DateSub": _days(-1),
+    "DateAddYMInterval": _months,
+    "AddMonths": _months,
+}

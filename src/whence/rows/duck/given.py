@@ -1,0 +1,113 @@
+"""The table that a question is asked with: few or many rows, in memory or in files, each row once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from whence.errors import BadType
+from whence.rows.duck.files import Files
+from whence.rows.duck.translate import translated
+from whence.rows.duck.types import arrow_type, duckdb_type
+from whence.rows.expressions import Attr, Compare, Expr, Literal
+from whence.rows.tree import Tree, transform
+
+NAME = "given"  # of the temporary table, one in each connection
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Distinct rows in a temporary table of a connection: how many, and in which of its columns there is no NULL."""
+
+    columns: tuple[Attr, ...]
+    rows: int
+    complete: frozenset[Attr]
+
+    def names(self, alias: str) -> dict[Attr, str]:
+        return {attr: f"{alias}.k{place}" for place, attr in enumerate(self.columns)}
+
+    def equalities(self, predicate: Expr) -> Expr:
+        """The predicate with `=` for `<=>` where it is the same: by `=` row groups are left out while joining."""
+
+        def change(part: Tree) -> Tree:
+            if isinstance(part, Compare) and part.op == "<=>":
+                for one, other in ((part.left, part.right), (part.right, part.left)):
+                    if one in self.complete and not other.attrs & set(self.columns):
+                        return Compare("=", part.left, part.right)
+            return part
+
+        changed: Expr = transform(predicate, change)
+        return changed
+
+    def only_row(self, connection: Any) -> dict[Attr, Literal] | None:
+        """The values of the one row; None if one of them has no Python form."""
+        found = connection.sql(f"SELECT * FROM {NAME}").to_arrow_table()
+        try:
+            values = [found.column(f"k{place}")[0].as_py() for place in range(len(self.columns))]
+        except (ValueError, OverflowError):  # a day beyond Python's calendar
+            return None
+        return {attr: Literal(value, attr.dtype) for attr, value in zip(self.columns, values, strict=True)}
+
+
+def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, needed: Iterable[Attr]) -> Given | None:
+    """The distinct rows of the needed columns for which `only` holds, into a temporary table; None if it is outside."""
+    kept = tuple(needed)
+    if isinstance(table, Files):
+        table.require(columns)
+        if not table.readable({*kept, *only.attrs}):
+            return None
+        source, names = f"{table.sql()} AS t", table.names("t")
+    else:
+        fitting = _fitting(table, columns, {*kept, *only.attrs})
+        if fitting is None:
+            return None
+        connection.register("handed", fitting)
+        # Copied first: a filter on the Arrow table itself would be Arrow's to judge, with its own view of NaN.
+        connection.execute("CREATE TEMP TABLE copied AS SELECT * FROM handed")
+        connection.unregister("handed")
+        source, names = "copied AS t", {attr: f"t.a{place}" for place, attr in enumerate(columns)}
+    where = translated(only, names)
+    if where is None:
+        return None
+    shown = ", ".join(f"{names[attr]} AS k{place}" for place, attr in enumerate(kept)) or "TRUE AS k"
+    connection.execute(f"CREATE TEMP TABLE {NAME} AS SELECT DISTINCT {shown} FROM {source} WHERE {where}")
+    counts = ", ".join(["count(*)", *(f"count(k{place})" for place in range(len(kept)))])
+    ((total, *filled),) = connection.execute(f"SELECT {counts} FROM {NAME}").fetchall()
+    complete = frozenset(attr for attr, each in zip(kept, filled, strict=True) if each == total)
+    return Given(kept, total, complete)
+
+
+def _fitting(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> Any:
+    """The used columns of an Arrow table, named by their places; None if one is not of its attribute's type."""
+    import pyarrow as pa
+
+    if table.num_columns != len(columns):
+        raise BadType(f"the table has {table.num_columns} columns, and {len(columns)} are named")
+    made = {}
+    for place, attr in enumerate(columns):
+        if attr not in used:
+            continue
+        column = table.column(place)
+        if duckdb_type(attr.dtype) is None:
+            return None
+        wanted = arrow_type(attr.dtype)
+        if column.type != wanted:
+            if not _same_values(column.type, wanted):
+                return None
+            column = column.cast(wanted)
+        made[f"a{place}"] = column
+    return pa.table(made if made else {"a": pa.array([True] * table.num_rows, pa.bool_())})
+
+
+def _same_values(old: Any, new: Any) -> bool:
+    """Whether a type is the other but for how Arrow lays it out."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(old):
+        return bool(old.value_type == new) or _same_values(old.value_type, new)
+    if pa.types.is_timestamp(old) and pa.types.is_timestamp(new):
+        return old.unit == new.unit and (old.tz is None) == (new.tz is None)
+    texts = (pa.large_string(), pa.string_view())
+    blobs = (pa.large_binary(), pa.binary_view())
+    return (old in texts and new == pa.string()) or (old in blobs and new == pa.binary())

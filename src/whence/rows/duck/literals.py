@@ -1,0 +1,116 @@
+"""Values as DuckDB's SQL writes them: never more of a value in the text than a quoted string or digits."""
+
+from __future__ import annotations
+
+import math
+import struct
+from datetime import UTC, date, datetime
+from decimal import Decimal, localcontext
+
+from whence.rows.asking import INTEGERS
+from whence.rows.duck.types import WIDEST, decimal, duckdb_type
+from whence.rows.expressions import Literal
+
+ROOM = 4 * WIDEST  # digits: enough for any exact step between decimals of 38
+
+
+def quoted(text: str) -> str | None:
+    """A string in quotes; None for what is no text (half of a surrogate pair).
+
+    >>> quoted("it's")
+    "'it''s'"
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return None
+    parts = ("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
+    return " || chr(0) || ".join(parts) if "\0" not in text else f"({' || chr(0) || '.join(parts)})"
+
+
+def identifier(name: str) -> str:
+    """A name in quotes.
+
+    >>> identifier('a "b"')
+    '"a ""b\"""'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal_sql(literal: Literal) -> str | None:
+    """A literal of the very type that it has in Spark; None if its value is not one of that type.
+
+    >>> literal_sql(Literal(Decimal("1.5"), "decimal(15,2)"))
+    "CAST('1.50' AS DECIMAL(15,2))"
+    """
+    kind = duckdb_type(literal.dtype)
+    if kind is None:
+        return None
+    if literal.value is None:
+        return f"CAST(NULL AS {kind})"
+    text = _text(literal.value, literal.dtype)
+    if text is None:
+        return None
+    if literal.dtype == "boolean":
+        return text
+    if literal.dtype == "binary":
+        return f"unhex('{text}')"
+    said = quoted(text)
+    return said if said is None or literal.dtype == "string" else f"CAST({said} AS {kind})"
+
+
+def _text(value: object, dtype: str) -> str | None:
+    if dtype in INTEGERS:
+        bits = INTEGERS[dtype]
+        return str(value) if type(value) is int and -(1 << bits - 1) <= value < 1 << bits - 1 else None
+    if dtype in ("float", "double"):
+        return _float(value, dtype)
+    if dtype == "boolean":
+        return ("TRUE" if value else "FALSE") if isinstance(value, bool) else None
+    if dtype == "string":
+        return value if isinstance(value, str) else None
+    if dtype == "binary":  # as text it would be Java's name of the object
+        return value.hex() if isinstance(value, bytes) else None
+    if dtype == "date":
+        return value.isoformat() if isinstance(value, date) and not isinstance(value, datetime) else None
+    if dtype in ("timestamp", "timestamp_ntz"):
+        return _instant(value, dtype)
+    exact = exactly(value, dtype) if isinstance(value, Decimal) else None
+    return None if exact is None else f"{exact:f}"
+
+
+def exactly(value: Decimal, dtype: str) -> Decimal | None:
+    """The number with just the digits of a decimal type; None if it has more.
+
+    >>> exactly(Decimal("0.125"), "decimal(15,2)") is None
+    True
+    """
+    size = decimal(dtype)
+    if size is None or not value.is_finite():
+        return None
+    precision, scale = size
+    with localcontext(prec=ROOM):
+        if abs(value.adjusted()) > WIDEST:
+            return Decimal(0).scaleb(-scale) if value == 0 else None
+        fitted = value.quantize(Decimal(1).scaleb(-scale))
+        return fitted if fitted == value and abs(fitted) < Decimal(10) ** (precision - scale) else None
+
+
+def _float(value: object, dtype: str) -> str | None:
+    if type(value) is not float:
+        return None
+    if math.isfinite(value) and dtype == "float":
+        try:
+            (value,) = struct.unpack("f", struct.pack("f", value))  # rounded here, as a cast in Spark rounds
+        except OverflowError:
+            return None
+    return repr(value)
+
+
+def _instant(value: object, dtype: str) -> str | None:
+    """Local times have no zone, instants have one: what has not is text whose meaning the session decides."""
+    if not isinstance(value, datetime) or (value.tzinfo is None) != (dtype == "timestamp_ntz"):
+        return None
+    if dtype == "timestamp_ntz":
+        return value.isoformat(sep=" ")
+    return value.astimezone(UTC).isoformat(sep=" ")

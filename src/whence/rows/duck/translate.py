@@ -1,0 +1,120 @@
+"""Predicates as DuckDB's SQL, where it means to DuckDB what Spark means by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatchmethod
+
+from whence.rows.duck import calls
+from whence.rows.duck.folding import folded
+from whence.rows.duck.literals import literal_sql
+from whence.rows.duck.types import duckdb_type
+from whence.rows.expressions import And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
+from whence.rows.tree import Tree
+
+
+class Outside(Exception):
+    """A part of a predicate that is not proven to mean the same to both engines. It never leaves this package."""
+
+
+def translated(predicate: Expr, names: Mapping[Attr, str]) -> str | None:
+    """The predicate in DuckDB's SQL, NULL where Spark has NULL; None if a part of it is outside of the subset.
+
+    `names` says how each column is written, quotes and all.
+
+    >>> a = Attr(1, "a", "long")
+    >>> translated(Compare("<", a, Literal(5, "long")), {a: '"a"'})
+    '("a" < CAST(\\'5\\' AS BIGINT))'
+    >>> translated(Call("Rand", (), "double", pure=False), {}) is None
+    True
+    """
+    if predicate.dtype != "boolean":
+        return None
+    try:
+        return _Sql(names).of(folded(predicate))
+    except Outside:
+        return None
+
+
+class _Sql:
+    def __init__(self, names: Mapping[Attr, str]) -> None:
+        self._names = names
+
+    def of(self, expr: Expr) -> str:
+        if duckdb_type(expr.dtype) is None:
+            raise Outside(f"the type of {expr}: {expr.dtype}")
+        return self._of(expr)
+
+    @singledispatchmethod
+    def _of(self, expr: Tree) -> str:
+        raise Outside(str(expr))
+
+    @_of.register
+    def _(self, expr: Attr) -> str:
+        if expr not in self._names:
+            raise Outside(f"a column that is not there: {expr}")
+        return self._names[expr]
+
+    @_of.register
+    def _(self, expr: Literal) -> str:
+        said = literal_sql(expr)
+        if said is None:
+            raise Outside(f"the value {expr.value!r} of type {expr.dtype}")
+        return said
+
+    @_of.register
+    def _(self, expr: Compare) -> str:
+        one_type(expr.left, expr.right)
+        left, right = self.of(expr.left), self.of(expr.right)
+        if expr.op != "<=>":
+            return f"({left} {'<>' if expr.op == '!=' else expr.op} {right})"
+        # Row groups are left out by `=`, not by IS NOT DISTINCT FROM.
+        for value, one, other in ((expr.right, left, right), (expr.left, right, left)):
+            if isinstance(value, Literal):
+                return f"({one} IS NULL)" if value.value is None else f"({one} IS NOT NULL AND {one} = {other})"
+        return f"({left} IS NOT DISTINCT FROM {right})"
+
+    @_of.register(And)
+    @_of.register(Or)
+    def _(self, expr: And | Or) -> str:
+        if not expr.args:
+            raise Outside("nothing to combine")
+        word = " AND " if isinstance(expr, And) else " OR "
+        return "(" + word.join(self._boolean(each) for each in expr.args) + ")"
+
+    @_of.register
+    def _(self, expr: Not) -> str:
+        return f"(NOT {self._boolean(expr.arg)})"
+
+    @_of.register
+    def _(self, expr: IsNull) -> str:
+        return f"({self.of(expr.arg)} IS NULL)"
+
+    @_of.register
+    def _(self, expr: In) -> str:
+        if not expr.values:  # a setting of Spark's says what it is for NULL
+            raise Outside("IN of nothing")
+        for each in expr.values:
+            one_type(expr.arg, each)
+        return f"({self.of(expr.arg)} IN ({', '.join(map(self.of, expr.values))}))"
+
+    @_of.register
+    def _(self, expr: Call) -> str:
+        made = calls.CALLS.get(expr.name)
+        if made is None or isinstance(expr, Udf) or not expr.deterministic:
+            raise Outside(f"the function {expr.name}")
+        said = made(expr, self.of)
+        if said is None:
+            raise Outside(str(expr))
+        return said
+
+    def _boolean(self, expr: Expr) -> str:
+        if expr.dtype != "boolean":
+            raise Outside(f"{expr} is no condition")
+        return self.of(expr)
+
+
+def one_type(left: Expr, right: Expr) -> None:
+    """Spark compares values of one type: where the plan has two, what it would do is not known here."""
+    if left.dtype != right.dtype:
+        raise Outside(f"{left.dtype} compared with {right.dtype}")

@@ -1,0 +1,238 @@
+"""What DuckDB answers is what Spark answers: random predicates over values at the edges of their types."""
+
+from __future__ import annotations
+
+import math
+import random
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from whence.rows import Attr, Expr, Project
+from whence.rows.duck import Files, select, translated
+from whence.rows.duck.engine import connected
+from whence.spark.plan import read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+DECIMALS = {"decimal(15,2)": (15, 2), "decimal(5,0)": (5, 0), "decimal(38,10)": (38, 10), "decimal(20,12)": (20, 12)}
+TEXTS = [
+    "",
+    " ",
+    "a",
+    "A",
+    "ab",
+    "aB",
+    "abc",
+    "b",
+    "ba",
+    "it's",
+    '"',
+    "%",
+    "_",
+    "a%b",
+    "\\",
+    "10",
+    "2024-02-29",
+    "z" * 20,
+]
+TEXTS += ["é", "e\u0301", "ß", "😀", "a😀b", "\0", "a\0b", "z" * 13, "\U0010ffff", "\ud7ff", "\uffff"]
+DAYS = [date(1, 1, 1), date(1582, 10, 4), date(1582, 10, 15), date(1900, 2, 28), date(1969, 12, 31), date(1970, 1, 1)]
+DAYS += [date(1995, 12, 31), date(1996, 1, 1), date(1996, 2, 29), date(2024, 2, 29), date(9999, 12, 31)]
+TIMES = [
+    datetime(1, 1, 1),
+    datetime(1899, 12, 31, 23, 59, 59, 999999),
+    datetime(1970, 1, 1),
+    datetime(2024, 3, 31, 2, 30),
+]
+TIMES += [datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(1996, 2, 29, 12, 30, 0, 1), datetime.max]
+FLOATS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 0.1, 3e38, 1e-45, 16777217.0]
+DOUBLES = [*FLOATS, 5e-324, 1.7976931348623157e308, 0.1 + 0.2, 9007199254740993.0]
+
+
+def values_of(dtype: str) -> list[Any]:
+    """The edges of a type, and what lies between them."""
+    if dtype in INTEGERS:
+        top = 1 << INTEGERS[dtype] - 1
+        return [-top, 1 - top, -2, -1, 0, 1, 2, 3, 9, 10, 99, 100, top - 1]
+    if dtype in DECIMALS:
+        precision, scale = DECIMALS[dtype]
+        top = 10**precision - 1
+        return [Decimal(f"{each}E-{scale}") for each in (-top, -1, 0, 1, top)] + (
+            [Decimal(each) for each in (-2, 1, 2, 3, 99)]
+        )
+    others: dict[str, list[Any]] = {
+        "string": TEXTS,
+        "boolean": [True, False],
+        "date": DAYS,
+        "timestamp_ntz": TIMES,
+        "timestamp": [each.replace(tzinfo=UTC) for each in TIMES],
+        "float": FLOATS,
+        "double": DOUBLES,
+        "binary": [b"", b"\0", b"a", b"\xff", b"a\xff"],
+    }
+    return others[dtype]
+
+
+ARROW: dict[str, Any] = {name: pa.decimal128(*size) for name, size in DECIMALS.items()}
+ARROW |= {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
+ARROW |= {"string": pa.string(), "boolean": pa.bool_(), "date": pa.date32(), "binary": pa.binary()}
+ARROW |= {"timestamp_ntz": pa.timestamp("us"), "timestamp": pa.timestamp("us", "UTC")}
+ARROW |= {"float": pa.float32(), "double": pa.float64()}
+COLUMNS = {f"{letter}_{place}": dtype for place, dtype in enumerate(ARROW) for letter in "xy"}
+OF_TYPE: dict[str, list[str]] = {}
+for name, dtype in COLUMNS.items():
+    OF_TYPE.setdefault(dtype, []).append(name)
+
+
+def edges(seed: int, rows: int = 120) -> pa.Table:
+    """A table of values from the edges; its parts are ordered by one column or another, so that row groups differ."""
+    chance = random.Random(seed)
+    made: dict[str, Any] = {"id": pa.array(range(rows), pa.int64())}
+    for name, dtype in COLUMNS.items():
+        values = [None if chance.random() < 0.15 else chance.choice(values_of(dtype)) for _ in range(rows)]
+        if name.startswith("x"):  # each group of rows has few values, in ascending order where there is one
+            order = {repr(each): place for place, each in enumerate(values_of(dtype))}
+            values.sort(key=lambda each: order.get(repr(each), -1))
+        made[name] = pa.array(values, ARROW[dtype])
+    return pa.table(made)
+
+
+class Writer:
+    """Writes predicates in Spark's SQL; literals are parameters, so that Spark has the very value."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.args: dict[str, Any] = {}
+
+    def one(self, choices: Any) -> Any:
+        return self.random.choice(list(choices))
+
+    def number(self, most: int) -> int:
+        return self.random.randint(0, most)
+
+    def parameter(self, value: Any) -> str:
+        name = f"p{len(self.args)}"
+        self.args[name] = value
+        return f":{name}"
+
+    def literal(self, dtype: str) -> str:
+        if self.number(19) == 0:
+            return f"cast(null as {SQL.get(dtype, dtype)})"
+        value = self.one(values_of(dtype))
+        if dtype == "float":
+            return str(self.one(["0.5F", "0.0F", "1.0F", "0.1F"]))
+        if dtype in ("date", "timestamp_ntz"):
+            return f"{dtype}'{value}'"
+        if dtype in INTEGERS:
+            return f"cast({self.parameter(value)} as {SQL[dtype]})"
+        return self.parameter(value)
+
+    def column(self, dtype: str) -> str:
+        return str(self.one(OF_TYPE[dtype]))
+
+    def value(self, dtype: str) -> str:
+        kind = self.number(9)
+        if kind < 5:
+            return self.column(dtype)
+        if kind == 5:
+            made = self.computed(dtype)
+            if made is not None:
+                return made
+        return self.literal(dtype)
+
+    def computed(self, dtype: str) -> str | None:
+        if dtype == "string":
+            text, start, length = self.column(dtype), self.number(2) + 1, self.number(3)
+            parts = [f"substring({text}, {start}, {length})", f"left({text}, {length})", f"substr({text}, 2)"]
+            return str(self.one(parts))
+        if dtype == "integer":
+            return f"{self.one(['year', 'month', 'day', 'quarter'])}({self.column('date')})"
+        if dtype == "date":
+            return str(self.one(["date'1995-01-31' + interval '1' month", "date'1998-12-01' - interval '90' day"]))
+        return None
+
+    def comparison(self) -> str:
+        dtype = self.one(ARROW)
+        left, right = self.value(dtype), self.value(dtype)
+        if (dtype in INTEGERS or dtype in DECIMALS) and self.number(3) == 0:  # Spark casts one of them
+            right = self.value(self.one([*INTEGERS, *DECIMALS]))
+        kind = self.number(9)
+        if kind == 0:
+            return f"{left} is null"
+        if kind == 1:
+            return f"{left} in ({', '.join(self.value(dtype) for _ in range(1 + self.number(3)))})"
+        if kind == 2:
+            return f"{left} between {right} and {self.value(dtype)}"
+        return f"{left} {self.one(['=', '<=>', '<>', '<', '<=', '>', '>='])} {right}"
+
+    def text(self) -> str:
+        column, other = self.column("string"), self.value("string")
+        kind = self.number(3)
+        if kind == 0:
+            pattern = "".join(self.one(["%", "_", "a", "b", "😀", "é", "\0", " "]) for _ in range(self.number(4)))
+            return f"{column} like {self.parameter(pattern)}"
+        return f"{self.one(['startswith', 'endswith', 'contains'])}({column}, {other})"
+
+    def predicate(self, depth: int = 2) -> str:
+        kind = self.number(9)
+        if depth and kind == 0:
+            return f"not ({self.predicate(depth - 1)})"
+        if depth and kind < 5:
+            return f"(({self.predicate(depth - 1)}) {self.one(['and', 'or'])} ({self.predicate(depth - 1)}))"
+        if kind == 5:
+            return self.column("boolean")
+        return self.text() if kind < 7 else self.comparison()
+
+
+SQL = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+
+
+@pytest.fixture(scope="module")
+def files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Three files of one table, in small row groups, by a writer that says that it counts days as Spark does now."""
+    directory = tmp_path_factory.mktemp("edges")
+    table = edges(7)
+    said = {"org.apache.spark.version": "4.0.0"}
+    for place in range(3):
+        part = table.slice(place * 40, 40).replace_schema_metadata(said)
+        pq.write_table(part, directory / f"part-{place}.parquet", row_group_size=8)
+    spark.read.parquet(str(directory)).createOrReplaceTempView("edges")
+    return [str(path) for path in sorted(directory.glob("*.parquet"))]
+
+
+def asked(spark: SparkSession, sql: list[str], args: dict[str, Any]) -> tuple[tuple[Attr, ...], list[Expr], list[Any]]:
+    """The table's columns, the predicates as they are read from the plan, and what Spark says of each row."""
+    shown = ", ".join(f"({each}) as p{place}" for place, each in enumerate(sql))
+    df = spark.sql(f"select id, {shown} from edges", args=args)
+    plan = read(df).root
+    assert isinstance(plan, Project)
+    return plan.child.output, [each.expr for each in plan.columns[1:]], df.orderBy("id").collect()
+
+
+@settings(max_examples=10, deadline=None, derandomize=True, phases=[Phase.generate])  # the assertion names what fails
+@given(st.integers(0, 1 << 32))
+def test_random_predicates(spark: SparkSession, files: list[str], seed: int) -> None:
+    writer = Writer(seed)
+    sql = [writer.predicate() for _ in range(40)]
+    columns, exprs, rows = asked(spark, sql, writer.args)
+    table = Files(tuple(files), columns)
+    names = table.names("r")
+    inside = {place: translated(expr, names) for place, expr in enumerate(exprs)}
+    known = {place: each for place, each in inside.items() if each is not None}
+    with connected() as connection:
+        shown = ", ".join(known.values())
+        said = connection.sql(f"select {shown} from {table.sql()} as r order by r.id").fetchall()
+    for at, place in enumerate(known):
+        assert [row[at] for row in said] == [row[place + 1] for row in rows], (sql[place], writer.args, known[place])
+        found = select(table, exprs[place], columns=(columns[0],))
+        assert found is not None
+        assert found.column(0).to_pylist() == [row[0] for row in rows if row[place + 1]], (sql[place], writer.args)
