@@ -175,6 +175,24 @@ def test_segment_names_what_took_part(history: Path) -> None:
     assert "bob\tagent\tagent" in lines
 
 
+def test_files_are_found_by_their_paths(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = run_json("segment", "--src", "data/raw.csv", "--dst", "model.bin")
+    assert run_json("segment", "--src", "./data/raw.csv", "--dst", history / "model.bin") == expected
+    monkeypatch.chdir(history / "data")
+    assert run_json("segment", "--src", "raw.csv", "--dst", "../model.bin") == expected
+    told = run_json("summarize", "--src", "./raw.csv", "--dst", "../model.bin@v2")
+    assert told["segments"] == 1
+
+
+def test_segment_leaves_out_what_has_a_property(history: Path) -> None:
+    asked = ("segment", "--src", "data/raw.csv", "--dst", "model.bin@v3", "--exclude-relation", "wasDerivedFrom")
+    assert "train#3" in {each["id"] for each in run_json(*asked)["vertices"]}
+    for value in ("command=train", "version=3"):
+        told = run_json(*asked, "--exclude-what", value)
+        assert bool(told["vertices"]) == (value == "version=3"), "what the question names is never left out"
+    assert run(*asked, "--exclude-what", "train").exit_code == 2
+
+
 def test_segment_takes_boundaries_and_draws(history: Path) -> None:
     asked = ("segment", "--src", "data/raw.csv", "--dst", "model.bin", "--exclude-agent", "bob")
     told = run_json(*asked, "--exclude-relation", "wasDerivedFrom", "--expand", 1, "--out", "seg.svg")

@@ -91,6 +91,28 @@ def test_branches_and_merges(repository: Repository, log: wh.Log) -> None:
     assert graph.versions("c.txt") == ["c.txt@v1"]
 
 
+def test_a_merge_generates_what_it_changes_itself(repository: Repository, log: wh.Log) -> None:
+    lines = [f"{number}\n" for number in range(20)]
+    repository.commit("long", long="".join(lines), gone="short")
+    repository.git("checkout", "-qb", "side")
+    repository.commit("its top", author="Bob", long="".join(["top\n", *lines[1:]]))
+    repository.git("checkout", "-q", "main")
+    repository.git("mv", "long.txt", "longer.txt")
+    repository.commit("its end", longer="".join([*lines[:-1], "end\n"]))
+    repository.git("merge", "-q", "--no-commit", "side")
+    repository.commit("merged", b="changed by the merge", gone=None)
+    ingest(log, "git")
+    graph = log.graph
+    merged = next(name for name in graph.of_kind("activity") if graph[name]["message"] == "merged")
+    made = {edge[0] for edge in graph.edges if edge[1:] == ("wasGeneratedBy", merged)}
+    assert made == {"longer.txt@v2", "b.txt@v2"}
+    derived = {edge[2] for edge in graph.edges if edge[:2] == ("longer.txt@v2", "wasDerivedFrom")}
+    assert derived == {"longer.txt@v1", "long.txt@v2"}
+    assert ("gone.txt@v1", "wasInvalidatedBy", merged) in graph.edges
+    assert set(graph.blame("longer.txt@v2")) == {"Ada", "Bob"}
+    assert ingest(log, "git").entities == 0
+
+
 def test_runs_use_the_versions_that_git_knows(repository: Repository, log: wh.Log) -> None:
     ingest(log, "git")
     with log.activity("read") as a:

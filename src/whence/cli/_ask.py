@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from whence.cli._options import Command, blobs_option, json_option, log_option, open_log
+from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table, terminal
 
 if TYPE_CHECKING:
@@ -33,36 +33,28 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def parameters(function: Command) -> Command:
-    """The arguments and options of both commands."""
+def question(direction: Direction, help: str) -> click.Command:
+    """The command that asks in one direction."""
+
+    def ask(
+        dataset: str, cells: str, to: str | None, out: Path | None, log: str | None, blobs: str | None, as_json: bool
+    ) -> None:
+        with open_log(log, blobs) as opened:
+            asking = opened.backward if direction == "backward" else opened.forward
+            answer = asking(dataset, cells, to=to)
+        found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
+        if out is not None:
+            _draw(found, out)
+        if as_json:
+            emit_json({"direction": direction, "dataset": dataset, "cells": cells, "answers": answers(found)})
+        elif terminal():
+            _show(found)
+        else:
+            emit_table(("dataset", "cells"), [(name, text) for name, sel in found.items() for text in spelled(sel)])
+
     for parameter in reversed(_PARAMETERS):
-        function = parameter(function)
-    return function
-
-
-def ask(
-    direction: Direction,
-    dataset: str,
-    cells: str,
-    to: str | None,
-    out: Path | None,
-    log: str | None,
-    blobs: str | None,
-    as_json: bool,
-) -> None:
-    """Ask, then print and draw the answer."""
-    with open_log(log, blobs) as opened:
-        question = opened.backward if direction == "backward" else opened.forward
-        answer = question(dataset, cells, to=to)
-    found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
-    if out is not None:
-        _draw(found, out)
-    if as_json:
-        emit_json({"direction": direction, "dataset": dataset, "cells": cells, "answers": answers(found)})
-    elif terminal():
-        _show(found)
-    else:
-        emit_table(("dataset", "cells"), [(name, text) for name, sel in found.items() for text in spelled(sel)])
+        ask = parameter(ask)
+    return click.command(direction, help=help)(ask)
 
 
 def answers(found: Mapping[str, Selection]) -> list[dict[str, object]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli._options import Command, blobs_option, json_option, log_option
+from whence.cli._options import blobs_option, json_option, log_option
 
 if TYPE_CHECKING:
-    from whence.graph import Graph, Segment
+    from whence.graph import Boundary, Graph, Segment
+    from whence.store import Log
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.option("--src", metavar="ID", multiple=True, required=True, help="A source; may be repeated."),
@@ -24,6 +27,10 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--exclude-where", "places", metavar="PATTERN", multiple=True, help="Leave out what lies there: 'tmp/*'."
     ),
+    click.option(
+        "--exclude-what", "things", metavar="PROPERTY=VALUE", multiple=True,
+        help="Leave out what has this value of a property: 'exit_code=1'.",
+    ),
     click.option("--after", metavar="TIME", help="Leave out what happened before."),
     click.option("--before", metavar="TIME", help="Leave out what happened after."),
     click.option("--expand", metavar="K", type=click.IntRange(min=0), help="Add what lies K activities further back."),
@@ -34,14 +41,7 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     log_option,
     blobs_option,
     json_option,
-)
-
-
-def parameters(function: Command) -> Command:
-    """The options of both commands."""
-    for parameter in reversed(_PARAMETERS):
-        function = parameter(function)
-    return function
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,65 @@ class Asked:
     """A question for segments, as the options put it."""
 
     src: tuple[str, ...]
+    dst: tuple[str, ...]
     agents: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
     after: str | None = None
     before: str | None = None
     expand: int | None = None
     match: tuple[str, ...] = ()
 
-    def segment(self, graph: Graph, dst: tuple[str, ...]) -> Segment:
-        """The segment of one destination, or of several together."""
+    def of(self, log: Log) -> tuple[Graph, list[str], list[str]]:
+        """The graph of a log, and the sources and destinations by the names they have in it."""
+        graph = log.graph
+        src, dst = ([_named(log, graph, name) for name in names] for names in (self.src, self.dst))
+        return graph, src, dst
+
+    def segment(self, graph: Graph, src: list[str], dst: list[str]) -> Segment:
+        """The segment between these."""
         from whence.graph import when, where, who
 
         exclude: list[object] = [who(name) for name in self.agents]
         exclude += self.relations
         exclude += [where(*self.places)] if self.places else []
+        exclude += [_having(pair) for pair in self.things]
         if self.after is not None or self.before is not None:
             exclude.append(~when(after=self.after, before=self.before))
-        return graph.segment(self.src, dst, exclude=exclude or None, expand=self.expand, match=list(self.match) or None)
+        return graph.segment(src, dst, exclude=exclude or None, expand=self.expand, match=list(self.match) or None)
+
+
+def parameters(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of both commands; the question itself comes as one argument, `asked`."""
+
+    @functools.wraps(function)
+    def called(**given: Any) -> None:
+        function(asked=Asked(**{each.name: given.pop(each.name) for each in fields(Asked)}), **given)
+
+    for parameter in reversed(_PARAMETERS):
+        called = parameter(called)
+    return called
+
+
+def _named(log: Log, graph: Graph, name: str) -> str:
+    """The name itself if the graph has it, else what a run from here would have called the file of that path."""
+    from whence.store.artifacts import artifact_name, project_of
+
+    if name in graph or graph.versions_at(name):
+        return name
+    path = artifact_name(name, project_of(log.where))
+    return path if path in graph or graph.versions_at(path) else name
+
+
+def _having(pair: str) -> Boundary:
+    from whence.graph import what
+
+    name, separator, text = pair.partition("=")
+    if not separator or not name:
+        raise click.UsageError(f"--exclude-what takes a property and a value such as exit_code=1, not {pair!r}")
+    as_text = what(**{name: text})
+    try:
+        return as_text | what(**{name: json.loads(text)})  # a number, true or false
+    except json.JSONDecodeError:
+        return as_text

@@ -13,29 +13,18 @@ from whence.cli._output import emit_json, emit_table
 
 @click.command("segment")
 @parameters
-def command(
-    src: tuple[str, ...],
-    dst: tuple[str, ...],
-    agents: tuple[str, ...],
-    relations: tuple[str, ...],
-    places: tuple[str, ...],
-    after: str | None,
-    before: str | None,
-    expand: int | None,
-    match: tuple[str, ...],
-    out: Path | None,
-    log: str | None,
-    blobs: str | None,
-    as_json: bool,
-) -> None:
+def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, as_json: bool) -> None:
     """Show how the sources took part in making the destinations.
 
-    Both are datasets or versions of files (model.bin@v2); the name of a file alone stands for all its versions. The
-    answer has what lies on paths between them, on similar paths, siblings made on the way, and the agents involved.
+    Both are datasets, files, or versions of files (model.bin@v2); a file alone stands for all its versions. The answer
+    has what lies on paths between them, on similar paths, siblings made on the way, and the agents involved.
+
+    \b
+      whence segment --src data.csv --dst model.bin
+      whence segment --src data.csv --dst model.bin --exclude-agent bob --expand 2 --out made.svg
     """
-    asked = Asked(src, agents, relations, places, after, before, expand, match)
     with open_log(log, blobs) as opened:
-        segment = asked.segment(opened.graph, dst)
+        segment = asked.segment(*asked.of(opened))
     if out is not None:
         segment.draw(out)
     rules = {name: rule for rule, names in segment.by_rule.items() for name in names}

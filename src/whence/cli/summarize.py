@@ -23,34 +23,22 @@ _KEPT = ("entity=artifact", "activity=command")
 )
 @parameters
 def command(
-    keep: tuple[str, ...],
-    steps: int,
-    src: tuple[str, ...],
-    dst: tuple[str, ...],
-    agents: tuple[str, ...],
-    relations: tuple[str, ...],
-    places: tuple[str, ...],
-    after: str | None,
-    before: str | None,
-    expand: int | None,
-    match: tuple[str, ...],
-    out: Path | None,
-    log: str | None,
-    blobs: str | None,
-    as_json: bool,
+    keep: tuple[str, ...], steps: int, asked: Asked, out: Path | None, log: str | None, blobs: str | None, as_json: bool
 ) -> None:
     """Show how the destinations are usually made: one segment for each, merged into one graph.
 
     Each version of a file is a destination of its own. The percentage of an edge is the share of the segments that
     have it. No path is in the summary that no segment has.
+
+    \b
+      whence summarize --src data.csv --dst model.bin --keep entity=artifact --keep activity=command -k 1
     """
     from whence.graph import summarize
 
-    asked = Asked(src, agents, relations, places, after, before, expand, match)
     with open_log(log, blobs) as opened:
-        graph = opened.graph
+        graph, src, dst = asked.of(opened)
         ends = graph.ids.of(graph.numbers(dst, "entity").tolist())
-        segments = [each for each in (asked.segment(graph, (end,)) for end in ends) if len(each)]
+        segments = [each for each in (asked.segment(graph, src, [end]) for end in ends) if len(each)]
     summary = summarize(segments, keep=_kept(keep or _KEPT), k=steps)
     if out is not None:
         summary.draw(out)

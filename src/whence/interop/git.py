@@ -42,11 +42,10 @@ def head_of(place: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a commit did to one file: `old` and `new` are blobs, or nothing."""
+    """What a commit did to one file: `old` is what it was for each parent, `new` what it became; blobs, or nothing."""
 
     path: str
-    before: str  # its path before, which differs if it was renamed
-    old: str | None
+    old: tuple[tuple[str, str], ...]  # path, which differs if it was renamed, and blob
     new: str | None
 
 
@@ -70,7 +69,7 @@ def history(repository: Path, log: Log) -> Graph:
     """The history of a repository as a graph: commits used the old versions of files and generated the new ones.
 
     Versions are numbered on from what the log knows. Content that it knows already (a run wrote it, and it was
-    committed later) is used by its commit, not generated. What a merge changes itself is not part of it.
+    committed later) is used by its commit, not generated. A merge generates what differs from all that it merges.
     """
     root = Path(_git(repository, "rev-parse", "--show-toplevel").decode().strip())
     project = Path(os.path.realpath(project_of(log.where)))
@@ -133,12 +132,13 @@ class _Versions:
 
     def _change(self, commit: _Commit, change: _Change) -> None:
         artifact = self.called(change.path)
-        old = None if change.old is None else self.by_blob.get((self.called(change.before), change.old))
-        if old is not None:
+        found = (self.by_blob.get((self.called(path), blob)) for path, blob in change.old)
+        before = [each for each in dict.fromkeys(found) if each is not None]
+        for old in before:
             self.vertices.setdefault(old, (old, "entity", {}))
             self._edge(commit.id, "used", old)
         if change.new is None:
-            if old is not None:
+            for old in before:
                 self._edge(old, "wasInvalidatedBy", commit.id)
             return
         content, size = self.contents[change.new]
@@ -157,7 +157,7 @@ class _Versions:
         self.by_blob[artifact, change.new] = name
         self._edge(name, "wasGeneratedBy", commit.id)
         self._edge(name, "wasAttributedTo", commit.author)
-        if old is not None:
+        for old in before:
             self._edge(name, "wasDerivedFrom", old)
 
     def _edge(self, source: str, relation: str, target: str) -> None:
@@ -166,8 +166,8 @@ class _Versions:
 
 def _commits(repository: Path) -> Iterator[_Commit]:
     """All commits of the present branch, parents first."""
-    arguments = ("log", "--reverse", "--topo-order", "--raw", "-z", "-M", "--no-abbrev", f"--format={_FIELDS}")
-    for chunk in _git(repository, *arguments).split(b"\x1e")[1:]:
+    arguments = ("log", "--reverse", "--topo-order", "--raw", "-c", "-z", "-M", "--combined-all-paths", "--no-abbrev")
+    for chunk in _git(repository, *arguments, f"--format={_FIELDS}").split(b"\x1e")[1:]:
         *fields, rest = chunk.decode("utf-8", "surrogateescape").split("\x1f")
         own, parents, author, email, authored, committed, subject = fields
         name = "".join(each for each in author.strip() if each.isprintable()) or email or "unknown"
@@ -176,17 +176,24 @@ def _commits(repository: Path) -> Iterator[_Commit]:
 
 
 def _changes(parts: list[str]) -> Iterator[_Change]:
-    """The changes out of `git log --raw -z`: `:modes old new status`, then one path, or two of a rename."""
+    """The changes out of `git log --raw -z`: `:modes old new status`, then one path, or two of a rename.
+
+    Of a merge there is a colon, a mode, an old blob and a path for each parent.
+    """
     place = 0
     while place < len(parts):
-        _, mode, old, new, status = parts[place].strip("\n").lstrip(":").split(" ")
-        renamed = status[0] in "RC"
-        before, path = parts[place + 1], parts[place + (2 if renamed else 1)]
-        place += 3 if renamed else 2
+        told = parts[place].strip("\n")
+        parents = len(told) - len(told.lstrip(":"))
+        fields = told[parents:].split(" ")
+        mode, blobs, status = fields[parents], fields[parents + 1 : -1], fields[-1]
+        count = parents + 1 if parents > 1 or status[0] in "RC" else 1
+        paths = parts[place + 1 : place + 1 + count]
+        place += 1 + count
         if mode == "160000":  # a submodule, whose commits are no content
             continue
-        old_blob, new_blob = (blob if blob.strip("0") else None for blob in (old, new))
-        yield _Change(path, before, old_blob, new_blob)
+        before = paths[:-1] if count > 1 else paths
+        old = tuple((path, blob) for path, blob in zip(before, blobs[:-1], strict=True) if blob.strip("0"))
+        yield _Change(paths[-1], old, blobs[-1] if blobs[-1].strip("0") else None)
 
 
 def _contents(repository: Path, blobs: Iterable[str]) -> dict[str, tuple[str, int]]:
