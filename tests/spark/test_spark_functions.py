@@ -101,4 +101,5 @@ def test_the_whole_input_is_a_superset_and_says_so(t: DataFrame) -> None:
 def test_pandas_api_on_spark(t: DataFrame) -> None:
     frame = t.pandas_api().groupby("k").sum(numeric_only=True)
     lineage = Pipeline(frame).backward({"v": 30})
+    assert lineage.precise
     assert sorted(each["i"] for each in lineage["t"].collect()) == [1, 2]

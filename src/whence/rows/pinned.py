@@ -6,10 +6,11 @@ from whence.rows import operators as o
 from whence.rows.expressions import AggCall, Attr, Call
 from whence.rows.printing import line
 from whence.rows.pushdown.unique import unique
-from whence.rows.tree import walk
+from whence.rows.tree import Tree, walk
 
 STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
 SHOWN = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # what leaves one row one row
+NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate)  # what reads only some columns of its input
 PICKED = frozenset({"First", "Last", "AnyValue"})
 
 
@@ -18,6 +19,7 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
 
     A limit without an order, `first` and dropDuplicates pick rows. That does no harm where the output shows
     what was picked: the row asked about is there, or it is not. It does where rows are put together further up.
+    A column that nothing reads does no harm either, whatever its value: pandas API on Spark numbers rows that way.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Limit, Literal, Named, Source
     >>> three = Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer"))
@@ -27,12 +29,14 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
     ('Limit 3 takes rows in no order that the data decides',)
     """
     reasons: dict[str, None] = {}
-    _visit(plan, reasons, False)
+    _visit(plan, reasons, False, frozenset(plan.output))
     return tuple(reasons)
 
 
-def _visit(plan: o.Operator, reasons: dict[str, None], merged: bool) -> None:
-    for expr in plan.expressions:
+def _visit(plan: o.Operator, reasons: dict[str, None], merged: bool, read: frozenset[Attr]) -> None:
+    """`read`: the columns of the output that matter further up."""
+    computed = _computed(plan, read)
+    for expr in computed:
         for part in walk(expr):
             if isinstance(part, Call) and not part.pure:
                 reasons[f"{part.name.lower()} in {type(plan).__name__} has another value in each run"] = None
@@ -46,8 +50,23 @@ def _visit(plan: o.Operator, reasons: dict[str, None], merged: bool) -> None:
         reasons[f"{line(plan)} takes rows in no order that the data decides"] = None
     if isinstance(plan, o.Window) and not _settled(plan):
         reasons[f"{line(plan)} counts rows that its order may leave tied"] = None
+    below = frozenset(part for expr in computed for part in walk(expr) if isinstance(part, Attr))
     for child in plan.children:
-        _visit(child, reasons, merged or not isinstance(plan, SHOWN))
+        needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)
+        _visit(child, reasons, merged or not isinstance(plan, SHOWN), needed)
+
+
+def _computed(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:
+    """The expressions that matter. An aggregate does even where its value is not read: it may decide witnesses."""
+    if isinstance(plan, o.Project):
+        return tuple(column.expr for column in plan.columns if column.attr in read)
+    if isinstance(plan, o.Aggregate):
+        return (*plan.keys, *(column.expr for column in plan.outputs if column.attr in read or _aggregates(column)))
+    return plan.expressions
+
+
+def _aggregates(column: o.Named) -> bool:
+    return any(isinstance(part, AggCall) for part in walk(column.expr))
 
 
 def _steady(plan: o.Operator) -> bool:

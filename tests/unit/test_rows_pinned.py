@@ -1,0 +1,29 @@
+"""What may come out differently in another run: only where it matters."""
+
+from __future__ import annotations
+
+from whence.rows import AggCall, Aggregate, Attr, Call, Compare, Distinct, Filter, Literal, Named, Project, Source, keep
+from whence.rows.pinned import unpinned
+
+A, B, R, N = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "r", "double"), Attr(4, "n", "double")
+RAND = Call("Rand", (), "double", pure=False)
+NUMBERED = Project(Source("t", 0, (A, B)), (*keep(A, B), Named(R, RAND)))
+SAID = ("rand in Project has another value in each run",)
+
+
+def test_a_random_column_that_nothing_reads_does_no_harm() -> None:
+    assert unpinned(NUMBERED) == SAID
+    assert unpinned(Project(NUMBERED, keep(A))) == ()
+    counted = Aggregate(NUMBERED, (A,), (*keep(A), Named(N, AggCall("Count", (B,), "long"))))
+    assert unpinned(Project(counted, keep(A))) == ()
+
+
+def test_one_that_decides_which_rows_there_are_does() -> None:
+    assert unpinned(Project(Filter(NUMBERED, Compare("<", R, Literal(0.5, "double"))), keep(A))) == SAID
+    assert unpinned(Project(Distinct(NUMBERED, (A, B, R)), keep(A))) == SAID
+    assert unpinned(Project(Aggregate(NUMBERED, (A, R), keep(A)), keep(A))) == SAID
+
+
+def test_an_aggregate_that_nothing_reads_may_still_decide_witnesses() -> None:
+    largest = Aggregate(NUMBERED, (A,), (*keep(A), Named(N, AggCall("Max", (R,), "double"))))
+    assert unpinned(Project(largest, keep(A))) == SAID
