@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from whence.testing.numpy_beyond import EXCUSED
 from whence.testing.survey import Surveyed, complete
 
 PAGE = Path(__file__).parents[1] / "reference" / "numpy.md"
@@ -26,7 +27,7 @@ NumPy's, and changes every input cell a little: what changes must be in the line
 - **rule**: lineage follows from shapes and arguments (and values, where they decide), without a run on annotations.
 
 The column *dtype* is the same for arrays of `wh.tracked`. Complex numbers, which Fourier transforms return, are beyond
-the dtype; `log.track` traces them.
+the dtype, and `numpy.polynomial` asks for a type that it knows; `log.track` traces both.
 
 """
 
@@ -52,6 +53,9 @@ def page(rows: list[Surveyed]) -> str:
         parts += [
             f"| `{each.name}` | {each.by} | {each.lineage} | {each.dtype} |\n" for each in rows if each.papers == papers
         ]
+    parts.append("\n## Left out\n\n| functions | why |\n|---|---|\n")
+    for why, names in EXCUSED.items():
+        parts.append(f"| {', '.join(f'`{name}`' for name in names.split())} | {why} |\n")
     return "".join(parts)
 
 

@@ -163,8 +163,8 @@ def test_what_cannot_be_tracked_is_refused_by_name(log: wh.Log) -> None:
         log.track(lambda a: "text", name="text")(np.ones(2))
     with pytest.raises(BadType, match="'always'"):
         log.track(np.negative, reuse="always")
-    with pytest.raises(NoRule, match=r"numpy\.poly "):
-        log.track(lambda a: np.poly(a) * 1, name="poly")(np.arange(2.0))
+    with pytest.raises(NoRule, match=r"numpy\.sort_complex "):
+        log.track(lambda a: np.sort_complex(a) * 1, name="complex")(np.arange(2.0))
     log.array("taken", shape=(5,))
     with pytest.raises(Redefined, match="taken"):
         log.track(np.negative, names={"return": "taken"})(np.ones(2))
@@ -172,6 +172,44 @@ def test_what_cannot_be_tracked_is_refused_by_name(log: wh.Log) -> None:
     log.close()
     with pytest.raises(Closed):
         tracked(np.ones(2))
+
+
+@pytest.mark.parametrize("kind", ["complex128", "object", "U3", "M8[D]"])
+def test_arrays_of_other_kinds_are_refused_by_name(log: wh.Log, kind: str) -> None:
+    given = np.zeros(2, kind)
+    with pytest.raises(BadType, match=r"'x' is an array of"):
+        log.track(np.negative)(given)
+    with log.capture() as capture, pytest.raises(BadType, match="'A' is an array of"):
+        capture.read("A", given)
+    assert log.datasets() == []
+
+
+def test_arrays_of_too_many_cells_are_refused(log: wh.Log) -> None:
+    with pytest.raises(BadType, match=r"at most 2\^36"):
+        log.track(lambda a: a[0, 0], name="first")(np.broadcast_to(0.0, (1 << 20, 1 << 17)))
+
+
+def test_a_log_that_is_closed_in_between(tmp_path: Path) -> None:
+    log = wh.open(tmp_path / "closed")
+
+    @log.track
+    def closing(a: Any) -> Any:
+        log.close()
+        return a + 1
+
+    with pytest.raises(Closed):
+        closing(np.ones(2))
+    with wh.open(tmp_path / "closed") as log:
+        assert log.datasets() == []
+        capture = log.capture().__enter__()
+        capture.write("B", capture.read("A", np.ones(2)) * 2)
+        log.close()
+        with pytest.raises(Closed):
+            capture.__exit__(None, None, None)
+    with wh.open(tmp_path / "closed") as log:
+        assert log.datasets() == []
+        with pytest.raises(BadType, match="a tracked array cannot be"):
+            log.track(np.negative)(wh.tracked(np.ones(2), "A"))
 
 
 def test_numbers_taken_out_of_arrays_are_reported(log: wh.Log) -> None:

@@ -164,3 +164,27 @@ def test_only_ufuncs_are_taught() -> None:
 
     with pytest.raises(TypeError, match="no ufunc"):
         _tracked.register_ufunc(len)  # type: ignore[arg-type]
+
+
+def test_memory_is_not_viewed_as_other_numbers() -> None:
+    x = wh.tracked([[1.0, 2.0], [3.0, 4.0]], "A")
+    for view in (lambda: x.view(float), lambda: x.view(dtype=np.uint64), lambda: x.view("c16")):
+        with pytest.raises(BadType, match=r"cannot be viewed as .*values"):
+            view()
+    assert x.view(np.ndarray)[0, 1].parents == [("A", (0, 1))]
+    assert x.view(x.dtype)[1, 0].parents == [("A", (1, 0))]
+
+
+def test_strides_that_cut_cells_apart_are_refused() -> None:
+    x = wh.tracked(np.arange(6.0), "A")
+    good = np.lib.stride_tricks.as_strided(x, (4, 3), x.strides * 2)
+    assert wh.relation(good, "A").backward([(1, 2)]).cells().tolist() == [[3]]
+    bad = np.lib.stride_tricks.as_strided(x, (4, 3), (8, 8))
+    for ask in (lambda: wh.relation(bad, "A"), lambda: values(bad)):
+        with pytest.raises(BadType, match=r"strides of \(8, 8\) bytes"):
+            ask()
+
+
+def test_selection_lineage_is_the_traced_runs() -> None:
+    with pytest.raises(BadType, match=r"log\.track"):
+        wh.tracked([1.0], "A", lineage="value+selection")

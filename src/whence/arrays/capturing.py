@@ -181,6 +181,8 @@ def by_rule(call: Call) -> Captured:
         for link in per_output
         if id(link.operand) in numbers and (link.kind == "value" or call.selection)
     ]
+    if len(outputs) != len(links):
+        raise known.NoRule(f"{known.name_of(function)} returns more than arrays: a traced run knows what they are")
     for edge in edges:
         if edge.relation.out_shape != outputs[edge.output].shape:
             raise known.NoRule(f"the rule of {known.name_of(function)} does not know this way of calling it")

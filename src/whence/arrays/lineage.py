@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from whence import _core, _tracked
 from whence.arrays import sources
 from whence.arrays.sources import Source
+from whence.arrays.tracking import whole
 from whence.errors import Redefined
 from whence.relation import Relation
 from whence.relation.compress import FEW_ROWS, finish, fits_key, fold, new_folder
@@ -41,7 +42,7 @@ def relation(array: Any, name: str) -> Relation:
     Relation((1000,) <- (1000, 1000), 1,000,000 tuples in 1 box)
     """
     cells = np.asarray(array)  # a single cell is an array without axes
-    _tracked.handles(cells)  # or the error that it is not tracked
+    _tracked.handles(whole(cells))  # or the error that it is not tracked
     return _of_source(np.ascontiguousarray(cells).reshape(cells.shape), _source(cells, name))
 
 

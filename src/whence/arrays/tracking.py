@@ -18,10 +18,11 @@ TrackedFloat64 = _tracked.dtype
 MOST_CELLS = (1 << 36) - 2
 
 
-def tracked(array: Any, name: str) -> NDArray[Any]:
+def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
     """A copy of an array that NumPy computes with as before, while each result remembers the cells it came from.
 
-    Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact.
+    Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact. A comparison gives
+    plain booleans, so what a mask or an order decided is not carried along: `log.track` and `log.capture` find that.
 
     >>> import numpy as np
     >>> x = tracked(np.array([[1.0, 2.0], [3.0, 4.0]]), "A")
@@ -31,6 +32,11 @@ def tracked(array: Any, name: str) -> NDArray[Any]:
     >>> x.sum(axis=0)[1].parents
     [('A', (0, 1)), ('A', (1, 1))]
     """
+    if lineage != "value":
+        raise BadType(
+            f"a tracked array carries the lineage of values, and {lineage!r} is another: what conditions, masks and "
+            "orders decided is found by log.track(function, lineage='value+selection') and log.capture"
+        )
     word: object = name
     if not isinstance(word, str) or not word:
         raise BadType(f"a tracked array needs a name, and {name!r} is none; give a word such as 'A'")
@@ -53,7 +59,18 @@ def values(array: NDArray[Any]) -> NDArray[np.float64]:
     >>> values(tracked(np.array([1.0, 2.0]), "A") * 2).tolist()
     [2.0, 4.0]
     """
-    return _tracked.values(array)
+    return _tracked.values(whole(array))
+
+
+def whole(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, if its strides do not cut its cells apart, which np.lib.stride_tricks lets them."""
+    steps = [step for step, side in zip(array.strides, array.shape, strict=True) if side > 1]
+    if is_tracked(array) and any(step % array.itemsize for step in steps):
+        raise BadType(
+            f"strides of {tuple(array.strides)} bytes cut tracked cells of {array.itemsize} bytes apart: "
+            "count in x.strides of the tracked array itself"
+        )
+    return array
 
 
 def _as_float64(array: Any, name: str) -> NDArray[np.float64]:

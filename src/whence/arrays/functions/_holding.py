@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from whence.arrays import known
-from whence.errors import NoRule, TooLarge, WhenceError
+from whence.errors import BadType, NoRule, TooLarge, WhenceError
 from whence.relation import Relation
 
 MOST_TUPLES = 1 << 24
@@ -20,7 +20,8 @@ MOST_TUPLES = 1 << 24
 
 _RULED = ("einsum", "interp", "bincount", "linalg.inv", "linalg.det", "linalg.solve", "linalg.svd", "linalg.pinv",
           "linalg.qr", "linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.slogdet", "linalg.lstsq",
-          "linalg.matrix_power", "linalg.svdvals", "linalg.cond", "linalg.norm", "fft.irfft", "fft.hfft")  # fmt: skip
+          "linalg.matrix_power", "linalg.svdvals", "linalg.cond", "linalg.norm", "fft.irfft", "fft.hfft",
+          "fft.irfft2", "fft.irfftn", "histogram", "histogram2d", "polymul")  # fmt: skip
 
 
 class TrackedArray(np.ndarray[Any, Any]):
@@ -47,6 +48,16 @@ class TrackedArray(np.ndarray[Any, Any]):
                     "to which a tracked array is not cast unasked"
                 ) from error
             return _by_rule(function, args, kwargs)
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """The same cells as another kind of array; not their memory as other numbers."""
+        for each in (*args, *kwargs.values()):
+            if not (isinstance(each, type) and issubclass(each, np.ndarray)) and np.dtype(each) != self.dtype:
+                raise BadType(
+                    f"a tracked array cannot be viewed as {np.dtype(each)}: its memory holds lineage beside the "
+                    "numbers; whence.arrays.values(x) are the numbers"
+                )
+        return super().view(*args, **kwargs)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         if return_scalar:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from whence.arrays import known
+from whence.arrays.functions._composed import COMPOSED
 from whence.arrays.functions._methods import METHODS
 from whence.arrays.functions._origins import Origins, Shape, composed, merged, overwritten, union, united
 from whence.arrays.functions._sizes import LENGTH, Noticing, Size, bare
@@ -112,6 +113,8 @@ class Traced(NDArrayOperatorsMixin):
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.shape, np.size) and len(args) == 1:
             return getattr(args[0], function.__name__)
+        if function in COMPOSED:
+            return COMPOSED[function](*args, **kwargs)
         unwrapped, mine = self._unwrapped((args, kwargs))
         self._run.parameters(args, kwargs)
         self._run.step(function, args, kwargs)
@@ -190,7 +193,7 @@ class Traced(NDArrayOperatorsMixin):
         if chosen_by and self._run.selection:
             shape = np.shape(result)
             decided = [
-                composed(Relation.whole(shape, each.value.shape), each.origins(), "selection") for each in chosen_by
+                composed(known.deciding(plain, shape, each.value), each.origins(), "selection") for each in chosen_by
             ]
             return Traced(self._run, Buffer(shape, united([made.origins(), *decided])), None, made.value)
         return made

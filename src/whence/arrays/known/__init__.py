@@ -15,15 +15,21 @@ import numpy as np
 
 from whence.arrays.known import (
     elementwise,
+    histograms,
     joining,
     matrices,
+    polynomials,
     products,
+    quantiles,
     reductions,
     selecting,
+    sets,
     shapes,
+    transforms,
     views,
     windows,
 )
+from whence.arrays.known._rows import affine, product, whole_out
 from whence.arrays.known._rules import RULES, VALUES_MATTER, Function, Kind, Link, Links
 from whence.arrays.known.selecting import EXTREMES, winner
 from whence.errors import NoRule, WhenceError
@@ -35,6 +41,7 @@ __all__ = [
     "Link",
     "Links",
     "NoRule",
+    "deciding",
     "has_rule",
     "indexed",
     "lineage",
@@ -43,7 +50,10 @@ __all__ = [
     "winner",
 ]
 
-_MODULES = (elementwise, joining, matrices, products, reductions, selecting, shapes, views, windows)
+_MODULES = (
+    elementwise, histograms, joining, matrices, polynomials, products, quantiles, reductions, selecting, sets, shapes,
+    transforms, views, windows,
+)  # fmt: skip
 
 
 def name_of(function: Function, method: str = "__call__") -> str:
@@ -135,3 +145,22 @@ def indexed(in_shape: tuple[int, ...], key: Any) -> Relation:
         if chosen.dtype != bool and in_shape:
             return shapes.take(np.broadcast_to(np.zeros(()), in_shape), chosen, 0)[0].relation
     return selecting.picked(in_shape, key)
+
+
+def deciding(key: Any, out_shape: tuple[int, ...], index: Any) -> Relation:
+    """What of an array in an index decided which cell came to which place of `a[key]`.
+
+    A mask decides up to the cell that it picks, an index for its own place; of several together, all.
+
+    >>> deciding(np.array([2, 0]), (2, 3), np.array([2, 0])).backward([(1, 0)])
+    Selection(shape=(2,), 1 cell: [1])
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if len(parts) == 1 and index.dtype == bool:
+        return selecting.up_to(np.flatnonzero(index), index.shape, out_shape[1:])
+    if not all(isinstance(each, (int, np.integer, np.ndarray)) and np.asarray(each).dtype != bool for each in parts):
+        return Relation.whole(out_shape, np.shape(index))
+    chosen = np.broadcast_shapes(*(np.shape(each) for each in parts))
+    own = elementwise.broadcast(np.shape(index), chosen)
+    rest = [whole_out(i, side) for i, side in enumerate(out_shape) if i >= len(chosen)]
+    return product(out_shape, chosen, [*(affine(i, i, side) for i, side in enumerate(chosen)), *rest]).compose(own)

@@ -70,9 +70,29 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **limits
     return elementwise(*(each for each in given if each is not None))
 
 
-@rule("zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "size", "result_type", "iscomplexobj",
+@rule("full_like")
+def full_like(a: Any, fill_value: Any, *_: Any, shape: Any = None, **__: Any) -> Links:
+    """The shape of the one, the cells of the other."""
+    if shape is not None:
+        raise TypeError("a shape of its own")
+    return [Link(fill_value, broadcast(np.shape(fill_value), np.shape(a)))]
+
+
+@rule("linspace", "geomspace", "logspace")
+def spaced(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None,
+           axis: int = 0, **more: Any) -> Links:  # fmt: skip
+    """Both ends of each row of numbers."""
+    if more.get("retstep") or axis != 0 or not isinstance(num, int) or hasattr(base, "shape"):
+        raise TypeError("the step as well, another axis, or bases")
+    lanes = np.broadcast_shapes(shape(start), shape(stop))
+    every = product((num, *lanes), lanes, [whole_out(0, num), *(affine(i + 1, i, n) for i, n in enumerate(lanes))])
+    return [Link(each, every.compose(broadcast(shape(each), lanes))) for each in (start, stop)]
+
+
+@rule("zeros_like", "ones_like", "empty_like", "shape", "ndim", "size", "result_type", "iscomplexobj",
       "isrealobj", "can_cast", "min_scalar_type", "common_type", "array_repr", "array_str", "array2string",
-      "may_share_memory", "shares_memory")  # fmt: skip
+      "may_share_memory", "shares_memory", "tril_indices_from", "triu_indices_from", "diag_indices_from",
+      "einsum_path")  # fmt: skip
 def from_nothing(*_: Any, **__: Any) -> Links:
     """What takes no more than a shape or a type from its operands: no cell comes from any of theirs."""
     return []

@@ -1,18 +1,13 @@
-"""Linear algebra and Fourier transforms: within a matrix or a lane everything contributes to everything.
-
-Finer structure exists in places (the triangles of a Cholesky factor); what is given here is never less than the truth.
-"""
+"""Linear algebra: within a matrix everything contributes to everything, but for the triangles of factorizations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from whence.arrays.known._rows import Factor, Shape, affine, factor, product, row, whole_in, whole_out
-from whence.arrays.known._rules import Link, Links, axes_of, axis_of, named, rule, shape
-from whence.arrays.known.windows import lane
+from whence.arrays.known._rows import Factor, Rows, Shape, affine, factor, product, row, whole_in, whole_out
+from whence.arrays.known._rules import Link, Links, rule, shape
 from whence.relation import Relation
 
 
@@ -47,15 +42,57 @@ _matrix("linalg.inv", lambda n, _: (n, n))
 _matrix("linalg.pinv", lambda n, m: (m, n))
 _matrix("linalg.det", lambda n, m: ())
 _matrix("linalg.slogdet", lambda n, m: (), lambda n, m: ())
-_matrix("linalg.cholesky", lambda n, m: (n, m))
 _matrix("linalg.eig", lambda n, m: (n,), lambda n, m: (n, n))
-_matrix("linalg.eigh", lambda n, m: (n,), lambda n, m: (n, n))
 _matrix("linalg.eigvals", lambda n, m: (n,))
-_matrix("linalg.eigvalsh", lambda n, m: (n,))
 _matrix("linalg.matrix_rank", lambda n, m: ())
-_matrix("linalg.cond", lambda n, m: ())
 _matrix("linalg.svdvals", lambda n, m: (min(n, m),))
 _matrix("linalg.matrix_power", lambda n, m: (n, n))
+
+
+def factored(in_shape: Shape, out_core: Shape, *rows: Rows | None) -> Relation:
+    """A factor of each matrix of a batch: rows over two axes of the output and two of the input."""
+    own = in_shape[:-2]
+    axes = [len(own), len(own) + 1]
+    return product((*own, *out_core), in_shape, [*_aligned(own, own), factor(axes, axes, rows)])
+
+
+@rule("linalg.cholesky")
+def cholesky(a: Any, /, *, upper: bool = False) -> Links:
+    """Cell (i, j) of the lower factor from the triangle up to (j, j), and from its own row up to there."""
+    if upper:
+        raise TypeError("an upper factor")
+    n = shape(a)[-1]
+    up_to_j = row((0, n - 1), (0, 0, 0, 0, 1), (0, 0, 1, 0, 1), (0, 0, 2, 0, 1))
+    own_row = row((1, n - 1), (0, -1, 0, 0, 1), (0, 0, 0, 1, 1), (0, 0, 1, 0, 1))
+    return [Link(a, factored(shape(a), (n, n), up_to_j, own_row if n > 1 else None))]
+
+
+def _triangle(a: Any, out_core: Shape, upper: bool) -> Links:
+    """Every cell of the output from one triangle of the matrix."""
+    own, n = shape(a)[:-2], shape(a)[-1]
+    half = row((0, n - 1), (0, n - 1, 0, 1, 0)) if upper else row((0, n - 1), (0, 0, 0, 0, 1))
+    factors = [*_aligned(own, own), factor([], [len(own), len(own) + 1], [half])]
+    factors += [whole_out(len(own) + i, side) for i, side in enumerate(out_core)]
+    return [Link(a, product((*own, *out_core), shape(a), factors))]
+
+
+@rule("linalg.eigh")
+def eigh(a: Any, UPLO: str = "L") -> tuple[Links, ...]:
+    """Eigenvalues and vectors of a symmetric matrix, of which one triangle is read."""
+    n = shape(a)[-1]
+    return tuple(_triangle(a, core, UPLO.upper() == "U") for core in ((n,), (n, n)))
+
+
+@rule("linalg.eigvalsh")
+def eigvalsh(a: Any, UPLO: str = "L") -> Links:
+    """The eigenvalues alone."""
+    return _triangle(a, (shape(a)[-1],), UPLO.upper() == "U")
+
+
+@rule("linalg.cond")
+def cond(x: Any, p: Any = None) -> Links:
+    """One number for each matrix."""
+    return [Link(x, batched(shape(x), 2, ()))]
 
 
 @rule("linalg.svd")
@@ -70,14 +107,27 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 @rule("linalg.qr")
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """An orthogonal and a triangular factor."""
+    """An orthogonal and a triangular factor: column j of the one from the columns up to j, cell (i, j) of the other
+    from the columns up to i and column j."""
     n, m = _core(a)
     small = min(n, m)
+    if mode in ("reduced", "r"):
+        columns = factored(shape(a), (n, small), row((0, n - 1), (0, small - 1), (0, n - 1), (0, 0, 1, 0, 1)))
+        up_to_i = row((0, small - 1), (0, m - 1, 0, 1, 0), (0, n - 1), (0, 0, 0, 0, 1))
+        own = row((0, small - 1), (1, m - 1, 0, 1, 0), (0, n - 1), (0, 0, 1, 1, 1)) if m > 1 else None
+        last = [own] if m > small or m == 1 else _above_diagonal(n, small)
+        triangle = [Link(a, factored(shape(a), (small, m), up_to_i, *last))]
+        return triangle if mode == "r" else ([Link(a, columns)], triangle)
     cores: dict[str, list[Shape]] = {
         "reduced": [(n, small), (small, m)], "complete": [(n, n), (n, m)], "r": [(small, m)], "raw": [(m, n), (small,)],
     }  # fmt: skip
     links = tuple([Link(a, batched(shape(a), 2, core))] for core in cores[mode])
     return links if len(links) > 1 else links[0]
+
+
+def _above_diagonal(n: int, side: int) -> list[Rows | None]:
+    """Column j for the cells above the diagonal of a square factor: its last row has none."""
+    return [row((0, side - 2), (1, side - 1, 0, 1, 0), (0, n - 1), (0, 0, 1, 1, 1))]
 
 
 @rule("linalg.solve")
@@ -167,69 +217,6 @@ def _covariance(m: Any, y: Any, rowvar: bool, more: Any, options: Any) -> Links:
         row((0, n - 2), (1, n - 1, 0, 1, 0), (0, 0, 1, 1, 1), (0, in_shape[observations] - 1)),
     ]
     return [Link(m, product((n, n), in_shape, [factor([0, 1], [variables, observations], rows)]))]
-
-
-# --- Fourier transforms
-
-
-def transformed(in_shape: Shape, axes: Sequence[int], sides: Sequence[int], used: Sequence[int]) -> Relation:
-    """Lane by lane along several axes: each takes `used` cells of the input and has `sides` of the output."""
-    found = Relation.identity(in_shape)
-    for axis, side, some in zip(axes, sides, used, strict=True):
-        found = lane(found.out_shape, axis, side, some).compose(found)
-    return found
-
-
-def _fft(name: str, side: Any, used: Any) -> None:
-    """`side` and `used` say, from the length given (or the axis' own), how long the output is and what is read."""
-
-    @rule(f"fft.{name}")
-    def along_one(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Links:
-        at = axis_of(axis, len(shape(a)))
-        own = shape(a)[at]
-        return [Link(a, lane(shape(a), at, side(n, own), used(n, own)))]
-
-    for several, default in ((name + "2", (-2, -1)), (name + "n", None)):
-        if name in ("fft", "ifft") and named(f"fft.{several}") is not None:
-            _several(several, default)
-
-
-def _several(name: str, default: Any) -> None:
-    @rule(f"fft.{name}")
-    def along_many(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Links:
-        found = (
-            axes_of(axes, len(shape(a)))
-            if axes is None or s is None
-            else tuple(axis_of(i, len(shape(a))) for i in axes)
-        )
-        sides = [shape(a)[i] if s is None or s[n] in (None, -1) else int(s[n]) for n, i in enumerate(found)]
-        return [Link(a, transformed(shape(a), found, sides, sides))]
-
-
-_fft("fft", lambda n, own: n or own, lambda n, own: n or own)
-_fft("ifft", lambda n, own: n or own, lambda n, own: n or own)
-_fft("rfft", lambda n, own: (n or own) // 2 + 1, lambda n, own: n or own)
-_fft("irfft", lambda n, own: n or 2 * (own - 1), lambda n, own: (n or 2 * (own - 1)) // 2 + 1)
-_fft("hfft", lambda n, own: n or 2 * (own - 1), lambda n, own: (n or 2 * (own - 1)) // 2 + 1)
-_fft("ihfft", lambda n, own: (n or own) // 2 + 1, lambda n, own: n or own)
-
-
-@rule("fft.fftshift")
-def fftshift(x: Any, axes: Any = None) -> Links:
-    """Rolled by half of each axis."""
-    from whence.arrays.known.shapes import roll
-
-    found = axes_of(axes, len(shape(x)))
-    return roll(x, tuple(shape(x)[i] // 2 for i in found), found)
-
-
-@rule("fft.ifftshift")
-def ifftshift(x: Any, axes: Any = None) -> Links:
-    """Rolled back."""
-    from whence.arrays.known.shapes import roll
-
-    found = axes_of(axes, len(shape(x)))
-    return roll(x, tuple(-(shape(x)[i] // 2) for i in found), found)
 
 
 @rule("vander")

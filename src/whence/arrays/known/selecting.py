@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.known._rows import Ints, Shape, affine, factor, linked, moved, numbered, product, row
+from whence.arrays.known._rows import (
+    FREE,
+    Factor,
+    Ints,
+    Rows,
+    Shape,
+    linked,
+    moved,
+    numbered,
+    product,
+    whole_out,
+)
 from whence.arrays.known._rules import Link, Links, axes_of, axis_of, rule, shape
 from whence.arrays.known.elementwise import broadcast
 from whence.arrays.known.windows import lane
@@ -24,13 +35,31 @@ def _restricted(in_shape: Shape, chosen: Any) -> Relation:
     return moved(np.where(chosen, sources, -1), in_shape)
 
 
+def up_to(picked: Ints, in_shape: Shape, rest: Shape = ()) -> Relation:
+    """What decided which cell comes k-th, of those that a mask picks: the mask up to there, and nothing behind it.
+
+    `picked` are the flat places where the mask holds; `rest` the axes that come along with each.
+
+    >>> up_to(np.array([1, 4]), (5,)).to_array().tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [1, 3], [1, 4]]
+    """
+    count, size = len(picked), math.prod(in_shape)
+    if not count or not size:
+        return Relation.empty((count, *rest), in_shape)
+    breaks = np.flatnonzero(np.diff(picked) != 1) + 1
+    first = np.concatenate([[0], breaks])
+    width = np.diff(np.concatenate([first, [count]])) - 1
+    zero = np.zeros_like(first)
+    rows = Rows(len(first), (FREE, (0, 0, 1)), (first, zero), (width, picked[first] - first))
+    factors = [Factor((0,), (0,), (rows,)), *(whole_out(i + 1, side) for i, side in enumerate(rest))]
+    return product((count, *rest), in_shape, factors, in_view=(size,))
+
+
 @rule("where", values=True)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Each cell from the one or the other; the condition decided."""
     if x is None:
-        count = int(np.count_nonzero(condition))
-        decided = Relation.whole((count,), shape(condition))
-        return tuple([Link(condition, decided, "selection")] for _ in shape(condition))
+        return nonzero(condition)
     out_shape = np.broadcast_shapes(shape(condition), shape(x), shape(y))
     chosen = np.broadcast_to(np.asarray(condition, bool), out_shape)
     return [
@@ -97,6 +126,16 @@ def argsort(a: Any, *args: Any, axis: int | None = -1, **_: Any) -> Links:
     return [Link(a, _unflat(lane(values, at, values[at]), shape(a)), "selection")]
 
 
+@rule("lexsort")
+def lexsort(keys: Any, axis: int = -1) -> Links:
+    """Indices: the whole lane of every key decided them."""
+    if hasattr(keys, "shape"):
+        raise TypeError("keys in one array")
+    lanes = [shape(each) for each in keys]
+    at = axis_of(axis, len(lanes[0]))
+    return [Link(each, lane(one, at, one[at]), "selection") for each, one in zip(keys, lanes, strict=True)]
+
+
 @rule("partition", values=True)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: Any = None) -> Links:
     """Where each cell of a lane went."""
@@ -111,70 +150,6 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect"
         Link(a, _unflat(arranged(values.shape, places, at), shape(a))),
         Link(a, _unflat(decided, shape(a)), "selection"),
     ]
-
-
-@rule("median", values=True)
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Links:
-    """The cell in the middle, or the two around it; all of the lane decided which."""
-    return _quantiles(a, axis, keepdims, 0.5)
-
-
-@rule("quantile", values=True)
-def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-             method: str = "linear", keepdims: bool = False, **more: Any) -> Links:  # fmt: skip
-    """The one or two cells that the fraction falls between."""
-    if method != "linear" or more.get("weights") is not None:
-        raise TypeError("weights, or a method other than linear")
-    fractions = np.asarray(q, float)
-    if not fractions.shape:
-        return _quantiles(a, axis, keepdims, float(fractions))
-    links: Links = []
-    for index in np.ndindex(fractions.shape):
-        for link in _quantiles(a, axis, keepdims, float(fractions[index])):
-            placing = [factor([i], [], [row((at, at))]) for i, at in enumerate(index)]
-            inner = link.relation.out_shape
-            placing += [affine(len(index) + i, i, side) for i, side in enumerate(inner)]
-            outer = product((*fractions.shape, *inner), inner, placing)
-            links.append(link._replace(relation=outer.compose(link.relation)))
-    return links
-
-
-@rule("percentile", values=True)
-def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Links:
-    """A quantile, in hundredths."""
-    return quantile(a, np.asarray(q, float) / 100, *args, **kwargs)
-
-
-def _quantiles(a: Any, axis: Any, keepdims: bool, fraction: float) -> Links:
-    in_shape = shape(a)
-    axes = axes_of(axis, len(in_shape))
-    kept = [i for i in range(len(in_shape)) if i not in axes]
-    values = np.asarray(a).transpose([*kept, *axes]).reshape([in_shape[i] for i in kept] + [-1])
-    cells = numbered(in_shape).transpose([*kept, *axes]).reshape(values.shape)
-    side = values.shape[-1]
-    exact = fraction * (side - 1)
-    picks = sorted({math.floor(exact), math.ceil(exact)})
-    order = np.argsort(values, -1, kind="stable")[..., picks]
-    sources = np.take_along_axis(cells, order, -1)
-    out_shape = tuple(1 if i in axes else n for i, n in enumerate(in_shape) if keepdims or i not in axes)
-    targets = np.broadcast_to(numbered(values.shape[:-1])[..., None], sources.shape)
-    from whence.arrays.known.reductions import reduced
-
-    decided = Link(a, reduced(in_shape, axis, keepdims), "selection")
-    if np.isnan(values).any():  # the lanes with a NaN are NaN because of it; the whole lane is said
-        return [Link(a, decided.relation), decided]
-    return [Link(a, linked(targets.ravel(), sources.ravel(), out_shape, in_shape)), decided]
-
-
-@rule("unique", values=True)
-def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
-           axis: int | None = None, **_: Any) -> Any:  # fmt: skip
-    """Each distinct value from all the cells that hold it."""
-    if return_index or return_inverse or return_counts or axis is not None:
-        raise TypeError("more than the distinct values of the flat array")
-    values, inverse = np.unique(np.asarray(ar), return_inverse=True)
-    found = linked(inverse.ravel(), np.arange(inverse.size), values.shape, shape(ar))
-    return [Link(ar, found), Link(ar, Relation.whole(values.shape, shape(ar)), "selection")]
 
 
 EXTREMES = {np.max: np.argmax, np.amax: np.argmax, np.min: np.argmin, np.amin: np.argmin}
@@ -204,30 +179,26 @@ def winner(
 def extract(condition: Any, arr: Any) -> Links:
     """The cells where the condition holds, in a row."""
     picked = np.flatnonzero(np.asarray(condition))
-    return [
-        Link(arr, moved(picked, shape(arr))),
-        Link(condition, Relation.whole(picked.shape, shape(condition)), "selection"),
-    ]
+    return [Link(arr, moved(picked, shape(arr))), Link(condition, up_to(picked, shape(condition)), "selection")]
 
 
 @rule("nonzero", values=True)
 def nonzero(a: Any) -> tuple[Links, ...]:
-    """Indices only: every cell decided how many there are and which."""
-    count = (int(np.count_nonzero(a)),)
-    return tuple([Link(a, Relation.whole(count, shape(a)), "selection")] for _ in shape(a))
+    """Indices only: the cells up to this one decided which it is."""
+    decided = up_to(np.flatnonzero(np.asarray(a)), shape(a))
+    return tuple([Link(a, decided, "selection")] for _ in shape(a))
 
 
 @rule("flatnonzero", values=True)
 def flatnonzero(a: Any) -> Links:
     """The same for the flat array."""
-    return [Link(a, Relation.whole((int(np.count_nonzero(a)),), shape(a)), "selection")]
+    return [Link(a, up_to(np.flatnonzero(np.asarray(a)), shape(a)), "selection")]
 
 
 @rule("argwhere", values=True)
 def argwhere(a: Any) -> Links:
     """The same, an index a row."""
-    count = (int(np.count_nonzero(a)), len(shape(a)))
-    return [Link(a, Relation.whole(count, shape(a)), "selection")]
+    return [Link(a, up_to(np.flatnonzero(np.asarray(a)), shape(a), (len(shape(a)),)), "selection")]
 
 
 @rule("take_along_axis")
@@ -273,31 +244,11 @@ def _ends(inside: Any, below: Any, left: Any, right: Any) -> Any:
     return inside | (below & (left is None)) | (~inside & ~below & (right is None))
 
 
-@rule("bincount", values=True)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Links:
-    """Each bin from the cells that fall into it."""
-    codes = np.asarray(x)
-    out = (max(int(codes.max(initial=-1)) + 1, minlength),)
-    found = linked(codes, np.arange(len(codes)), out, shape(x))
-    if weights is None:
-        return [Link(x, found)]
-    return [Link(weights, found), Link(x, found, "selection")]
-
-
 @rule("searchsorted", values=True)
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Links:
     """An index into the sorted array: both decided it."""
     out = shape(v)
     return [Link(a, Relation.whole(out, shape(a)), "selection"), Link(v, Relation.identity(out), "selection")]
-
-
-@rule("digitize", values=True)
-def digitize(x: Any, bins: Any, right: bool = False) -> Links:
-    """The number of the bin: the cell and all edges decided it."""
-    return [
-        Link(x, Relation.identity(shape(x)), "selection"),
-        Link(bins, Relation.whole(shape(x), shape(bins)), "selection"),
-    ]
 
 
 @rule("unwrap")
@@ -306,22 +257,6 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283
     from whence.arrays.known.reductions import running
 
     return [Link(p, running(shape(p), axis_of(axis, len(shape(p)))))]
-
-
-@rule("histogram", values=True)
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Each bin from the cells inside its edges; the edges, unless given, from the least and the greatest cell."""
-    if density or weights is not None:
-        raise TypeError("a density, or weights")
-    values = np.asarray(a).ravel()
-    edges = np.histogram_bin_edges(values, bins, range)
-    codes = np.searchsorted(edges, values, "right") - 1
-    codes[values == edges[-1]] = len(edges) - 2
-    inside = (codes >= 0) & (codes < len(edges) - 1)
-    counted = linked(codes[inside], np.flatnonzero(inside), (len(edges) - 1,), shape(a))
-    given = np.ndim(bins) == 1 or range is not None
-    from_a = Relation.empty(edges.shape, shape(a)) if given else Relation.whole(edges.shape, shape(a))
-    return ([Link(a, counted)], [Link(a, from_a)])
 
 
 @rule("put_along_axis", "put", "place", "copyto", "putmask", "fill_diagonal")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.known._rows import Factor, Shape, factor, only_in, product, row, whole_out
+from whence.arrays.known._rows import Factor, Shape, factor, moved, only_in, product, row, whole_out
 from whence.arrays.known._rules import Link, Links, named, rule, shape
 from whence.errors import NoRule
 from whence.relation import Relation
@@ -124,6 +124,33 @@ def _one(function: Callable[..., Any], shapes: list[Shape], n: int, x: Any, kwar
 
 for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays"):
     _each_its_own(_name)
+
+
+@rule("ix_")
+def ix_(*args: Any) -> tuple[Links, ...]:
+    """Each sequence along an axis of its own."""
+    if any(np.asarray(each).dtype == bool for each in args):
+        raise TypeError("masks")
+    found = []
+    for n, each in enumerate(args):
+        out = tuple(len(each) if i == n else 1 for i in range(len(args)))
+        ones = [whole_out(i, 1) for i in range(len(args)) if i != n]
+        along = factor([n], [0], [row((0, len(each) - 1), (0, 0, 0, 1, 1))])
+        found.append([Link(each, product(out, shape(each), [along, *ones]))])
+    return tuple(found)
+
+
+@rule("lib.stride_tricks.as_strided")
+def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Links:
+    """Strides count bytes, so they are followed over the numbers of cells laid out in memory as the array is."""
+    given = np.asarray(x)
+    reach = [(side - 1) * step for side, step in zip(given.shape, given.strides, strict=True)]
+    if given.itemsize != 8 or not given.size or min(reach, default=0) < 0 or max(reach, default=0) % 8:
+        raise TypeError("numbers of another size, or an array that runs backwards")
+    laid = np.full(sum(reach) // 8 + 1, -1, np.int64)
+    cells: Any = np.ndarray(given.shape, np.int64, laid, 0, given.strides)
+    cells[...] = np.arange(given.size).reshape(given.shape)
+    return [Link(x, moved(np.lib.stride_tricks.as_strided(cells, shape, strides), given.shape))]
 
 
 @rule("meshgrid")

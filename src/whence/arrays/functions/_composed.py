@@ -1,0 +1,115 @@
+"""NumPy's functions that call functions of the user or write into an argument, as operations that have rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whence.errors import NoRule
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """The function on every lane; its results take the lane's place."""
+    at = int(np.lib.array_utils.normalize_axis_index(axis, arr.ndim))
+    lanes = np.moveaxis(arr, at, -1)
+    outer = lanes.value.shape[:-1]
+    made = [func1d(lanes[index], *args, **kwargs) for index in np.ndindex(outer)]
+    inner = np.shape(made[0])
+    whole = np.reshape(np.stack(made), (*outer, *map(int, inner)))
+    return np.moveaxis(whole, range(len(outer), len(outer) + len(inner)), range(at, at + len(inner)))
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """The function over one axis after the other; an axis that it takes away stays, with length one."""
+    found = a
+    for axis in np.atleast_1d(axes):
+        at = int(axis) + a.ndim if axis < 0 else int(axis)
+        made = func(found, at)
+        found = np.expand_dims(made, at) if made.ndim != found.ndim else made
+    return found
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
+    """Each function, or number, where its condition holds; one more than there are conditions is for the rest."""
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    functions = list(funclist)
+    if len(functions) == len(conditions) + 1:
+        rest = ~conditions[0]
+        for each in conditions[1:]:
+            rest = rest & ~each
+        conditions.append(rest)
+    out = np.zeros_like(x)
+    for condition, function in zip(conditions, functions, strict=True):
+        out[condition] = function(x[condition], *args, **kwargs) if callable(function) else function
+    return out
+
+
+# --- writing into the first argument
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """Assignment, to the cells of a mask if there is one."""
+    if where is True:
+        _into(dst)[...] = src
+    else:
+        chosen = np.broadcast_to(where, np.shape(dst))
+        _into(dst)[chosen] = np.broadcast_to(src, np.shape(dst))[chosen]
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Values by place, repeated as often as it takes, where the mask holds."""
+    _into(a)[mask] = np.resize(values, np.shape(a))[mask]
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Values one after the other where the mask holds."""
+    _into(arr)[mask] = np.resize(vals, (int(np.count_nonzero(getattr(mask, "value", mask))),))
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Values at flat places."""
+    places = np.atleast_1d(ind)
+    flat: Any = np.reshape(_into(a), -1)
+    if mode != "raise" or flat._buffer is not a._buffer:
+        raise NoRule("the lineage of numpy.put is known for arrays in one piece of memory, and places within them")
+    flat[places] = np.resize(v, places.shape)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """Values at places of each lane."""
+    if axis is None:
+        raise NoRule("the lineage of numpy.put_along_axis without an axis is not known: give one")
+    at = int(np.lib.array_utils.normalize_axis_index(axis, arr.ndim))
+    places = np.ix_(*(np.arange(side) for side in indices.shape))
+    _into(arr)[tuple(indices if i == at else each for i, each in enumerate(places))] = values
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Values along the diagonal, repeated as often as it takes."""
+    if wrap:
+        raise NoRule("the lineage of numpy.fill_diagonal with wrap=True is not known: write its parts")
+    places = np.arange(min(map(int, np.shape(_into(a)))))
+    a[(places,) * a.ndim] = np.resize(val, places.shape)
+
+
+def _into(array: Any) -> Any:
+    if not hasattr(array, "_buffer"):
+        raise NoRule(
+            "a traced value was about to be written into an array that is not traced: make it with np.zeros_like"
+        )
+    return array
+
+
+COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.copyto: copyto,
+    np.fill_diagonal: fill_diagonal,
+    np.place: place,
+    np.put: put,
+    np.put_along_axis: put_along_axis,
+    np.putmask: putmask,
+    np.apply_along_axis: apply_along_axis,
+    np.apply_over_axes: apply_over_axes,
+    np.piecewise: piecewise,
+}
