@@ -28,7 +28,7 @@ class Shelf:
 
 
 def by_rows(a: Any) -> Any:
-    return np.apply_along_axis(lambda row: row[::-1] * 2, 1, a)
+    return a.flat[::1].reshape(a.shape)[:, ::-1] * 2  # traced arrays have no .flat
 
 
 def sorted_in_place(a: Any) -> Any:
@@ -73,7 +73,7 @@ def test_uncertified_lineage_is_used_once_others_confirmed_it(tmp_path: Path) ->
 
 def test_a_coincidence_is_found_out() -> None:
     def above(a: Any) -> Any:
-        return np.apply_along_axis(lambda row: row[np.asarray(row) > 0], 0, a)
+        return a.flat[::1][np.asarray(a.flat[::1]) > 0]
 
     memory = Memory(Shelf(), above, "f")
     for value in (1.0, 2.0, 3.0):
@@ -87,5 +87,5 @@ def test_a_coincidence_is_found_out() -> None:
 
 @pytest.mark.parametrize("x", [np.arange(4.0), np.arange(4)])
 def test_what_no_run_can_follow_is_refused_by_name(x: Any) -> None:
-    with pytest.raises(NoRule, match="polyfit"):
-        captured(lambda a: np.polyfit(a, a, 1), (x,), {}, ("a",), "f", selection=False)
+    with pytest.raises(NoRule, match="histogramdd"):
+        captured(lambda a: np.histogramdd(a), (x,), {}, ("a",), "f", selection=False)
