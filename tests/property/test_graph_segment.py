@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import whence as wh
 from whence.graph import Graph, GraphWarning
 from whence.graph.model import GENERATED, USED
+from whence.graph.similar import scope_of
 from whence.testing.graphs import oracle
 from whence.testing.graphs.strategies import Drawn, provenance
 
@@ -151,6 +153,36 @@ def test_cycles_through_activities_are_answered_too(drawn: Drawn, data: st.DataO
                 found.by_rule["similar"]
             )
             assert set(found.by_rule["similar"]) <= everything
+
+
+@given(provenance(activities=3), st.data())
+@settings(deadline=None, max_examples=60)
+def test_properties_are_matched_on_cycles_too(drawn: Drawn, data: st.DataObject) -> None:
+    activity, entity = (data.draw(st.sampled_from(drawn.of_kind(kind))) for kind in ("activity", "entity"))
+    edges = [e for e in dict.fromkeys([*drawn.edges, (activity, "used", entity)]) if e[1] in ("used", "wasGeneratedBy")]
+    drawn = Drawn(drawn.vertices, tuple(edges))
+    src, dst = ends(data, drawn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        graph = drawn.graph
+    found = graph.segment(src, dst, match="command")
+    if len(found):
+        named = src | dst | set(found.by_rule["direct"])
+        assert set(found.by_rule["similar"]) == unrolled(drawn, src, dst) - named
+
+
+def unrolled(drawn: Drawn, src: set[str], dst: set[str]) -> set[str]:
+    """What similar paths mark on a graph without cycles that has every vertex once for each step of a walk.
+
+    Two walkers that go on for longer than there are pairs of vertices have been in the same place before.
+    """
+    steps = sum(len(drawn.of_kind(kind)) ** 2 for kind in ("entity", "activity")) + 2
+    vertices = [(f"{name} {t}", kind, own) for name, (kind, own) in drawn.vertices.items() for t in range(steps)]
+    edges = [(f"{s} {t}", r, f"{e} {t - 1}") for s, r, e in drawn.edges for t in range(1, steps)]
+    graph = Graph.build(vertices, edges)
+    sources = graph.numbers([f"{name} {t}" for name in src for t in range(steps)])
+    _, similar = scope_of(graph, "command").paths(sources, graph.numbers([f"{name} {steps - 1}" for name in dst]))
+    return {name.rpartition(" ")[0] for name in graph.ids.of(np.flatnonzero(similar).tolist())}
 
 
 def test_names_are_public() -> None:

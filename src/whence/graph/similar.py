@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence._core import Ancestry, rows_of
-from whence.errors import BadGraph, BadType
+from whence.errors import BadType
 from whence.graph.columns import combined
+from whence.graph.matching import mark_matching
 from whence.graph.model import CODES, DERIVED, GENERATED, KINDS, USED, Mask, Numbers
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ Rows = NDArray[np.int64]  # of the edge table
 
 INTERVALS = 1 << 26  # beyond so many (half a gigabyte), levels are swept in windows
 PAIRS = 1 << 28  # of vertices and states, when properties are matched
+STEPS = 1 << 22  # of such pairs, on a graph that has a cycle
 PAIR_BYTES = 1 << 33  # for the quadratic method, which only cycles need
 
 
@@ -31,6 +33,15 @@ class Labels:
     vertex: Numbers
     generated: Numbers
     used: Numbers
+    generators: tuple[Numbers, Numbers]  # of each vertex where its edges begin, and where they lead
+    inputs: tuple[Numbers, Numbers]
+
+
+class Ends(NamedTuple):
+    """The vertices that edges connect."""
+
+    source: Numbers
+    target: Numbers
 
 
 @dataclass(frozen=True)
@@ -52,9 +63,10 @@ class Scope:
 
     def _mark(self, sources: Numbers, destinations: Numbers, marks: NDArray[np.uint8]) -> None:
         if self.labels is not None:
-            if not self.acyclic:
-                raise BadGraph("properties cannot be matched along the paths of a graph that has a cycle")
             labels = self.labels
+            if not self.acyclic:
+                mark_matching(labels, sources, destinations, STEPS, marks)
+                return
             self.ancestry.mark_matching(
                 labels.vertex, labels.generated, labels.used, sources, destinations, PAIRS, marks
             )
@@ -68,17 +80,27 @@ def scope_of(graph: Graph, match: object) -> Scope:
     """The whole graph as a scope."""
     labels = None
     if match is not None:
-        generated, used = (_by_row(graph, code) for code in (GENERATED, USED))
-        vertex, edges = labels_of(graph, match)
-        labels = Labels(vertex, edges[generated], edges[used])
+        every = np.arange(len(graph.edge_table))
+        labels = _labels(
+            graph,
+            match,
+            np.arange(len(graph), dtype=np.int32),
+            every,
+            Ends(graph.edge_table.source, graph.edge_table.target),
+        )
     return Scope(graph.ancestry, len(graph), graph.acyclic, labels)
 
 
-def _by_row(graph: Graph, code: int) -> Rows:
-    """The edges of a relation, as rows of the edge table, in the order of the rows of the ancestry."""
-    rows = np.flatnonzero(graph.edge_table.relation == code)
-    _, _, places = rows_of(len(graph), graph.edge_table.source[rows], graph.edge_table.target[rows])
-    return rows[places]
+def _labels(graph: Graph, match: object, vertices: Numbers, rows: Rows, renumbered: Ends) -> Labels:
+    """The labels of these vertices and these rows of the edge table, which connect vertices by their new numbers."""
+    vertex, edges = labels_of(graph, match)
+    found = []
+    for code in (GENERATED, USED):
+        chosen = np.flatnonzero(graph.edge_table.relation[rows] == code)
+        starts, ends, places = rows_of(len(vertices), renumbered.source[chosen], renumbered.target[chosen])
+        found.append((edges[rows[chosen][places]], (starts, ends)))
+    (generated, generators), (used, inputs) = found
+    return Labels(np.ascontiguousarray(vertex[vertices]), generated, used, generators, inputs)
 
 
 def part_of(graph: Graph, match: object, vertices: Numbers, rows: Rows) -> tuple[Scope, Numbers]:
@@ -94,14 +116,7 @@ def part_of(graph: Graph, match: object, vertices: Numbers, rows: Rows) -> tuple
     ancestry = Ancestry(
         len(vertices), *(each[chosen[code]] for code in (GENERATED, USED, DERIVED) for each in (source, target))
     )
-    labels = None
-    if match is not None:
-        vertex, edges = labels_of(graph, match)
-        placed = {
-            code: rows[chosen[code]][rows_of(len(vertices), source[chosen[code]], target[chosen[code]])[2]]
-            for code in (GENERATED, USED)
-        }
-        labels = Labels(np.ascontiguousarray(vertex[vertices]), edges[placed[GENERATED]], edges[placed[USED]])
+    labels = None if match is None else _labels(graph, match, vertices, rows, Ends(source, target))
     return Scope(ancestry, len(vertices), len(ancestry.order) == len(vertices), labels), number
 
 
