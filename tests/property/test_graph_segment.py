@@ -156,11 +156,12 @@ def test_cycles_through_activities_are_answered_too(drawn: Drawn, data: st.DataO
 
 
 @given(provenance(activities=3), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=150)
 def test_properties_are_matched_on_cycles_too(drawn: Drawn, data: st.DataObject) -> None:
-    activity, entity = (data.draw(st.sampled_from(drawn.of_kind(kind))) for kind in ("activity", "entity"))
-    edges = [e for e in dict.fromkeys([*drawn.edges, (activity, "used", entity)]) if e[1] in ("used", "wasGeneratedBy")]
-    drawn = Drawn(drawn.vertices, tuple(edges))
+    activities, entities = (st.sampled_from(drawn.of_kind(kind)) for kind in ("activity", "entity"))
+    more = st.tuples(activities, st.just("used"), entities)
+    edges = [*drawn.edges, *data.draw(st.lists(more, min_size=1, max_size=4))]
+    drawn = Drawn(drawn.vertices, tuple(e for e in dict.fromkeys(edges) if e[1] in ("used", "wasGeneratedBy")))
     src, dst = ends(data, drawn)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphWarning)
