@@ -103,6 +103,16 @@ def test_what_is_removed_is_invalidated(project: Path) -> None:
         assert log.check().ok
 
 
+def test_what_is_moved_is_used_by_its_old_name(project: Path) -> None:
+    assert run("run", "--json", "run.json", "--", "mv", "data/raw.csv", "data/old.csv").exit_code == 0
+    told = json.loads((project / "run.json").read_text())
+    assert told["used"] == {"data/raw.csv": "data/raw.csv@v1"}
+    assert told["generated"] == {"data/old.csv": "data/old.csv@v1"}
+    assert told["removed"] == {"data/raw.csv": "data/raw.csv@v1"}
+    with wh.open("project.whence") as log:
+        assert log.graph["data/raw.csv@v1"]["sha256"] == log.graph["data/old.csv@v1"]["sha256"]
+
+
 def test_a_version_that_was_changed_before_it_was_removed_is_not_said_to_be_what_was_removed(project: Path) -> None:
     assert run("run", "--out", "data/raw.csv", "--", sys.executable, "-c", "pass").exit_code == 0
     (project / "data/raw.csv").write_text("3,2,1")  # as long as before

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, StoreError
 from whence.interop.git import head_of
-from whence.store.artifacts import Content, Gone, artifact_name, project_of
+from whence.store.artifacts import Content, Gone, artifact_name, content_of, project_of
 from whence.store.clock import now
 
 if TYPE_CHECKING:
@@ -96,22 +96,26 @@ def run(
     read = [path for path in notes.read if path in before]
     tells = str(process) in notes.python
     if not tells:
-        read += [path for each in command[1:] if (path := os.path.realpath(each)) in before and path not in changed]
+        named = (os.path.realpath(each) for each in command[1:])
+        read += [path for path in named if path in before and path in after and path not in changed]
+    gone = {path: stamp for path, stamp in before.items() if path not in after}
+    contents = {path: (content, before[path][0]) for path, content in notes.was.items() if path in before}
+    contents |= _moved(gone, {after[path]: path for path in changed}, project)
     unknown = []
-    for path in dict.fromkeys(read):
-        if path in notes.was:
-            activity.used_content(Content(artifact_name(path, project), path, notes.was[path], before[path][0]))
+    for path in dict.fromkeys([*read, *(path for path in gone if path in contents)]):
+        if path in contents:
+            activity.used_content(Content(artifact_name(path, project), path, *contents[path]))
         elif after.get(path) == before[path]:
             activity.used(Path(path))
         else:
             unknown.append(artifact_name(path, project))
     written = [path for path in notes.written if path in after]
     activity.generated(*map(Path, dict.fromkeys([*written, *changed, *map(os.path.realpath, outputs)])))
-    gone = [Gone(artifact_name(path, project), *stamp[:2]) for path, stamp in before.items() if path not in after]
-    for each in gone:
+    removed = [Gone(artifact_name(path, project), *stamp[:2]) for path, stamp in gone.items()]
+    for each in removed:
         activity.removed_file(each)
-    if gone:
-        activity.note(removed=[each.artifact for each in gone])
+    if removed:
+        activity.note(removed=[each.artifact for each in removed])
     activity.note(exit_code=exit_code, files_found_by="audit" if tells else "changes")
     if unknown:
         activity.note(read_but_changed=unknown)
@@ -119,8 +123,18 @@ def run(
     assert activity.id is not None
     return Run(
         activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
-        {each.artifact: activity.removed.get(each.artifact) for each in gone}, tuple(unknown),
+        {each.artifact: activity.removed.get(each.artifact) for each in removed}, tuple(unknown),
     )  # fmt: skip
+
+
+def _moved(gone: Mapping[str, Stamp], came: Mapping[Stamp, str], project: Path) -> dict[str, tuple[str, int]]:
+    """The contents of files that are gone because they were moved: the same inode, unchanged, has another name now."""
+    found = {}
+    for path, stamp in gone.items():
+        if stamp in came:
+            content = content_of(came[stamp], project)
+            found[path] = (content.hash, content.size)
+    return found
 
 
 def _name(command: Sequence[str]) -> str:

@@ -172,7 +172,6 @@ class Activity:
         items: list[tuple[tuple[str, str], Prepared]], ended: str,
     ) -> None:  # fmt: skip
         agent = catalog.agent_called(connection, self._agent)
-        gone = {key: artifacts.removed(connection, each) for key, each in self._removed.items()}
         activity = catalog._insert(
             connection, t.activities,
             {"name": self.name, "args": {}, "started": self._started, "ended": ended, "properties": self._properties},
@@ -183,6 +182,7 @@ class Activity:
             key: key if content is None else artifacts.found(connection, content)[1]
             for key, content in self._used.items()
         }
+        gone = {key: artifacts.removed(connection, each) for key, each in self._removed.items()}
         self.outputs = {
             key: key if content is None else artifacts.made(connection, content, agent)[1]
             for key, content in outputs.items()

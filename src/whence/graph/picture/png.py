@@ -41,7 +41,11 @@ def png(picture: tuple[Scene, Layout]) -> bytes:
             pen.polygon(_head(curve[-2], curve[-1]), fill=colour)
         if line.label and len(points) > 1:
             (ax, ay), (bx, by) = points[len(points) // 2 - 1], points[len(points) // 2]
-            pen.text(at(((ax + bx) / 2, (ay + by) / 2 - 8)), line.label, fill=colour, font=small, anchor="mm")
+            place = at(((ax + bx) / 2, (ay + by) / 2 - 8))
+            # In white around the letters, which lines that pass below would cross.
+            pen.text(
+                place, line.label, fill=colour, font=small, anchor="mm", stroke_width=2 * SCALE, stroke_fill="#ffffff"
+            )
     for node, centre, extent in zip(scene.nodes, layout.centres, layout.sizes, strict=True):
         (x, y), (width, height) = centre, extent
         look = {"fill": style.FILL[node.kind], "outline": style.STROKE[node.kind], "width": 6 if node.strong else 2}

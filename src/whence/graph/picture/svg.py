@@ -67,7 +67,7 @@ def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) ->
         (ax, ay), (bx, by) = points[len(points) // 2 - 1], points[len(points) // 2]
         label = (
             f'<text x="{(ax + bx) / 2:.1f}" y="{(ay + by) / 2 - 4:.1f}" text-anchor="middle" font-size="10" '
-            f'fill="{colour}">{_text(line.label)}</text>'
+            f'fill="{colour}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{_text(line.label)}</text>'
         )
     return f'<g class="{line.relation}"><title>{_text(told)}</title>{drawn}{label}</g>'
 
