@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -189,7 +189,19 @@ class Expressions:
 def literal(node: Node) -> Literal:
     """A literal as a Python value where there is one."""
     dtype, text = dtype_of(node.fields["dataType"]), node.fields["value"]
-    return Literal(_value(text, dtype), dtype, node.origin)
+    raw = dtype in ("timestamp", "timestamp_ntz", "binary") and text is not None
+    value = _raw(node.origin.java.value(), text, dtype) if raw else _value(text, dtype)
+    return Literal(value, dtype, node.origin)
+
+
+def _raw(value: Any, text: str, dtype: str) -> object:
+    """What the JSON shows in a form of its own: bytes, local times, and instants in the zone of the session."""
+    if dtype == "binary":
+        return bytes(value)
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC if dtype == "timestamp" else None) + timedelta(microseconds=value)
+    except OverflowError:  # a year beyond Python's: the text is the value, the origin the meaning
+        return text
 
 
 def _value(text: str | None, dtype: str) -> object:
@@ -206,8 +218,6 @@ def _value(text: str | None, dtype: str) -> object:
             return str(text).lower() == "true"
         if dtype == "date":
             return date.fromisoformat(text)
-        if dtype == "timestamp_ntz":
-            return datetime.fromisoformat(text)
     except (ValueError, InvalidOperation):  # a year beyond Python's: the text is the value, the origin the meaning
         return text
     return text

@@ -7,15 +7,16 @@ from typing import TypeAlias
 
 from whence.rows.asking import INTEGERS
 from whence.rows.duck.literals import quoted
-from whence.rows.duck.types import DIGITS, decimal, duckdb_type
+from whence.rows.duck.types import DIGITS, FLOATS, decimal, duckdb_type
 from whence.rows.expressions import Call, Expr, Literal
 
 Of: TypeAlias = Callable[[Expr], str]  # the SQL of an argument
+Size: TypeAlias = tuple[int, int]  # precision and scale
 Made: TypeAlias = Callable[[Call, Of], str | None]  # the SQL of a call; None where it is not the same
 
 
 def _cast(call: Call, of: Of) -> str | None:
-    """Only where every value of one type is one of the other."""
+    """Only where every value of one type is one of the other, or, for a double, has one that is nearest."""
     (arg,) = call.args
     return f"CAST({of(arg)} AS {duckdb_type(call.dtype)})" if _widens(arg.dtype, call.dtype) else None
 
@@ -25,6 +26,8 @@ def _widens(old: str, new: str) -> bool:
         return True
     if old in INTEGERS and new in INTEGERS:
         return INTEGERS[old] < INTEGERS[new]
+    if new == "double":
+        return old in INTEGERS or old == "float"
     before, after = decimal(old), decimal(new)
     if before is None and old in DIGITS:
         before = (DIGITS[old], 0)
@@ -63,12 +66,144 @@ def _substring(call: Call, of: Of) -> str | None:
     return f"substring({of(text)}, {start}, {length})"
 
 
+def _concat(call: Call, of: Of) -> str | None:
+    if not call.args or any(arg.dtype != "string" for arg in call.args):
+        return None
+    return "(" + " || ".join(map(of, call.args)) + ")"
+
+
+def _length(call: Call, of: Of) -> str | None:
+    """Characters, which both count by code points."""
+    (text,) = call.args
+    return f"CAST(length({of(text)}) AS INTEGER)" if text.dtype == "string" else None
+
+
+def _part_of_date(function: str) -> Made:
+    def make(call: Call, of: Of) -> str | None:
+        (day,) = call.args
+        if day.dtype != "date":
+            return None
+        said = of(day)  # the last day that there is, and the first, are infinite to DuckDB
+        return f"CASE WHEN isinf({said}) THEN {_refusal('infinite')} ELSE CAST({function}({said}) AS INTEGER) END"
+
+    return make
+
+
+def _refusal(what: str) -> str:
+    """An expression that ends the query: Spark is to be asked."""
+    return f"CAST(error('{what}') AS INTEGER)"
+
+
+def _coalesce(call: Call, of: Of) -> str | None:
+    return f"coalesce({', '.join(map(of, call.args))})" if _of_one_type(call, call.args) else None
+
+
+def _if(call: Call, of: Of) -> str | None:
+    condition, then, otherwise = call.args
+    if condition.dtype != "boolean" or not _of_one_type(call, (then, otherwise)):
+        return None
+    return f"CASE WHEN {of(condition)} THEN {of(then)} ELSE {of(otherwise)} END"
+
+
+def _case(call: Call, of: Of) -> str | None:
+    pairs, otherwise = list(zip(call.args[::2], call.args[1::2], strict=False)), call.args[len(call.args) // 2 * 2 :]
+    if any(condition.dtype != "boolean" for condition, _ in pairs):
+        return None
+    if not pairs or not _of_one_type(call, (*(value for _, value in pairs), *otherwise)):
+        return None
+    whens = " ".join(f"WHEN {of(condition)} THEN {of(value)}" for condition, value in pairs)
+    return f"CASE {whens} ELSE {of(otherwise[0]) if otherwise else 'NULL'} END"
+
+
+def _null_if(call: Call, of: Of) -> str | None:
+    condition, value = call.args
+    if condition.dtype != "boolean" or not _of_one_type(call, (value,)):
+        return None
+    return f"CASE WHEN {of(condition)} THEN NULL ELSE {of(value)} END"
+
+
+def _of_one_type(call: Call, args: tuple[Expr, ...]) -> bool:
+    return bool(args) and all(arg.dtype == call.dtype for arg in args)
+
+
+def _is_nan(call: Call, of: Of) -> str | None:
+    (arg,) = call.args
+    return f"({of(arg)} IS NOT NULL AND isnan({of(arg)}))" if arg.dtype in FLOATS else None
+
+
+def _arithmetic(sign: str) -> Made:
+    def make(call: Call, of: Of) -> str | None:
+        left, right = call.args
+        if call.dtype in INTEGERS and _of_one_type(call, call.args):
+            return _checked(f"CAST({of(left)} AS {{0}}) {sign} CAST({of(right)} AS {{0}})", call.dtype)
+        if call.dtype in FLOATS and _of_one_type(call, call.args):
+            return f"({of(left)} {sign} {of(right)})"
+        if _exact(sign, decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)):
+            kind = duckdb_type(call.dtype)
+            wide = kind if sign != "*" else None  # a product is as wide as both together
+            sides = [of(each) if wide is None else f"CAST({of(each)} AS {wide})" for each in call.args]
+            return f"CAST({sides[0]} {sign} {sides[1]} AS {kind})"
+        return None
+
+    return make
+
+
+def _negative(call: Call, of: Of) -> str | None:
+    (arg,) = call.args
+    if call.dtype in INTEGERS and arg.dtype == call.dtype:
+        return _checked(f"-CAST({of(arg)} AS {{0}})", call.dtype)
+    return f"(-{of(arg)})" if arg.dtype == call.dtype and (decimal(arg.dtype) or arg.dtype in FLOATS) else None
+
+
+def _checked(wide: str, dtype: str) -> str:
+    """Computed where nothing overflows; what then does not fit ends the query: Spark's modes differ about it."""
+    bits = INTEGERS[dtype]
+    made = wide.format("HUGEINT" if bits == 64 else "BIGINT")
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+    inside = f"({made}) BETWEEN CAST('{low}' AS HUGEINT) AND CAST('{high}' AS HUGEINT)"
+    return f"CASE WHEN NOT ({inside}) THEN {_refusal('overflow')} ELSE CAST({made} AS {duckdb_type(dtype)}) END"
+
+
+def _exact(sign: str, left: Size | None, right: Size | None, result: Size | None) -> bool:
+    """Whether a result has room for every digit, so that it is neither rounded nor too large."""
+    if left is None or right is None or result is None:
+        return False
+    if sign == "*":
+        return result == (left[0] + right[0] + 1, left[1] + right[1])
+    scale = max(left[1], right[1])
+    return result == (max(left[0] - left[1], right[0] - right[1]) + scale + 1, scale)
+
+
+def _remainder(call: Call, of: Of) -> str | None:
+    """Of a division by a positive number: by others there are errors and overflows."""
+    left, right = call.args
+    if call.dtype not in INTEGERS or not _of_one_type(call, call.args) or not isinstance(right, Literal):
+        return None
+    return f"({of(left)} % {of(right)})" if type(right.value) is int and right.value > 0 else None
+
+
 CALLS: dict[str, Made] = {
+    "Add": _arithmetic("+"),
+    "CaseWhen": _case,
     "Cast": _cast,
-    "Like": _like,
-    "StartsWith": _search("starts_with"),
-    "EndsWith": _search("ends_with"),
+    "Coalesce": _coalesce,
+    "Concat": _concat,
     "Contains": _search("contains"),
-    "Substring": _substring,
+    "DayOfMonth": _part_of_date("day"),
+    "EndsWith": _search("ends_with"),
+    "If": _if,
+    "IsNaN": _is_nan,
     "Left": _substring,
+    "Length": _length,
+    "Like": _like,
+    "Month": _part_of_date("month"),
+    "Multiply": _arithmetic("*"),
+    "NullIfResult": _null_if,
+    "Quarter": _part_of_date("quarter"),
+    "Remainder": _remainder,
+    "StartsWith": _search("starts_with"),
+    "Substring": _substring,
+    "Subtract": _arithmetic("-"),
+    "UnaryMinus": _negative,
+    "Year": _part_of_date("year"),
 }

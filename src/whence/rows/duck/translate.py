@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatchmethod
 
 from whence.rows.duck import calls
-from whence.rows.duck.folding import folded
+from whence.rows.duck.constants import computed
 from whence.rows.duck.literals import literal_sql
 from whence.rows.duck.types import duckdb_type
 from whence.rows.expressions import And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
@@ -31,7 +31,7 @@ def translated(predicate: Expr, names: Mapping[Attr, str]) -> str | None:
     if predicate.dtype != "boolean":
         return None
     try:
-        return _Sql(names).of(folded(predicate))
+        return _Sql(names).of(computed(predicate))
     except Outside:
         return None
 

@@ -1,7 +1,8 @@
-"""Constants that Spark would compute before it reads a row: dates and intervals, decimals, casts of literals."""
+"""Constants that Spark would compute before it reads a row: dates and intervals, numbers, casts of literals."""
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from calendar import monthrange
@@ -13,26 +14,35 @@ from typing import Any
 from whence.rows.asking import INTEGERS
 from whence.rows.duck.literals import ROOM, exactly
 from whence.rows.duck.types import decimal
-from whence.rows.expressions import Call, Expr, Literal
+from whence.rows.expressions import Call, Compare, Expr, IsNull, Literal, Not, conjunction
 from whence.rows.tree import Tree, transform
 
 DAY = 24 * 3600 * 1_000_000  # microseconds
+# Each has one argument: what Spark computes in its place.
+STANDING = frozenset({"Between", "Extract", "NullIf", "Nvl", "Nvl2"})
+
 _identity = re.compile(r"id=(CommonExpressionId\(\d+,\w+\))")
 _day = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
-def folded(predicate: Expr) -> Expr:
-    """The predicate with its constants computed, and BETWEEN as the two comparisons that it is."""
+def computed(predicate: Expr) -> Expr:
+    """The predicate with its constants computed, and what stands for other expressions spelled out: BETWEEN, nvl.
+
+    >>> from whence.rows import Attr, Compare
+    >>> day = Call("DateAddYMInterval", (Literal(date(2024, 1, 31), "date"), Literal("1", "interval month")), "date")
+    >>> print(computed(Compare("<", Attr(1, "d", "date"), day)))
+    d#1 < 2024-02-29
+    """
     plain: Expr = transform(predicate, _spelled)
-    found: Expr = transform(plain, _folded)
+    found: Expr = transform(plain, _simplified)
     return found
 
 
 def _spelled(part: Tree) -> Tree:
-    """BETWEEN comes as an expression with a name for its first operand: the operand in each place, without names."""
+    """Spark writes some functions as others, with names for operands that occur twice: here without names."""
     if not isinstance(part, Call):
         return part
-    if part.name == "Between" and len(part.args) == 1:
+    if part.name in STANDING and len(part.args) == 1:
         return part.args[0]
     if part.name == "With":
         child, *defined = part.args
@@ -49,18 +59,44 @@ def _name(part: Tree) -> str:
     return found[1] if found else ""
 
 
-def _folded(part: Tree) -> Tree:
+def _simplified(part: Tree) -> Tree:
+    if isinstance(part, Compare):
+        return _whole_years(part)
     if not isinstance(part, Call) or part.name not in FOLDS or not part.deterministic:
         return part
     values = [arg.value for arg in part.args if isinstance(arg, Literal)]
-    if len(values) != len(part.args) or any(value is None for value in values):
+    if len(values) != len(part.args):
         return part
+    if None in values:  # none of these functions makes something of nothing
+        return Literal(None, part.dtype)
     kinds = tuple(arg.dtype for arg in part.args)
     try:
         value = FOLDS[part.name](part.dtype, kinds, *values)
     except OverflowError:  # a day that Python's calendar does not have
         return part
     return part if value is None else Literal(value, part.dtype)
+
+
+def _whole_years(fact: Compare) -> Expr:
+    """A year compared with a number, as days compared with days: so row groups are left out."""
+    call, year = fact.left, fact.right
+    if not isinstance(call, Call) or call.name != "Year" or not isinstance(year, Literal):
+        return fact
+    (day,) = call.args
+    if day.dtype != "date" or type(year.value) is not int or not 1 <= year.value < 9999:
+        return fact
+    first, after = (Literal(date(each, 1, 1), "date") for each in (year.value, year.value + 1))
+    within = conjunction(Compare(">=", day, first), Compare("<", day, after))
+    ways: dict[str, Expr] = {
+        "=": within,
+        "<=>": conjunction(Not(IsNull(day)), within),
+        "!=": Not(within),
+        "<": Compare("<", day, first),
+        "<=": Compare("<", day, after),
+        ">": Compare(">=", day, after),
+        ">=": Compare(">=", day, first),
+    }
+    return ways[fact.op]
 
 
 def _cast(dtype: str, kinds: tuple[str, ...], value: object) -> object:
@@ -71,6 +107,10 @@ def _cast(dtype: str, kinds: tuple[str, ...], value: object) -> object:
         return _fitting(dtype, value)
     if kind in INTEGERS and decimal(dtype) and type(value) is int:
         return exactly(Decimal(value), dtype)
+    if dtype == "double" and (kind in INTEGERS or decimal(kind)) and isinstance(value, int | Decimal):
+        return float(value)  # the nearest, in Java as in Python
+    if dtype == "double" and kind == "string":
+        return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}.get(str(value))
     if decimal(kind) and isinstance(value, Decimal):
         return exactly(value, dtype)
     if kind == "string" and dtype == "date" and isinstance(value, str) and _day.fullmatch(value):
