@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA = "k string, v int, w int, x double"
 Row = tuple[str | None, int | None, int | None, float | None]
 
 # A step takes tables with the columns k, v, w, x (text, two whole numbers, a fraction) and gives one of the same kind.
@@ -123,9 +122,13 @@ class Drawn:
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The pipeline over temporary views; the second input is a table, or the result of an earlier step."""
+        import pyarrow as pa
+
         views = ["rx", "ry"]
+        schema = pa.schema([("k", pa.string()), ("v", pa.int32()), ("w", pa.int32()), ("x", pa.float64())])
         for name, rows in zip(views, (self.left, self.right), strict=True):
-            spark.createDataFrame([*rows], SCHEMA).createOrReplaceTempView(name)
+            table = pa.Table.from_pylist([dict(zip("kvwx", row, strict=True)) for row in rows], schema)
+            spark.createDataFrame(table).createOrReplaceTempView(name)
         df = spark.table("rx")
         last = "rx"
         for number, (name, other) in enumerate(self.steps):
