@@ -262,9 +262,9 @@ def test_random_predicates(spark: SparkSession, files: list[str], seed: int) -> 
         if condition is None or found is None:
             continue
         answered += 1
-        with connected() as connection:
-            said = connection.sql(f"select {condition} from {table.sql()} as r").fetchall()
-        assert [each for (each,) in said] == [row[place + 1] for row in rows], (sql[place], writer.args, condition)
         assert found.column(0).to_pylist() == [row[0] for row in rows if row[place + 1]], (sql[place], writer.args)
+        if "error(" not in condition:  # NULL is NULL, too
+            with connected() as connection:
+                said = connection.sql(f"select {condition} from {table.sql()} as r").fetchall()
+            assert [each for (each,) in said] == [row[place + 1] for row in rows], (sql[place], writer.args, condition)
     assert answered > len(sql) / 2
-    print(answered, [sql[p] for p, x in enumerate(inside) if not x or select(table, exprs[p]) is None])

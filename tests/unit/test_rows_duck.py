@@ -88,7 +88,7 @@ class TestWithATable:
     def test_conditions_on_either_side(self, files: Files) -> None:
         table = pa.table({"t": pa.array([5, 6, 150, None], pa.int64()), "u": ["s0", "s1", "s0", "s0"]})
         where = conjunction(Compare("=", S, U), Compare("<", K, T), is_(U, "s0"), is_(K, 100, ">="))
-        assert keys(select(files, where, table, (T, U))) == [k for k in range(100, 150) if k % 5 == 0 and k % 7]
+        assert sorted(keys(select(files, where, table, (T, U)))) == [k for k in range(100, 150) if k % 5 == 0 and k % 7]
 
     def test_no_column_of_the_table_is_used(self, files: Files) -> None:
         table = pa.table({"t": pa.array([1, 1], pa.int64())})
@@ -101,4 +101,4 @@ class TestWithATable:
         pq.write_table(pa.table({"u": ["s2", "s4", "s2"], "t": pa.array([10, 20, None], pa.int64())}), saved)
         where = conjunction(Compare("=", S, U), Compare("<=", K, T))
         found = select(files, where, Files((str(saved),), (T, U)), (T, U))
-        assert keys(found) == [k for k in range(21) if k % 7 and (k % 5 == 4 or (k % 5 == 2 and k <= 10))]
+        assert sorted(keys(found)) == [k for k in range(21) if k % 7 and (k % 5 == 4 or (k % 5 == 2 and k <= 10))]

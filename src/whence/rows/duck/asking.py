@@ -52,7 +52,7 @@ def select(
     """The rows of files for which `where` holds: for some row of `table`, if one is given.
 
     All columns, or `columns`; with `identity` also `_row`, the file's place in `rows.paths` and the row's in the
-    file. In the order of the files. None where DuckDB is not known to answer as Spark would: then Spark has to.
+    file. Without a table in the order of the files. None where DuckDB is not known to answer as Spark would.
     """
     wanted = rows.columns if columns is None else columns
     rows.require(wanted)
