@@ -38,6 +38,7 @@ from whence.rows import (
     Union,
     Window,
     WindowCall,
+    conjunction,
     conjuncts,
     fresh,
     keep,
@@ -124,12 +125,15 @@ OPERATORS: dict[str, Operator] = {
 
 
 def questions(op: Operator) -> list[Expr]:
-    """One row; some of its columns; nothing; and a condition that pins nothing."""
+    """One row; some of its columns; nothing; a condition that pins nothing; one value or another."""
     out = [row_selection(op), TRUE]
     for count in range(1, len(op.output)):
         out += [row_selection(op, columns) for columns in combinations(op.output, count)]
     numbers = [attr for attr in op.output if attr.dtype == "long"]
-    return [*out, Compare(">", numbers[0], Param("x", "long"))]
+    out.append(Compare(">", numbers[0], Param("x", "long")))
+    first, last = op.output[0], op.output[-1]
+    either = Or((IsNull(numbers[-1]), Compare("<=>", last, Param("y", last.dtype))))
+    return [*out, And((Compare("<=>", first, Param("x", first.dtype)), either))]
 
 
 CASES = [
@@ -151,6 +155,23 @@ def test_precise_is_precise(op: Operator, question: Expr, witness: str) -> None:
     assert pushed.precise == (not pushed.why)
     if pushed.precise:
         assert equivalent(op, question, pushed, Aim.LINEAGE, witness=witness)
+
+
+SUBQUERIES = {
+    "of its own row": Join(T, U, "single", KEY),
+    "of everything": Join(T, Aggregate(U, (), (Named(M, AggCall("Sum", (D,), "long")),)), "single"),
+}
+
+
+@pytest.mark.parametrize("op", SUBQUERIES.values(), ids=SUBQUERIES)
+def test_a_row_compared_with_a_scalar_subquery(op: Join) -> None:
+    value = op.right.output[-1]
+    row = row_selection(op, (A, B))
+    compared = conjunction(row, Compare(">", B, value))
+    pushed = push(op, compared)
+    assert pushed.precise
+    assert equivalent(op, compared, pushed, Aim.LINEAGE)
+    assert not push(op, conjunction(row_selection(op, (A,)), Compare(">", B, value))).precise
 
 
 IMPRECISE = ("sum without its key", "distinct on a key", "full join, null-safe", "ranks that may be tied")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whence.rows.expressions import FALSE, TRUE, Attr, Expr, conjunction, conjuncts
-from whence.rows.operators import Join
+from whence.rows.operators import Aggregate, Join, Project
 from whence.rows.pushdown.base import Aim, Pushed
 from whence.rows.pushdown.full import push_full
 from whence.rows.pushdown.pins import may_replace, pins, side
+from whence.rows.pushdown.unique import unique
 
 MIXED = "a condition over both sides is not decided by the columns that are asked for"
 
@@ -64,9 +65,21 @@ def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     right, whole = side(conjuncts(op.condition), matched, rights, stated=False)
     if aim is Aim.LINEAGE:
         right = conjunction(right, *(fact for fact in asked if fact.attrs and fact.attrs <= rights))
-        whole = whole and all(fact.attrs <= lefts or fact.attrs <= rights for fact in asked)
+        mixed = [fact for fact in asked if fact.attrs & lefts and fact.attrs & rights]
+        # With one match at most, the same for all selected left rows, a fact about both holds for all of them or none.
+        one = op.how == "single" or unique(op.right, frozenset(matched) & rights)
+        whole = whole and all(one and _askable(fact, known, rights) for fact in mixed)
     decided = whole and _decided(op, known, lefts)
-    return Pushed((left, right), decided, "" if decided else MIXED, True, frozenset({1}))
+    missing = frozenset[int]() if _always(op) else frozenset({1})
+    return Pushed((left, right), decided, "" if decided else MIXED, True, missing)
+
+
+def _always(op: Join) -> bool:
+    """Whether the right side has a row whatever its input holds: a subquery that sums everything up."""
+    right = op.right
+    while isinstance(right, Project):
+        right = right.child
+    return op.condition is None and isinstance(right, Aggregate) and not right.keys
 
 
 def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
@@ -78,7 +91,9 @@ def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     left, _ = side((*(fact for fact in implied if fact.attrs <= lefts), *asked), known, lefts)
     known_right = {**known, **{a: v for a, v in pins(*asked, op.condition).items() if a in rights}}
     right, whole = side(conjuncts(op.condition), known_right, rights, stated=False)
-    decided = whole and _decided(op, known, lefts)
+    # What is asked of the flag is the same for all selected rows, or it tells them apart.
+    flagged = frozenset(attr for fact in conjuncts(predicate) if fact not in asked for attr in fact.attrs & lefts)
+    decided = whole and _decided(op, known, lefts) and flagged <= known.keys()
     if op.how == "anti" and aim is Aim.LINEAGE:
         right = FALSE
     missing = frozenset({1}) if op.how == "existence" else frozenset[int]()
