@@ -12,7 +12,7 @@ from typing import Any
 
 from whence.errors import BadGraph, StoreError
 from whence.graph import Graph
-from whence.interop.column_lineage import NAMESPACE, column_lineage
+from whence.graph.column_lineage import NAMESPACE, column_lineage
 from whence.interop.openlineage_reading import Event, graph_of
 from whence.store.values import plain, several
 
