@@ -22,7 +22,7 @@ def row_id(jvm: Jvm, source: Source) -> Any:
     A Parquet file counts its rows itself, whatever part of it is read. Elsewhere it is the place in the scan, which
     does not depend on the query: no filter passes an expression that counts.
     """
-    files = _files(source)
+    files = files_of(source)
     if files is None:
         return jvm.parse("monotonically_increasing_id()")
     if len(files) == 1:
@@ -38,7 +38,7 @@ def with_files(rows: DataFrame, source: Source) -> DataFrame:
     """Rows that have their identity in the last column, `_row`, with the file apart from the row in it."""
     from pyspark.sql import functions as F
 
-    files = _files(source)
+    files = files_of(source)
     if files is None:
         return rows
     if len(files) == 1:
@@ -49,7 +49,7 @@ def with_files(rows: DataFrame, source: Source) -> DataFrame:
     return named.withColumn("_row", F.col("_row") - F.shiftleft(position, SHIFT))
 
 
-def _files(source: Source) -> list[str] | None:
+def files_of(source: Source) -> list[str] | None:
     if source.format != "parquet" or any(attr.name.lower() == "_metadata" for attr in source.columns):
         return None
     relation: Any = source.origin

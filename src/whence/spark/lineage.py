@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import UnknownName
 from whence.rows import FALSE, Attr, Compare, Filter, In, Join, Literal, Operator, Project, Source, Values, fresh, keep
@@ -14,12 +14,15 @@ from whence.spark.identity import with_files
 from whence.spark.lower import frame
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from whence.spark.jvm import Jvm
 
 
 FEW = 1000  # ids that go into a predicate
+SHOWN = 20  # rows of each source that a notebook shows
 COLLECTED = 200_000  # ids that are kept here; more stay with Spark
 
 
@@ -66,11 +69,41 @@ class Found:
         return self._ids.select(F.explode(F.array_distinct(F.flatten(F.array(*names)))).alias("_id")).distinct()
 
 
+class Answer(Protocol):
+    """The rows of sources that a question found."""
+
+    def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
+        """Those of a source, by any of the given uses; with `identity` also `_file` and `_row`."""
+
+    def arrow(self, uses: list[Source]) -> pa.Table:
+        """The same, in memory."""
+
+
+class Replayed:
+    """Rows known by the ids that a run of the pipeline carried along."""
+
+    def __init__(self, jvm: Jvm, found: Found) -> None:
+        self._jvm, self._found = jvm, found
+
+    def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
+        source, row_id = uses[0], fresh("_row", LONG, nullable=False)
+        rows = self._found.rows_of(source, [each.occurrence for each in uses], row_id)
+        if identity:
+            return with_files(frame(rows, self._jvm), source)
+        return frame(Project(rows, keep(*source.columns)), self._jvm)
+
+    def arrow(self, uses: list[Source]) -> pa.Table:
+        names = [attr.name for attr in uses[0].columns]
+        unique = [f"c{index}" for index in range(len(names))]
+        return self.dataframe(uses, False).toDF(*unique).toArrow().rename_columns(names)
+
+
 class Lineage(Mapping[str, "DataFrame"]):
     """The source rows of an output row: `lin["orders"]` is a DataFrame with all columns of the source."""
 
-    def __init__(self, jvm: Jvm, sources: tuple[Source, ...], found: Found, reasons: tuple[str, ...]) -> None:
-        self._jvm, self._found, self._reasons = jvm, found, reasons
+    def __init__(self, sources: tuple[Source, ...], answer: Answer, reasons: tuple[str, ...], how: str) -> None:
+        self._answer, self._reasons = answer, reasons
+        self.how = how  # "saved": from what a run saved; "replayed": by running the pipeline on part of the sources
         self._sources: dict[str, list[Source]] = {}
         for source in sources:
             self._sources.setdefault(source.name, []).append(source)
@@ -87,10 +120,8 @@ class Lineage(Mapping[str, "DataFrame"]):
         return "; ".join(self._reasons) or None
 
     def __getitem__(self, name: str) -> DataFrame:
-        if name not in self._sources:
-            raise UnknownName.of("source", name, self._sources)
         if name not in self._frames:
-            self._frames[name] = self._rows(self._sources[name])
+            self._frames[name] = self._answer.dataframe(self._uses(name), False)
         return self._frames[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -102,25 +133,40 @@ class Lineage(Mapping[str, "DataFrame"]):
     @property
     def occurrences(self) -> dict[str, list[DataFrame]]:
         """The rows of each use of a source by itself: a self-join has two."""
-        return {name: [self._rows([each]) for each in uses] for name, uses in self._sources.items()}
+        return {name: [self._answer.dataframe([each], False) for each in uses] for name, uses in self._sources.items()}
 
     def identified(self, name: str) -> DataFrame:
         """The rows of a source with their identity: columns `_file` and `_row`, or `_row` alone without files."""
+        return self._answer.dataframe(self._uses(name), True)
+
+    def arrow(self, name: str) -> pa.Table:
+        """The rows of a source as an Arrow table: the fastest way to them."""
+        return self._answer.arrow(self._uses(name))
+
+    def pandas(self, name: str) -> pd.DataFrame:
+        """The rows of a source as a pandas frame."""
+        return self.arrow(name).to_pandas()
+
+    def _uses(self, name: str) -> list[Source]:
         if name not in self._sources:
             raise UnknownName.of("source", name, self._sources)
-        return self._rows(self._sources[name], identity=True)
-
-    def _rows(self, uses: list[Source], identity: bool = False) -> DataFrame:
-        source = uses[0]
-        row_id = fresh("_row", LONG, nullable=False)
-        rows = self._found.rows_of(source, [each.occurrence for each in uses], row_id)
-        if identity:
-            return with_files(frame(rows, self._jvm), source)
-        return frame(Project(rows, keep(*source.columns)), self._jvm)
+        return self._sources[name]
 
     def __repr__(self) -> str:
         how = "precise" if self.precise else f"a superset: {self.reason}"
         return f"<Lineage in {', '.join(self._sources)}; {how}>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        how = "precise" if self.precise else f"a superset: {html.escape(str(self.reason))}"
+        parts = [f"<p>{how}</p>"]
+        for name in self._sources:
+            rows = self.arrow(name)
+            shown = rows.slice(0, SHOWN).to_pandas().to_html(index=False, border=0)
+            more = f" (the first {SHOWN} are shown)" if len(rows) > SHOWN else ""
+            parts.append(f"<p><b>{html.escape(name)}</b>: {len(rows)} rows{more}</p>{shown}")
+        return "".join(parts)
 
 
 def given(df: DataFrame) -> Values:

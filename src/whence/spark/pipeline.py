@@ -34,13 +34,20 @@ from whence.rows.printing import tree_text
 from whence.rows.pushdown import infer
 from whence.rows.restrict import restrict
 from whence.rows.restrict import sources as sources_of
-from whence.spark.lineage import Found, Lineage, given
+from whence.rows.saving import OUTPUT, Scheme, scheme
+from whence.spark.direct import Direct, source_table
+from whence.spark.keeping import Kept, kept
+from whence.spark.lineage import Found, Lineage, Replayed, given
 from whence.spark.lower import frame
 from whence.spark.plan import classic, read
+from whence.spark.recording import record, recorded, sizes
+from whence.spark.tables import Engine, Table
 from whence.spark.versions import require_unchanged, version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from whence.store.log import Log
 
 MODES = ("lazy", "eager")
 SAVES = ("auto", "never")
@@ -68,6 +75,7 @@ class Pipeline:
         sources: Mapping[str, object] | None = None,
         save: str = "auto",
         witness: str = "rows",
+        log: Log | None = None,
     ) -> None:
         for what, value, known in (("mode", mode, MODES), ("save", save, SAVES), ("witness", witness, WITNESSES)):
             if value not in known:
@@ -77,7 +85,11 @@ class Pipeline:
         self._plan = read(self._df, sources)
         self._unpinned = unpinned(self._plan.root)
         self._tagged: dict[str, Tagged] = {}
-        self._kept: DataFrame | None = None
+        self._carrying: DataFrame | None = None  # in eager mode: the output with the ids of every row
+        self._log = log
+        self._looked = False
+        self._kept: Kept | None = None
+        self._scheme: Scheme | None = None
         self._versions = {each.name: version(each, self._plan.jvm) for each in sources_of(self.plan)}
 
     @property
@@ -89,6 +101,15 @@ class Pipeline:
     def sources(self) -> tuple[str, ...]:
         """The names of the sources, in the order in which the plan meets them."""
         return tuple(dict.fromkeys(each.name for each in sources_of(self.plan)))
+
+    @property
+    def called(self) -> str:
+        """The name under which the log has it."""
+        return self.name or "pipeline"
+
+    def _documented(self) -> dict[str, list[list[Any]]]:
+        """The sources with their files, as the log writes them down."""
+        return {name: [list(each) for each in sorted(files)] for name, files in sorted(self._versions.items())}
 
     def explain(self) -> Explanation:
         """The operators, and what is not exact about their lineage."""
@@ -109,34 +130,58 @@ class Pipeline:
         return found
 
     def run(self) -> DataFrame:
-        """The output. In eager mode it is computed now, with the lineage of every row beside it."""
-        if self.mode == "eager" and self._kept is None:
-            self._kept = frame(self._eager(self.witness).plan, self._plan.jvm).persist()
-            self._kept.count()
-        if self._kept is None:
-            return self._df
-        rows = given(self._kept)
-        return frame(Project(rows, keep(*rows.columns[: len(self.plan.output)])), self._plan.jvm)
+        """The output. It is computed now, and what it takes to trace its rows is kept: in the log, if there is one.
 
-    def backward(self, rows: object, witness: str | None = None) -> Lineage:
-        """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them."""
+        In eager mode that is the lineage of every row. With `save="never"` nothing is kept, and nothing is computed.
+        """
+        if self.mode == "eager":
+            if self._carrying is None:
+                self._carrying = frame(self._eager(self.witness).plan, self._plan.jvm).persist()
+                self._carrying.count()
+            rows = given(self._carrying)
+            return frame(Project(rows, keep(*rows.columns[: len(self.plan.output)])), self._plan.jvm)
+        if self.save == "never":
+            return self._df
+        self._require_unchanged()
+        run = kept(self._df, self.plan, self.scheme, self.witness, self._plan.jvm)
+        self._kept = run if self._log is None else record(self._log, self, run)
+        assert run.output is not None
+        return run.output
+
+    def backward(self, rows: object, witness: str | None = None, engine: str = "auto") -> Lineage:
+        """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
+
+        `engine` says who looks them up: duckdb, spark, or auto for DuckDB where it means the same.
+        """
+        matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
         asked = asked_rows(self.plan.output, self._collected(rows), self._case_sensitive())
+        run = self._known() if witness in (None, self.witness) else None
+        if run is not None:
+            output = self._output(run)
+            found = self._asked(matched, output, asked)
+            return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), "saved")
         tagged = self._replayed(asked, witness or self.witness)
-        matched = self._matching(self._carried(tagged), asked)
+        selected = self._matching(self._carried(tagged), asked)
         names = {number: f"_ids_{number}" for number in tagged.ids}
         lists = tuple(Named(fresh(names[number], LIST), as_list(each)) for number, each in tagged.ids.items())
-        found = Found(self._plan.jvm, frame(Project(matched, lists), self._plan.jvm), names)
-        if not found.rows:
+        ids = Found(self._plan.jvm, frame(Project(selected, lists), self._plan.jvm), names)
+        if not ids.rows:
             raise self._absent("the output", asked)
-        return Lineage(self._plan.jvm, sources_of(self.plan), found, self._reasons(tagged))
+        answer = Replayed(self._plan.jvm, ids)
+        return Lineage(sources_of(self.plan), answer, self._reasons(tagged), "replayed")
 
-    def forward(self, source: str, row: object, witness: str | None = None) -> DataFrame:
+    def forward(self, source: str, row: object, witness: str | None = None, engine: str = "auto") -> DataFrame:
         """The output rows whose lineage holds the given rows of a source, and only those."""
+        matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
         uses = [each for each in sources_of(self.plan) if each.name == source]
         if not uses:
             raise UnknownName.of("source", source, self.sources)
+        run = self._known() if witness in (None, self.witness) else None
+        if run is not None:
+            rows = self._source_rows(matched, uses[0], row)
+            return matched.dataframe(self._shown(Direct(run, matched, self._output(run)).forth(source, rows)))
         tagged = self._eager(witness or self.witness)
         wanted = self._source_ids(uses[0], row)
         numbers = Call("array", tuple(Literal(each, LONG) for each in wanted), LIST)
@@ -148,6 +193,68 @@ class Pipeline:
         reached = Filter(self._carried(tagged), disjunction(*held))
         return frame(Project(reached, keep(*self.plan.output)), self._plan.jvm)
 
+    @property
+    def scheme(self) -> Scheme:
+        """What a run saves, and how rows are traced with it."""
+        if self._scheme is None:
+            self._scheme = scheme(self.plan, self.witness, sizes(self, self._log))
+        return self._scheme
+
+    # --- from what a run kept
+
+    def _known(self) -> Kept | None:
+        """What a run kept, here or in the log, if it is enough to answer from."""
+        if self.mode == "eager" or self.save == "never":
+            return None
+        if self._kept is None and self._log is not None and not self._looked:
+            self._looked = True
+            self._kept = recorded(self._log, self)
+        return self._kept if self._kept is not None and self._kept.complete else None
+
+    def _output(self, run: Kept) -> Table:
+        result = run.results.get(OUTPUT)
+        if result is not None:
+            return Table(result.columns, result.files)
+        assert run.output is not None
+        rows = given(run.output)
+        columns = tuple(dict.fromkeys(self.plan.output))
+        old = {attr: rows.columns[index] for index, attr in reversed(list(enumerate(self.plan.output)))}
+        return Table(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
+
+    def _asked(self, engine: Engine, output: Table, asked: tuple[Asked, ...]) -> Table:
+        """The whole rows of the output that are meant, in memory."""
+        if is_simple(asked) and len(asked) <= LITERALS:
+            found = engine.matching(output, (predicate(asked), None))
+        else:
+            found = Table(output.columns, self._matching(engine.operator(output), asked))
+        if not found.here:
+            found = Table(found.columns, engine.arrow(found))
+        if not found.data.num_rows:
+            raise self._absent("the output", asked)
+        return found
+
+    def _source_rows(self, engine: Engine, source: Source, row: object) -> Table:
+        asked = asked_rows(source.columns, self._collected(row), self._case_sensitive())
+        rows = source_table(source)
+        if is_simple(asked) and len(asked) <= LITERALS:
+            found = engine.matching(rows, (predicate(asked), None))
+        else:
+            found = Table(rows.columns, self._matching(engine.operator(rows), asked))
+        if not found.here:
+            found = Table(found.columns, engine.arrow(found))
+        if not found.data.num_rows:
+            raise self._absent(f"source {source.name!r}", asked)
+        return found
+
+    def _shown(self, rows: Table) -> Table:
+        """Rows of the output with all its columns, those that are shown twice too."""
+        if rows.columns == self.plan.output:
+            return rows
+        place = {attr: index for index, attr in enumerate(rows.columns)}
+        if isinstance(rows.data, Operator):
+            return Table(self.plan.output, rows.data)
+        return Table(self.plan.output, rows.data.select([place[attr] for attr in self.plan.output]))
+
     # --- parts
 
     def _replayed(self, asked: tuple[Asked, ...], witness: str) -> Tagged:
@@ -158,7 +265,7 @@ class Pipeline:
         What may come out differently in every run is not cut down.
         """
         whole = self._eager(witness)
-        if self._kept is not None or self._unpinned or len(asked) > CUT_FOR or not is_simple(asked):
+        if self._carrying is not None or self._unpinned or len(asked) > CUT_FOR or not is_simple(asked):
             return whole
         if any(isinstance(part, Limit) for part in walk(self.plan)):
             if len(asked) > 1:
@@ -180,9 +287,9 @@ class Pipeline:
 
     def _carried(self, tagged: Tagged) -> Operator:
         """The rows with their ids: computed before, or to be computed."""
-        if self._kept is None or tagged is not self._tagged.get(self.witness):
+        if self._carrying is None or tagged is not self._tagged.get(self.witness):
             return tagged.plan
-        rows = given(self._kept)
+        rows = given(self._carrying)
         pairs = zip(tagged.plan.output, rows.columns, strict=True)
         return Project(rows, tuple(Named(old, new) for old, new in pairs))
 
@@ -232,7 +339,7 @@ class Pipeline:
         return found
 
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*tagged.reasons, *(() if self._kept is not None else self._unpinned))))
+        return tuple(dict.fromkeys((*tagged.reasons, *(() if self._carrying is not None else self._unpinned))))
 
     def _absent(self, where: str, asked: tuple[Asked, ...]) -> NoSuchRow:
         message = f"no row of {where} is {described(asked[0])}"

@@ -7,6 +7,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,7 +160,7 @@ def _python(spark: SparkSession, path: Path, given: Mapping[str, str]) -> Script
     """What `build(spark)` returns. The file is the user's own, and run as `python FILE` would run it."""
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        with plainly(path.name, given):
+        with plainly(path.name, given), redirect_stdout(sys.stderr):  # what it prints is no part of the answer
             names = _told(path, lambda: runpy.run_path(str(path), run_name="whence_pipeline"))
             build = names.get("build")
             if not callable(build):

@@ -22,6 +22,7 @@ NAME = re.compile(r"[0-9a-f]{64}")
 TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
 OWNER = "LOG"  # the file that says whose blobs these are
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
+AGAIN = "run the pipeline again, which saves it again, or restore the file from a copy"
 MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
 GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
 
@@ -65,6 +66,9 @@ class Blobs(Protocol):
     def open(self, name: str, title: str) -> Relation:
         """The relation stored there, called `title` in errors; each part of it is verified when it is read."""
 
+    def local(self, name: str, title: str) -> Path:
+        """A file on this machine with the bytes of the blob, verified; `title` is what errors call it."""
+
     def verify(self, name: str) -> None:
         """Read the whole blob; Damaged if it is missing, or not the bytes that gave it its name."""
 
@@ -78,10 +82,10 @@ class Blobs(Protocol):
         """Make sure that these blobs belong to that log: two logs would collect each other's as garbage."""
 
 
-def missing(name: str, where: str, title: str = "") -> Damaged:
+def missing(name: str, where: str, title: str = "", remedy: str = RESTORE) -> Damaged:
     """The error for a blob that is not there."""
     what = f"{title}: its blob" if title else "the blob"
-    return Damaged(f"{what} {name[:12]}... is missing from {where}" + (f"; {RESTORE}" if title else ""))
+    return Damaged(f"{what} {name[:12]}... is missing from {where}" + (f"; {remedy}" if title else ""))
 
 
 def altered(name: str, where: str) -> Damaged:
@@ -134,6 +138,13 @@ class LocalBlobs:
                 if os.fstat(file.fileno()).st_size < MAPPED:  # a map would keep the file open, and there may be many
                     return Relation.from_bytes(file.read(), title)
                 return Relation.from_bytes(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), title)
+
+    def local(self, name: str, title: str) -> Path:
+        """The blob's own file."""
+        if not self._path(name).exists():
+            raise missing(name, self.where, title, AGAIN)
+        self.verify(name)
+        return self._path(name)
 
     def verify(self, name: str) -> None:
         """Read the whole blob and compare its hash with its name."""

@@ -77,7 +77,7 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
                 {"generated": outputs[output], "used": inputs[input], "activity": activity, "kind": kind,
                  "relation": relation.hash, "created": time}
             )  # fmt: skip
-    known_relations = catalog.referenced(connection, relations)
+    known_relations = catalog.relations(connection, relations)
     _many(
         connection,
         t.relations,

@@ -169,10 +169,20 @@ def counts(connection: sa.Connection) -> tuple[int, int, int]:
 
 
 def referenced(connection: sa.Connection, among: Iterable[str] | None = None) -> set[str]:
-    """The hashes of all relations, or of those among the given ones that are there."""
-    query = sa.select(t.relations.c.hash)
+    """The hashes of all blobs that are in use, or of those among the given ones that are."""
+    among = None if among is None else list(among)
+    return _hashes(connection, t.relations, among) | _hashes(connection, t.results, among)
+
+
+def relations(connection: sa.Connection, among: Iterable[str]) -> set[str]:
+    """Those of the hashes that are relations in the catalog."""
+    return _hashes(connection, t.relations, list(among))
+
+
+def _hashes(connection: sa.Connection, table: sa.Table, among: list[str] | None) -> set[str]:
+    query = sa.select(table.c.hash)
     if among is not None:
-        query = query.where(t.relations.c.hash.in_(list(among)))
+        query = query.where(table.c.hash.in_(among))
     return set(connection.execute(query).scalars())
 
 
@@ -233,7 +243,7 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
     time = now()
     ids = _ids(connection, {name for edge in edges for name in (edge.output, edge.input)})
     stored = {edge.relation.hash: edge.relation for edge in edges}
-    known = referenced(connection, stored)
+    known = relations(connection, stored)
     new = [
         {"hash": hash, "size": item.size, "boxes": item.boxes, "tuples": str(item.tuples), "created": time}
         for hash, item in stored.items()

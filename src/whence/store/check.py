@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from whence.errors import Damaged, FutureVersion, WhenceError
 from whence.store import catalog
 from whence.store import schema as t
-from whence.store.blobs import OWNER, RESTORE, Blobs
+from whence.store.blobs import AGAIN, OWNER, RESTORE, Blobs
 from whence.store.database import Database
 from whence.store.records import counted, in_units
 
@@ -85,6 +85,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
             relations = connection.execute(sa.select(t.relations)).all()
             edges = connection.execute(sa.select(t.was_derived_from)).all()
             entities = {row.id: row for row in connection.execute(sa.select(t.entities))}
+            kept = connection.execute(sa.select(t.results.c.hash, t.runs.c.pipeline).join_from(t.results, t.runs)).all()
     except Damaged as error:  # too badly to look further
         return Report(where, 0, 0, 0, 0, (Finding(database.where, str(error), "then check again"),), ())
     problems += [problem for edge in edges for problem in _edge(edge, entities)]
@@ -94,11 +95,13 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
     suspects: list[tuple[str, Finding]] = []
     for row in relations:
         suspects += [(row.hash, finding) for finding in _relation(row, used_by.get(row.hash, []), entities, blobs)]
+    for hash, pipeline in kept:
+        suspects += [(hash, finding) for finding in _result(hash, f"a run of the pipeline {pipeline}", blobs)]
     if suspects:  # a relation that was deleted while this ran is no problem
         with database.read("check") as connection:
             present = catalog.referenced(connection)
         problems += [finding for hash, finding in suspects if hash in present]
-    notes = _files(blobs, {row.hash for row in relations})
+    notes = _files(blobs, {row.hash for row in relations} | {hash for hash, _ in kept})
     size = sum(row.size for row in relations)
     return Report(where, counts[0], counts[2], len(relations), size, tuple(problems), tuple(notes))
 
@@ -147,6 +150,13 @@ def _relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs: Blobs
                 f"the datasets are of shapes {shapes[0]} <- {shapes[1]}",
                 "delete the output and record it again",
             )
+
+
+def _result(hash: str, where: str, blobs: Blobs) -> Iterator[Finding]:
+    try:
+        blobs.verify(hash)
+    except WhenceError as error:
+        yield Finding(where, str(error), AGAIN)
 
 
 def _files(blobs: Blobs, referenced: set[str]) -> Iterator[Finding]:

@@ -231,7 +231,7 @@ class Log:
         """
         from whence.spark.pipeline import Pipeline
 
-        return Pipeline(df, name, mode, sources, save, witness)
+        return Pipeline(df, name, mode, sources, save, witness, self)
 
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.

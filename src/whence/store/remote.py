@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from whence.errors import MissingExtra, StoreError, WhenceError
@@ -24,6 +28,7 @@ class RemoteBlobs:
         self._pid = -1
         self._fs: Any = None
         self._root = ""
+        self._copies: Path | None = None
 
     def put(self, name: str, data: bytes) -> bool:
         """Store a blob under a temporary name and move it, so that no reader sees a part of it."""
@@ -45,6 +50,18 @@ class RemoteBlobs:
     def open(self, name: str, title: str) -> Relation:
         """The relation, from its bytes."""
         return Relation.from_bytes(self._fetch(name, title), title)
+
+    def local(self, name: str, title: str) -> Path:
+        """A copy of the blob, for as long as this process lives."""
+        data = self._fetch(name, title)
+        if hash_of(data) != name:
+            raise altered(name, self.where)
+        if self._copies is None:
+            self._copies = Path(tempfile.mkdtemp(prefix="whence-"))
+            weakref.finalize(self, shutil.rmtree, self._copies, ignore_errors=True)
+        path = self._copies / name
+        path.write_bytes(data)
+        return path
 
     def verify(self, name: str) -> None:
         """Fetch the blob and compare its hash with its name."""

@@ -159,3 +159,25 @@ was_attributed_to = sa.Table(
     sa.Column("entity", sa.ForeignKey("entities.id"), primary_key=True),
     sa.Column("agent", sa.ForeignKey("agents.id"), primary_key=True),
 )
+
+# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that cannot be told.
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("activity", sa.ForeignKey("activities.id"), nullable=False),
+    sa.Column("pipeline", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.Text),
+    sa.Column("document", sa.JSON, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+# The files that a run saved, as blobs.
+results = sa.Table(
+    "results",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+)

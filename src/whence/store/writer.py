@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from whence.errors import WhenceError
 from whence.store import catalog
@@ -28,6 +28,25 @@ class Prepared:
     edge: catalog.Edge
     data: bytes
 
+    @property
+    def hash(self) -> str:
+        return self.edge.relation.hash
+
+    @property
+    def size(self) -> int:
+        return self.edge.relation.size
+
+
+class Blob(Protocol):
+    """Bytes that are stored under their hash."""
+
+    @property
+    def hash(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def data(self) -> bytes: ...
+
 
 def prepare(output: str, input: str, relation: Relation, kind: str = "boxes") -> Prepared:
     """The derivation with its relation as bytes."""
@@ -37,7 +56,7 @@ def prepare(output: str, input: str, relation: Relation, kind: str = "boxes") ->
 
 
 def store(
-    database: Database, blobs: Blobs, items: Sequence[Prepared], record: Callable[[sa.Connection], Recorded]
+    database: Database, blobs: Blobs, items: Sequence[Blob], record: Callable[[sa.Connection], Recorded]
 ) -> Recorded:
     """Store the blobs, then record what refers to them: all of it, or, on any failure, nothing.
 
@@ -47,12 +66,12 @@ def store(
     created: list[str] = []
     try:
         for item in items:
-            if blobs.put(item.edge.relation.hash, item.data):
-                created.append(item.edge.relation.hash)  # noqa: PERF401  # a failure must find what came before it
+            if blobs.put(item.hash, item.data):
+                created.append(item.hash)  # noqa: PERF401  # a failure must find what came before it
         with database.write() as connection:
             for item in items:
-                if not blobs.has(item.edge.relation.hash, item.edge.relation.size):
-                    blobs.put(item.edge.relation.hash, item.data)
+                if not blobs.has(item.hash, item.size):
+                    blobs.put(item.hash, item.data)
             return record(connection)
     except BaseException as error:
         try:

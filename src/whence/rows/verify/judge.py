@@ -9,7 +9,7 @@ from whence.rows.operators import Operator
 from whence.rows.pushdown.base import Aim, Pushed
 from whence.rows.verify.exprs import evaluate
 from whence.rows.verify.symbolic import SymbolicRow, Table
-from whence.rows.verify.tables import run, symbolic
+from whence.rows.verify.tables import promised, run, symbolic
 from whence.rows.verify.values import same, true
 
 ROWS = 2
@@ -31,6 +31,7 @@ def equivalent(
     selected = [z3.And(row.there, true(evaluate(predicate, row.values))) for row in whole]
     solver = z3.Solver()
     solver.set("timeout", DEADLINE_MS)
+    solver.add(*promised(op, inputs))
     if aim is Aim.RESTRICT:
         cut = [_cut(table, each) for table, each in zip(inputs, pushed.inputs, strict=True)]
         differs = []

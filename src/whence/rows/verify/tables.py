@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import z3
@@ -87,13 +88,26 @@ def _with(row: SymbolicRow, values: dict[Attr, Value]) -> SymbolicRow:
     return SymbolicRow(row.there, values, row.made_of)
 
 
-def _join(op: Join, left: Table, right: Table) -> Table:
+def promised(op: Operator, inputs: list[Table]) -> list[z3.BoolRef]:
+    """What holds of the inputs, or the pipeline would have failed: a scalar subquery has one value a row."""
+    if not isinstance(op, Join) or op.how != "single":
+        return []
+    match = _matches(op, *inputs)
+    pairs = combinations(range(len(inputs[1])), 2)
+    return [z3.Not(z3.And(match[i, j], match[i, k])) for j, k in pairs for i in range(len(inputs[0]))]
+
+
+def _matches(op: Join, left: Table, right: Table) -> dict[tuple[int, int], z3.BoolRef]:
     condition: Expr = TRUE if op.condition is None else op.condition
-    match = {
+    return {
         (i, j): z3.And(a.there, b.there, true(evaluate(condition, {**a.values, **b.values})))
         for i, a in enumerate(left)
         for j, b in enumerate(right)
     }
+
+
+def _join(op: Join, left: Table, right: Table) -> Table:
+    match = _matches(op, left, right)
     out: Table = []
     if op.how in ("semi", "anti", "existence"):
         for i, a in enumerate(left):

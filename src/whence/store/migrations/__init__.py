@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from whence.errors import FutureVersion, StoreError
 from whence.store.clock import now
-from whence.store.migrations import m0001_prov, m0002_views, m0003_artifacts
+from whence.store.migrations import m0001_prov, m0002_views, m0003_artifacts, m0004_runs
 
 TYPES = {
     "sqlite": {"id": "INTEGER PRIMARY KEY NOT NULL", "json": "TEXT"},
@@ -29,6 +29,7 @@ MIGRATIONS = (
     Migration(m0001_prov.NAME, m0001_prov.apply),
     Migration(m0002_views.NAME, m0002_views.apply),
     Migration(m0003_artifacts.NAME, m0003_artifacts.apply),
+    Migration(m0004_runs.NAME, m0004_runs.apply),
 )
 
 

@@ -1,0 +1,22 @@
+"""Which intermediate results a pipeline saves, so that its rows can be traced without running it again."""
+
+from whence.rows.saving.choose import scheme
+from whence.rows.saving.places import Place, operator_at, replaced_at
+from whence.rows.saving.scheme import OUTPUT, Note, Saved, Scheme, Use, param, selection
+from whence.rows.saving.sizes import Sizes, width
+
+__all__ = [
+    "OUTPUT",
+    "Note",
+    "Place",
+    "Saved",
+    "Scheme",
+    "Sizes",
+    "Use",
+    "operator_at",
+    "param",
+    "replaced_at",
+    "scheme",
+    "selection",
+    "width",
+]

@@ -1,0 +1,260 @@
+"""Algorithms 1 and 2 of PredTrace: walk the question down; where it loses its way, save what shows it again.
+
+The paper saves the output of the operator that is not precise, and moves it to a later one that is smaller. Here every
+operator from there up to the last grouping is tried with the columns below carried along, and the cheapest is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from whence.rows.expressions import FALSE, Attr, Expr, conjunction, conjuncts
+from whence.rows.operators import Aggregate, Join, Operator, Project, Source, Values, Window
+from whence.rows.operators.join import LEFT_ONLY
+from whence.rows.pushdown.base import Aim
+from whence.rows.pushdown.infer import LOST
+from whence.rows.pushdown.rules import push
+from whence.rows.saving.places import Place
+from whence.rows.saving.scheme import OUTPUT, Note, Saved, Scheme, Use, selection
+from whence.rows.saving.sizes import Sizes, width
+from whence.rows.saving.widen import BLOCK, widened
+from whence.rows.tree import walk
+
+
+def scheme(
+    plan: Operator,
+    witness: str = "rows",
+    sizes: Sizes | None = None,
+    chosen: Mapping[Place, Sequence[int]] | None = None,
+) -> Scheme:
+    """How any row of the plan's output is traced: what to save, and which rows of each source contributed.
+
+    `chosen` says what an earlier run saved: where, and which columns of the widened operator, by their places.
+
+    >>> from whence.rows import Attr, Project, Source, keep
+    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
+    >>> print(scheme(Project(Source("t", 0, (a, b)), keep(a))).uses[0].predicate)
+    a#1 <=> :-1:1
+    """
+    walker = _Walker(witness, sizes or Sizes(), chosen or {})
+    try:
+        part = walker.go(_At(plan, (), selection(OUTPUT, _comparable(plan.output)), True), OUTPUT, closed=False)
+    except _Stuck as stuck:
+        return Scheme(missing=str(stuck))
+    return Scheme(part.saved, part.uses, part.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """The question at an operator. `sure`: it selects a row there, because the row that is asked about exists."""
+
+    operator: Operator
+    place: Place
+    predicate: Expr
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    saved: tuple[Saved, ...] = ()
+    uses: tuple[Use, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def __add__(self, other: _Part) -> _Part:
+        return _Part(self.saved + other.saved, self.uses + other.uses, self.notes + other.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What is saved higher up serves: the part that begins there."""
+
+    place: Place
+    part: _Part
+
+
+_Path: TypeAlias = tuple[_At, ...]
+
+
+class _Stuck(Exception):
+    """No saved result makes it precise."""
+
+
+class _Walker:
+    def __init__(self, witness: str, sizes: Sizes, chosen: Mapping[Place, Sequence[int]]) -> None:
+        self._witness, self._sizes, self._chosen = witness, sizes, chosen
+        self._serving: dict[tuple[Place, int], bool] = {}
+
+    def go(self, at: _At, table: Place, *, closed: bool, trying: bool = False) -> _Part:
+        """What the question at an operator comes to below.
+
+        `closed`: nothing more is saved before the next grouping. `trying`: it only matters that there is a way.
+        """
+        found = self._go(at, table, (), closed, trying)
+        return found.part if isinstance(found, _Cut) else found
+
+    def _go(self, at: _At, table: Place, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
+        """`path`: the operators above that could be saved instead."""
+        op, part = at.operator, _Part(notes=(Note(at.place, at.predicate),))
+        if isinstance(op, Source):
+            return part if op.silent else part + _Part(uses=(Use(op, table, at.predicate),))
+        if isinstance(op, Values):
+            return part
+        if at.predicate == FALSE:  # nothing below contributes
+            children: Iterable[_At] = (_At(c, (*at.place, i), FALSE, at.sure) for i, c in enumerate(op.children))
+        else:
+            pushed = push(op, at.predicate, Aim.LINEAGE, self._witness)
+            if not pushed.precise or (pushed.relies and not at.sure):
+                why = f"{type(op).__name__}: {LOST if pushed.precise else pushed.why}"
+                if closed:
+                    raise _Stuck(why)
+                return self._cut((*path, at) if at.place != table else path, table, why, trying)
+            children = (
+                _At(child, (*at.place, i), each, at.sure and i not in pushed.may_be_none)
+                for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True))
+            )
+        further = (*path, at) if isinstance(op, BLOCK) else ()
+        for index, child in enumerate(children):
+            within = isinstance(op, BLOCK) and not (isinstance(op, Join) and op.how in LEFT_ONLY and index)
+            found = self._go(child, table, further if within else (), closed and within, trying)
+            if isinstance(found, _Cut):
+                if found.place != child.place:
+                    return found
+                found = found.part
+            part += found
+        return part
+
+    def _cut(self, path: _Path, table: Place, why: str, trying: bool) -> _Cut:
+        """Save at one of the operators of the path: where it takes the least space."""
+        for at in path:
+            if at.place != table and at.place in self._chosen:
+                return _Cut(at.place, self._saved(at, table, why, trying))
+        best: tuple[float, _At] | None = None
+        for at in sorted(path, key=lambda at: self._sizes.rows(at.operator)):
+            if at.place == table or not self._serves(at):  # in a table itself, all columns are known already
+                continue
+            least = self._sizes.rows(at.operator) * sum(map(width, at.predicate.attrs))
+            if best is not None and least >= best[0]:
+                continue
+            cost = least if trying else _cost(self._saved(at, table, why, trying=True))
+            if best is None or cost < best[0]:
+                best = (cost, at)
+        if best is None:
+            raise _Stuck(why)
+        return _Cut(best[1].place, self._saved(best[1], table, why, trying))
+
+    def _serves(self, at: _At) -> bool:
+        """Whether all that an operator has, and what lies below, is enough."""
+        key = (at.place, len(at.operator.output))
+        if key not in self._serving:
+            self._serving[key] = False  # while it is being found out
+            wide = widened(at.operator)
+            for closed in (True, False):
+                try:
+                    self._below(wide, at.place, _comparable(wide.output), closed)
+                except _Stuck:
+                    continue
+                self._serving[key] = True
+                break
+        return self._serving[key]
+
+    def _saved(self, at: _At, table: Place, why: str, trying: bool) -> _Part:
+        wide = widened(at.operator)
+        if at.place in self._chosen:
+            columns = tuple(wide.output[index] for index in self._chosen[at.place])
+            # What is not there is decided by what is: whoever chose the columns saw to that.
+            known = (fact for fact in conjuncts(at.predicate) if fact.attrs <= frozenset(columns))
+            at = replace(at, predicate=conjunction(*known))
+            return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, False, trying=trying))
+        needed = tuple(sorted(at.predicate.attrs, key=lambda attr: attr.id))
+        others = [attr for attr in dict.fromkeys(_comparable(wide.output)) if attr not in at.predicate.attrs]
+        closed = True
+        try:
+            most = len(self._below(wide, at.place, (*needed, *others), closed).saved)
+        except _Stuck:
+            closed = False
+            most = len(self._below(wide, at.place, (*needed, *others), closed).saved)
+        chosen = others if trying and table != OUTPUT else self._fewest(wide, at.place, needed, others, closed, most)
+        columns = (*needed, *chosen)
+        return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, closed, trying=trying))
+
+    def _with(self, at: _At, wide: Operator, columns: tuple[Attr, ...], table: Place, why: str, part: _Part) -> _Part:
+        cost = self._sizes.rows(at.operator) * sum(map(width, columns))
+        own = Saved(at.place, wide, columns, table, at.predicate, at.sure, why, cost)
+        return _Part((own, *part.saved), part.uses, (Note(at.place, at.predicate), *part.notes))
+
+    def _fewest(
+        self, wide: Operator, place: Place, needed: tuple[Attr, ...], others: list[Attr], closed: bool, most: int
+    ) -> list[Attr]:
+        """Those of the other columns that cannot be left out, the widest being tried first."""
+
+        def serves(attrs: Iterable[Attr]) -> bool:
+            try:
+                return len(self._below(wide, place, (*needed, *attrs), closed).saved) <= most
+            except _Stuck:
+                return False
+
+        asked = _asked_below(wide)
+        likely = [attr for attr in others if asked & _origins(wide, attr)]
+        chosen = likely if serves(likely) else others
+        for attr in sorted(chosen, key=width, reverse=True):
+            fewer = [each for each in chosen if each != attr]
+            if serves(fewer):
+                chosen = fewer
+        return chosen
+
+    def _below(
+        self, wide: Operator, place: Place, columns: Iterable[Attr], closed: bool, *, trying: bool = True
+    ) -> _Part:
+        """What a row of the saved columns says of everything below: it is known to be there."""
+        at = _At(wide, place, selection(place, columns), True)
+        return self.go(at, place, closed=closed, trying=trying)
+
+
+def _cost(part: _Part) -> float:
+    return sum(each.cost for each in part.saved)
+
+
+def _comparable(attrs: Iterable[Attr]) -> tuple[Attr, ...]:
+    """Spark compares no maps, and what holds them."""
+    return tuple(attr for attr in attrs if '"type":"map"' not in attr.dtype and "variant" not in attr.dtype)
+
+
+def _asked_below(op: Operator) -> frozenset[Attr]:
+    """The columns that operators below decide by: join conditions, group keys, windows."""
+    found: set[Attr] = set()
+    for part in walk(op):
+        if isinstance(part, Join) and part.condition is not None:
+            found |= part.condition.attrs
+        elif isinstance(part, Aggregate):
+            found |= {attr for key in part.keys for attr in key.attrs} | _telling(part)
+        elif isinstance(part, Window):
+            found |= {attr for expr in part.partition for attr in expr.attrs}
+    return frozenset(found)
+
+
+def _telling(op: Aggregate) -> set[Attr]:
+    """The output columns that tell a group: its keys, and the values that rows of it attain."""
+    return {
+        column.attr for column in op.outputs if column.expr in op.keys or (op.witnessed and column.expr in op.calls)
+    }
+
+
+def _origins(op: Operator, attr: Attr) -> frozenset[Attr]:
+    """The column, and what it was called below."""
+    found = {attr}
+    while isinstance(op, BLOCK):
+        if isinstance(op, Project):
+            made = {column.attr: column.expr for column in op.columns}
+            expr = made.get(attr)
+            if not isinstance(expr, Attr):
+                break
+            attr = expr
+            found.add(attr)
+            op = op.child
+        elif isinstance(op, Join):
+            op = op.left if attr in op.left.output else op.right
+        else:
+            op = op.child
+    return frozenset(found)

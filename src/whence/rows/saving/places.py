@@ -1,0 +1,41 @@
+"""Where in a plan an operator stands: the same operator can stand there twice."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from whence.rows.operators import Operator
+from whence.rows.tree import Tree
+
+Place: TypeAlias = tuple[int, ...]
+"""Which child of which child, from the root; the root is the empty tuple."""
+
+
+def operator_at(plan: Operator, place: Place) -> Operator:
+    """The operator that stands there."""
+    for index in place:
+        plan = plan.children[index]
+    return plan
+
+
+def replaced_at(plan: Operator, place: Place, new: Operator) -> Operator:
+    """The plan with another operator there.
+
+    >>> from whence.rows import Arrange, Attr, Source
+    >>> a, b = Source("a", 0, (Attr(1, "x", "long"),)), Source("b", 1, (Attr(1, "x", "long"),))
+    >>> operator_at(replaced_at(Arrange(a, "hint"), (0,), b), (0,)).name
+    'b'
+    """
+    if not place:
+        return new
+    wanted, rest = place[0], place[1:]
+    seen = -1
+
+    def change(part: Tree) -> Tree:
+        nonlocal seen
+        if not isinstance(part, Operator):
+            return part
+        seen += 1
+        return replaced_at(part, rest, new) if seen == wanted else part
+
+    return plan.map_parts(change)

@@ -1,0 +1,71 @@
+"""What is saved, and how a row that is asked about leads to the rows of the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from whence.rows.expressions import Attr, Compare, Expr, Param, conjunction
+from whence.rows.operators import Operator, Source
+from whence.rows.saving.places import Place
+
+OUTPUT: Place = (-1,)
+"""The table of the output rows that are asked about; other tables are known by where in the plan they are saved."""
+
+
+def param(table: Place, attr: Attr) -> Param:
+    """The value that a row of a table has in a column."""
+    return Param(f"{'.'.join(map(str, table))}:{attr.id}", attr.dtype)
+
+
+def selection(table: Place, columns: Iterable[Attr]) -> Expr:
+    """The rows that agree with a row of a table in the given columns."""
+    return conjunction(*(Compare("<=>", attr, param(table, attr)) for attr in dict.fromkeys(columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """An intermediate result: of the operator at `place`, widened to `operator`, the `columns`.
+
+    The rows that matter are those for which `predicate` holds with some row of `table`. `sure`: there is at least one
+    such row for every row of that table.
+    """
+
+    place: Place
+    operator: Operator
+    columns: tuple[Attr, ...]
+    table: Place
+    predicate: Expr
+    sure: bool
+    why: str
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of a source: the rows that contributed are those for which `predicate` holds with some row of `table`."""
+
+    source: Source
+    table: Place
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The question at one operator: what `explain` shows."""
+
+    place: Place
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How lineage is answered. `missing` says why it cannot be answered this way; then the pipeline is replayed.
+
+    Tables come before those that are asked with their rows.
+    """
+
+    saved: tuple[Saved, ...] = ()
+    uses: tuple[Use, ...] = ()
+    notes: tuple[Note, ...] = ()
+    missing: str | None = None

@@ -1,0 +1,45 @@
+"""An operator with the columns that lie below it and that it drops: what precise lineage may need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from whence.rows.expressions import Attr, fresh
+from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Operator, Project, Sort
+from whence.rows.operators.join import LEFT_ONLY
+
+BLOCK = (Filter, Project, Join, Sort, Arrange)
+"""What passes the columns of its input on, an output row for a row or a pair: columns can be carried through it."""
+
+
+def widened(op: Operator) -> Operator:
+    """The operator with more columns, the rows as they were: what projections drop, keys that a group does not show.
+
+    >>> from whence.rows import Attr, Project, Source, keep
+    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
+    >>> [attr.name for attr in widened(Project(Source("t", 0, (a, b)), keep(a))).output]
+    ['a', 'b']
+    """
+    if isinstance(op, Project):
+        child = widened(op.child)
+        passed = {column.expr for column in op.columns}
+        more = tuple(Named(_like(attr), attr) for attr in dict.fromkeys(child.output) if attr not in passed)
+        return replace(op, child=child, columns=(*op.columns, *more))
+    if isinstance(op, Filter | Sort | Arrange):
+        return replace(op, child=widened(op.child))
+    if isinstance(op, Join):
+        right = op.right if op.how in LEFT_ONLY else widened(op.right)
+        left = widened(op.left)
+        if frozenset(left.output) & frozenset(right.output):  # a source joined with itself, told apart by projections
+            left, right = op.left, op.right
+        return replace(op, left=left, right=right)
+    if isinstance(op, Aggregate):
+        shown = {column.expr for column in op.outputs}
+        keys = (Named(fresh("_key", key.dtype), key) for key in dict.fromkeys(op.keys) if key not in shown)
+        calls = (Named(fresh("_value", call.dtype), call) for call in op.calls if op.witnessed and call not in shown)
+        return replace(op, outputs=(*op.outputs, *keys, *calls))
+    return op
+
+
+def _like(attr: Attr) -> Attr:
+    return fresh(attr.name, attr.dtype, attr.nullable)

@@ -1,0 +1,125 @@
+"""Lineage answered from predicates, saved results and sources: nothing of the pipeline runs again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whence.rows import FALSE, Attr, Expr, Param, Source, fresh, walk
+from whence.rows.duck import Files
+from whence.rows.saving import OUTPUT, Place, Saved, Use, param
+from whence.spark.identity import files_of, with_files
+from whence.spark.tables import ROW, Clause, Engine, Table, bound
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from whence.spark.keeping import Kept
+
+
+class Direct:
+    """What a run kept, asked with rows of its output, or of its sources."""
+
+    def __init__(self, kept: Kept, engine: Engine, output: Table) -> None:
+        """`output` is the table of all output rows."""
+        self._kept, self._engine, self._output = kept, engine, output
+        self._saved = {each.place: each for each in kept.scheme.saved}
+
+    def back(self, asked: Table) -> Backward:
+        """The rows of the sources that made these rows of the output."""
+        return Backward(self, asked)
+
+    def forth(self, source: str, rows: Table) -> Table:
+        """The rows of the output that these rows of a source reached. The rows have the columns of its first use."""
+        clauses = []
+        for use in self._kept.scheme.uses:
+            if use.source.name == source and use.predicate != FALSE:
+                by, names = rows.renamed()
+                attrs = {own: names[first] for own, first in zip(use.source.columns, rows.columns, strict=True)}
+                clauses.append(self._up(use.table, use.predicate, by, attrs))
+        return self._engine.matching(self._output, *(clauses or [(FALSE, None)]))
+
+    def _up(self, place: Place, predicate: Expr, by: Table, attrs: dict[Attr, Expr]) -> Clause:
+        """The clause on the output that follows from a predicate over rows below and those of the table at `place`."""
+        own = self.table(place)
+        where = bound(predicate, {param(place, attr).name: attr for attr in own.columns}, attrs)
+        if place == OUTPUT:
+            return where, by
+        found, names = self._engine.matching(own, (where, by)).renamed()
+        saved = self._saved[place]
+        return self._up(saved.table, saved.predicate, found, names)
+
+    def table(self, place: Place) -> Table:
+        """All rows of a table: a saved result, or the output."""
+        if place == OUTPUT:
+            return self._output
+        result = self._kept.results[place]
+        return Table(result.columns, result.files)
+
+
+class Backward:
+    """The answer to one question: for each use of a source, a predicate and the rows it is to hold with."""
+
+    def __init__(self, direct: Direct, asked: Table) -> None:
+        self._direct, self._engine = direct, direct._engine
+        self._rows: dict[Place, Table] = {OUTPUT: asked}
+        self._uses = {use.source.occurrence: use for use in direct._kept.scheme.uses}
+
+    def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
+        """The rows of a source that contributed by any of its uses."""
+        found = self._engine.dataframe(self._found(uses, identity))
+        return with_files(found, uses[0]) if identity else found
+
+    def arrow(self, uses: list[Source]) -> pa.Table:
+        """The same rows in memory."""
+        return self._engine.arrow(self._found(uses, False))
+
+    def _found(self, uses: list[Source], identity: bool) -> Table:
+        known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
+        first = uses[0]
+        clauses = [self._clause(use, first.columns) for use in known if use.predicate != FALSE]
+        rows = source_table(first, identity and self._engine.engine == "spark")
+        found = self._engine.matching(rows, *(clauses or [(FALSE, None)]), identity=identity)
+        if identity and isinstance(rows.data, Files) and not found.here:  # it was Spark, after all
+            found = self._engine.matching(source_table(first, True), *(clauses or [(FALSE, None)]), identity=identity)
+        return found
+
+    def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
+        attrs: dict[Attr, Expr] = dict(zip(use.source.columns, columns, strict=True))
+        return self._bound(use.table, use.predicate, attrs)
+
+    def _bound(self, place: Place, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
+        rows = self._of(place)
+        if not any(isinstance(part, Param) for part in walk(predicate)):
+            return bound(predicate, {}, attrs), None
+        by, names = rows.renamed()
+        return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
+
+    def _of(self, place: Place) -> Table:
+        """The rows of a table that the question leads to."""
+        if place not in self._rows:
+            saved: Saved = self._direct._saved[place]
+            clause = self._bound(saved.table, saved.predicate)
+            self._rows[place] = self._engine.matching(self._direct.table(place), clause)
+        return self._rows[place]
+
+
+def source_table(source: Source, numbered: bool = False) -> Table:
+    """All rows of a source: as files, where they are Parquet on this machine, else as Spark reads them."""
+    paths = None if numbered else _local(source)
+    if paths is not None:
+        return Table(source.columns, Files(paths, source.columns))
+    if not numbered:
+        return Table(source.columns, source)
+    row_id = fresh(ROW, "long", nullable=False)
+    return Table((*source.columns, row_id), replace(source, row_id=row_id))
+
+
+def _local(source: Source) -> tuple[str, ...] | None:
+    names = files_of(source)
+    if names is None or len(set(source.columns)) < len(source.columns):
+        return None
+    paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
+    return paths if len(paths) == len(names) and all(map(os.path.isfile, paths)) else None

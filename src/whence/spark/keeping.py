@@ -1,0 +1,198 @@
+"""Running a pipeline so that its rows can be traced: intermediate results are saved, and it goes on from them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import TooLarge, WhenceError
+from whence.rows import Attr, Operator, Project, keep
+from whence.rows.duck import Files
+from whence.rows.saving import OUTPUT, Place, Saved, Scheme, operator_at, replaced_at
+from whence.spark.lineage import given
+from whence.spark.lower import frame
+from whence.spark.shrinking import shrunk
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from whence.spark.jvm import Jvm
+
+SMALL = 32 << 20  # bytes of output, as Spark holds them in memory, that are saved, too
+LARGEST = 1 << 30  # bytes of a saved result; more than that is left to replay
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A saved result: files on this machine, with columns c0, c1 ..., and which of the operator's columns those are.
+
+    `rows` is how many the operator gave; the files hold each different row once.
+    """
+
+    paths: tuple[str, ...]
+    columns: tuple[Attr, ...]
+    places: tuple[int, ...]
+    rows: int
+
+    @property
+    def files(self) -> Files:
+        """The files, with the columns under the names that they have there."""
+        return Files(self.paths, tuple(replace(attr, name=f"c{i}") for i, attr in enumerate(self.columns)))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a run left behind: how rows are traced, the saved results, the output, and what could not be saved."""
+
+    scheme: Scheme
+    results: Mapping[Place, Result] = field(default_factory=dict)
+    output: DataFrame | None = None
+    failures: tuple[str, ...] = ()
+    held: tuple[object, ...] = ()  # what has to live as long as this
+
+    @property
+    def complete(self) -> bool:
+        """Whether lineage can be answered from it, without running anything again."""
+        return self.scheme.missing is None and {each.place for each in self.scheme.saved} <= self.results.keys()
+
+
+def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm) -> Kept:
+    """Run a pipeline, saving what the scheme says. What cannot be saved is said; the pipeline runs all the same."""
+    held = Held()
+    folder, going = held.folder, plan
+    results: dict[Place, Result] = {}
+    cached = held.cached
+    failures: list[str] = []
+    planned_saves = () if planned.missing else planned.saved
+    for each in reversed(planned_saves):  # what lies below comes first
+        try:
+            with _steps(jvm, f"saving what {type(each.operator).__name__} gives"):
+                rows = _rows_of(each, planned_saves, going, jvm)
+                result = _saved(each, rows, folder / f"result{len(results)}")
+        except Exception as error:  # whatever it was: it is the pipeline that counts
+            failures.append(f"the output of {type(each.operator).__name__} could not be saved: {_said(error)}")
+            continue
+        results[each.place] = result
+        cached.append(rows)
+        going = replaced_at(going, each.place, Project(given(rows), keep(*operator_at(plan, each.place).output)))
+    output = df if going is plan else frame(going, jvm).toDF(*df.columns)
+    fresh_cache = not output.storageLevel.useMemory and not output.storageLevel.useDisk
+    output = output.persist() if fresh_cache else output
+    with _steps(jvm, "the pipeline"):
+        count = output.count()
+    if fresh_cache:
+        cached.append(output)
+    try:
+        if _size(output, jvm) <= SMALL:
+            results[OUTPUT] = _output(output, plan.output, count, folder / "output")
+    except Exception as error:
+        failures.append(f"the output could not be saved: {_said(error)}")
+    refined, results = shrunk(plan, planned, results, witness)
+    return Kept(refined, results, output, tuple(failures), (held,))
+
+
+class Held:
+    """A folder for results and the frames that are cached, let go when nobody uses them any more."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="whence-"))
+        self.cached: list[DataFrame] = []
+        weakref.finalize(self, _forget, self.folder, self.cached)
+
+
+def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -> DataFrame:
+    """The rows to save, and with them the columns that the pipeline goes on with."""
+    operator, own = each.operator, operator_at(going, each.place)
+    done: list[Place] = []
+    for other in saved:  # those above come first
+        inside = other.place[len(each.place) :]
+        if not inside or not _within(other.place, each.place) or any(_within(other.place, place) for place in done):
+            continue
+        new = operator_at(going, other.place)
+        done.append(other.place)
+        if operator_at(operator, inside).output == new.output:
+            operator = replaced_at(operator, inside, new)
+    attrs = dict.fromkeys((*each.columns, *own.output))
+    return frame(Project(operator, keep(*attrs)), jvm).persist()
+
+
+def _within(place: Place, above: Place) -> bool:
+    return place[: len(above)] == above
+
+
+def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
+    paths = _written(rows, len(each.columns), folder)
+    places = tuple(each.operator.output.index(attr) for attr in each.columns)
+    return Result(paths, each.columns, places, _count(paths))
+
+
+def _output(output: DataFrame, columns: tuple[Attr, ...], count: int, folder: Path) -> Result:
+    import pyarrow.parquet as pq
+
+    table = output.toDF(*(f"c{index}" for index in range(len(columns)))).toArrow()
+    first = {attr: index for index, attr in reversed(list(enumerate(columns)))}  # a column may be shown twice
+    places = tuple(sorted(first.values()))
+    folder.mkdir()
+    path = folder / "output.parquet"
+    chosen = table.select(list(places)).rename_columns([f"c{index}" for index in range(len(places))])
+    pq.write_table(chosen, path, compression="zstd")
+    return Result((str(path),), tuple(columns[place] for place in places), places, count)
+
+
+def _written(rows: DataFrame, columns: int, folder: Path) -> tuple[str, ...]:
+    """The first columns as Parquet files, named c0, c1 ...; written by Spark's executors."""
+    named = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
+    chosen = named.select(*(f"c{index}" for index in range(columns)))
+    chosen.write.option("compression", "snappy").parquet(folder.as_uri())
+    if not (folder / "_SUCCESS").exists():
+        raise WhenceError(f"the executors do not share {folder} with this process")
+    paths = tuple(sorted(str(path) for path in folder.glob("*.parquet")))
+    if sum(Path(path).stat().st_size for path in paths) > LARGEST:
+        raise TooLarge(f"it is more than {LARGEST >> 20} MiB")
+    return paths
+
+
+def _count(paths: tuple[str, ...]) -> int:
+    import pyarrow.parquet as pq
+
+    return sum(int(pq.read_metadata(path).num_rows) for path in paths)
+
+
+def _size(output: DataFrame, jvm: Jvm) -> int:
+    plan: Any = output._jdf.queryExecution().optimizedPlan()
+    cache = jvm.spark._jsparkSession.sharedState().cacheManager()
+    found = cache.lookupCachedData(output._jdf)
+    if found.isEmpty():
+        return int(str(plan.stats().sizeInBytes()))
+    return int(str(found.get().cachedRepresentation().stats().sizeInBytes()))
+
+
+@contextmanager
+def _steps(jvm: Jvm, what: str) -> Iterator[None]:
+    """Jobs of this step under a description of their own, where Spark shows jobs."""
+    context = jvm.spark.sparkContext
+    context.setJobDescription(f"whence: {what}")
+    try:
+        yield
+    finally:
+        context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+
+
+def _said(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0][:300] if text else type(error).__name__
+
+
+def _forget(folder: Path, cached: list[DataFrame]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    for each in cached:
+        try:
+            each.unpersist()
+        except Exception:  # the session may be gone, and with it what it held
+            return

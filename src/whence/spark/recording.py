@@ -1,0 +1,172 @@
+"""Runs of pipelines in the log: what was read, by whom, what was saved; and finding them again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import Damaged, WhenceError
+from whence.rows import AggCall, Attr, Cogroup, GroupedMap, Opaque, Operator, Source, Udf, Values, WindowCall, walk
+from whence.rows.restrict import sources as sources_of
+from whence.rows.saving import OUTPUT, Place, Sizes, operator_at, scheme
+from whence.rows.tree import Tree, transform
+from whence.spark.keeping import Kept, Result
+
+if TYPE_CHECKING:
+    from whence.spark.pipeline import Pipeline
+    from whence.store.log import Log
+
+SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.caseSensitive")
+
+
+def canonical(plan: Operator) -> str:
+    """The plan as text that is the same in every session: columns are numbered as they are met."""
+    numbers: dict[int, int] = {}
+
+    def change(part: Tree) -> Tree:
+        return replace(part, id=numbers.setdefault(part.id, len(numbers))) if isinstance(part, Attr) else part
+
+    return repr(transform(plan, change))
+
+
+def fingerprint(pipeline: Pipeline) -> str | None:
+    """A hash that is the same for the same pipeline; None where the plan does not show all that it does."""
+    hidden = (Udf, GroupedMap, Cogroup, Opaque)
+    for part in walk(pipeline.plan):
+        if isinstance(part, hidden) or (isinstance(part, AggCall | WindowCall) and part.python):
+            return None
+        if isinstance(part, Source) and not part.paths:
+            return None
+        if isinstance(part, Values) and getattr(part.origin, "nodeName", str)() != "OneRowRelation":
+            return None
+    settings = [str(pipeline._df.sparkSession.conf.get(name)) for name in SETTINGS]
+    text = "\n".join((canonical(pipeline.plan), pipeline.witness, *settings))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sizes(pipeline: Pipeline, log: Log | None) -> Sizes:
+    """What is known of sizes: what Catalyst says of the sources, and what earlier runs measured."""
+    found: dict[str, float] = {}
+    for source in sources_of(pipeline.plan):
+        origin: Any = source.origin
+        width = max(1, sum(8 for _ in source.columns))
+        found[source.name] = float(str(origin.stats().sizeInBytes())) / width
+    measured: dict[str, int] = {}
+    if log is not None:
+        from whence.store import runs
+
+        for run in runs.of_pipeline(log, pipeline.called):
+            for saved in run.document.get("saved", ()):
+                try:
+                    op = operator_at(pipeline.plan, tuple(saved["place"]))
+                except IndexError:  # the pipeline was another one then
+                    continue
+                if saved.get("operator") == _digest(op):
+                    measured[str(op)] = int(saved["rows"])
+    return Sizes(found, measured)
+
+
+def record(log: Log, pipeline: Pipeline, run: Kept) -> Kept:
+    """Write a run to the log, with all it saved; what it kept is read from there from now on.
+
+    A log that cannot be written to does not fail the pipeline: what was saved then lives as long as this process.
+    """
+    from whence.store.runs import File
+    from whence.store.runs import record as store
+
+    try:
+        files, saved = list[File](), []
+        for place, result in run.results.items():
+            numbers = []
+            for path in result.paths:
+                numbers.append(len(files))
+                files.append(File.of(Path(path).read_bytes()))
+            saved.append(
+                {
+                    "place": list(place),
+                    "columns": list(result.places),
+                    "files": numbers,
+                    "rows": result.rows,
+                    "operator": None if place == OUTPUT else _digest(operator_at(pipeline.plan, place)),
+                }
+            )
+        document = {
+            "saved": saved,
+            "sources": pipeline._documented(),
+            "failures": list(run.failures),
+            "missing": run.scheme.missing,
+        }
+        activity = _activity(log, pipeline, run)
+        stored = store(log, activity, pipeline.called, fingerprint(pipeline), document, files)
+        return replace(run, results=_opened(log, stored.files, saved, run.results))
+    except (WhenceError, OSError) as error:
+        return replace(run, failures=(*run.failures, f"the run could not be recorded in the log: {error}"))
+
+
+def recorded(log: Log, pipeline: Pipeline) -> Kept | None:
+    """What the last run of the same pipeline over the same sources kept; None if there is none."""
+    from whence.store import runs
+
+    key = fingerprint(pipeline)
+    run = None if key is None else runs.latest(log, key)
+    if run is None or run.document.get("sources") != json.loads(json.dumps(pipeline._documented())):
+        return None
+    saved = run.document["saved"]
+    chosen = {tuple(each["place"]): each["columns"] for each in saved if tuple(each["place"]) != OUTPUT}
+    found = scheme(pipeline.plan, pipeline.witness, chosen=chosen)
+    if found.missing or {each.place for each in found.saved} != chosen.keys():
+        return None
+    if not any(tuple(each["place"]) == OUTPUT for each in saved):
+        return None
+    columns = {each.place: each.columns for each in found.saved}
+    empty = {
+        tuple(each["place"]): Result(
+            (),
+            columns.get(tuple(each["place"])) or tuple(pipeline.plan.output[index] for index in each["columns"]),
+            tuple(each["columns"]),
+            each["rows"],
+        )
+        for each in saved
+    }
+    return Kept(found, _opened(log, run.files, saved, empty), None)
+
+
+def _opened(log: Log, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[Place, Result]:
+    found = {}
+    for each in saved:
+        place = tuple(each["place"])
+        title = "the output" if place == OUTPUT else "a saved result"
+        try:
+            paths = tuple(str(log._blobs.local(files[number], title)) for number in each["files"])
+        except Damaged as error:
+            raise Damaged(f"{error}. Until then, log.pipeline(df, save='never') answers by replay") from error
+        found[place] = replace(results[place], paths=paths)
+    return found
+
+
+def _activity(log: Log, pipeline: Pipeline, run: Kept) -> Any:
+    from whence.store.artifacts import Content
+
+    activity = log.activity(pipeline.called, command=f"pipeline {pipeline.called}")
+    activity.note(
+        plan=str(pipeline.plan)[:20_000], sources=list(pipeline.sources), failures=list(run.failures), engine="spark"
+    )
+    for name, files in pipeline._documented().items():
+        if files:
+            digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
+            size = sum(size for _, size, _ in files)
+            path = files[0][0] if len(files) == 1 else str(Path(files[0][0]).parent)
+            content = Content(name, path, digest, size, "table", {"files": files[:20], "path": path})
+            activity.used_content(content)
+    output = run.results.get(OUTPUT)
+    made = hashlib.sha256(Path(output.paths[0]).read_bytes()).hexdigest() if output else f"run of {activity._started}"
+    rows = {"rows": output.rows} if output else {}
+    activity.generated_content(Content(f"{pipeline.called} (output)", "", made, 0, "table", rows))
+    return activity
+
+
+def _digest(op: Operator) -> str:
+    return hashlib.sha256(canonical(op).encode()).hexdigest()[:16]

@@ -1,0 +1,96 @@
+"""Runs of pipelines in the catalog, and the Parquet files among the blobs that they saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from whence.store import catalog
+from whence.store import schema as t
+from whence.store.blobs import hash_of
+from whence.store.clock import now
+from whence.store.writer import store
+
+if TYPE_CHECKING:
+    from whence.store.activity import Activity
+    from whence.store.log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that is stored as a blob."""
+
+    hash: str
+    size: int
+    data: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> File:
+        """The file with these bytes."""
+        return cls(hash_of(data), len(data), data)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of a pipeline as the log has it. `document` says what was read and saved; `files` are the blobs of it."""
+
+    id: int
+    pipeline: str
+    fingerprint: str | None
+    document: dict[str, Any]
+    files: tuple[str, ...]
+    created: str
+
+
+def record(
+    log: Log,
+    activity: Activity,
+    pipeline: str,
+    fingerprint: str | None,
+    document: Mapping[str, Any],
+    files: Sequence[File],
+) -> Run:
+    """Store the files, and the run that refers to them: all of it, or nothing."""
+    time = now()
+    activity.record()
+    number = int(str(activity.id).rsplit("#", 1)[-1])
+
+    def write(connection: sa.Connection) -> Run:
+        values = {
+            "activity": number,
+            "pipeline": pipeline,
+            "fingerprint": fingerprint,
+            "document": dict(document),
+            "created": time,
+        }
+        run = catalog._insert(connection, t.runs, values)
+        rows = [{"run": run, "position": i, "hash": file.hash, "size": file.size} for i, file in enumerate(files)]
+        if rows:
+            connection.execute(t.results.insert(), rows)
+        return Run(run, pipeline, fingerprint, dict(document), tuple(file.hash for file in files), time)
+
+    return store(log._database, log._blobs, files, write)
+
+
+def latest(log: Log, fingerprint: str) -> Run | None:
+    """The last run of a pipeline with this fingerprint that kept something."""
+    with log._database.read() as connection:
+        chosen = sa.select(t.runs).where(t.runs.c.fingerprint == fingerprint).order_by(t.runs.c.id.desc()).limit(1)
+        row = connection.execute(chosen).one_or_none()
+        return None if row is None else _run(connection, row)
+
+
+def of_pipeline(log: Log, pipeline: str) -> list[Run]:
+    """All runs under a name, the oldest first."""
+    with log._database.read() as connection:
+        chosen = sa.select(t.runs).where(t.runs.c.pipeline == pipeline).order_by(t.runs.c.id)
+        return [_run(connection, row) for row in connection.execute(chosen).all()]
+
+
+def _run(connection: sa.Connection, row: Any) -> Run:
+    of = t.results.c
+    files = connection.execute(sa.select(of.hash).where(of.run == row.id).order_by(of.position)).scalars()
+    return Run(row.id, row.pipeline, row.fingerprint, row.document, tuple(files), row.created)
