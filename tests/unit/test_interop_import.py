@@ -175,11 +175,13 @@ def test_a_package_may_bring_an_ingestor(project: Path, monkeypatch: pytest.Monk
 
 
 def held(graph: Graph) -> tuple[list[Any], list[Any]]:
-    """What events can hold: activities with what they used and generated and who ran them."""
+    """What events can hold: activities, what they used and generated, who ran them, and relations between all these."""
     vertices, edges = graph.records()
-    kept = [each for each in edges if each[1] in ("used", "wasGeneratedBy", "wasAssociatedWith")]
-    touched = {end for each in kept for end in (each[0], each[2])}
-    return comparable(Graph.build([v for v in vertices if v[0] in touched or v[1] == "activity"], kept))
+    runs = [each for each in edges if each[1] in ("used", "wasGeneratedBy", "wasAssociatedWith")]
+    touched = {end for each in runs for end in (each[0], each[2])} | set(graph.of_kind("activity"))
+    touched |= {each[2] for each in edges if each[0] in touched and graph[each[2]].kind == "agent"}
+    kept = [each for each in edges if {each[0], each[2]} <= touched]
+    return comparable(Graph.build([each for each in vertices if each[0] in touched], kept))
 
 
 @settings(max_examples=40, deadline=None)

@@ -94,9 +94,10 @@ class Columns:
 
     @cached_property
     def _columns(self) -> Held:
-        """The columns; a function that makes them is called when the first question comes, and never again."""
-        given, self._given = self._given, {}
-        return given() if callable(given) else dict(given)
+        """The columns; a function that makes them is called when the first question comes."""
+        given = self._given
+        found = self._given = given() if callable(given) else dict(given)  # what threads make twice is the same
+        return found
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Columns:

@@ -31,16 +31,20 @@ Side = list[tuple[str, Event]]  # datasets by id, with the attributes of the edg
 def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
     """Two events for each activity, of its start and its end; each names inputs, outputs and who ran it.
 
-    Facets of whence's own keep ids and properties, so that reading the events again gives the same activities. An
-    event has to have a time: of an activity that has none it is the beginning of 1970.
+    Facets of whence's own keep ids, properties and relations that the format has no place for, so that reading the
+    events again gives the same graph, but for what no activity used, made or was done by. An event has to have a time:
+    of an activity that has none it is the beginning of 1970.
     """
     vertices, edges = graph.records()
     writer = _Writer({name: (kind, _plain(own, name)) for name, kind, own in vertices}, namespace)
     for source, relation, target, own in edges:
+        attributes = _plain(own, relation)
         if relation in ("used", "wasAssociatedWith"):
-            writer.ends.setdefault((relation, source), []).append((target, _plain(own, relation)))
+            writer.ends.setdefault((relation, source), []).append((target, attributes))
         elif relation == "wasGeneratedBy":
-            writer.ends.setdefault((relation, target), []).append((source, _plain(own, relation)))
+            writer.ends.setdefault((relation, target), []).append((source, attributes))
+        else:
+            writer.others.setdefault(source, []).append((relation, target, attributes))
     return [event for name, kind, _ in vertices if kind == "activity" for event in writer.run(name)]
 
 
@@ -48,6 +52,7 @@ class _Writer:
     def __init__(self, described: Mapping[str, tuple[str, Event]], namespace: str) -> None:
         self.described, self.namespace = described, namespace
         self.ends: dict[tuple[str, str], Side] = {}
+        self.others: dict[str, list[tuple[str, str, Event]]] = {}
 
     def run(self, name: str) -> list[Event]:
         properties = self.described[name][1]
@@ -57,8 +62,7 @@ class _Writer:
             {"id": each, "properties": self.described[each][1], **({"attributes": own} if own else {})}
             for each, own in self.ends.get(("wasAssociatedWith", name), ())
         ]
-        own = {"id": name, "properties": properties, "agents": agents}
-        run["facets"]["whence_activity"] = _facet("whence_activity", own)
+        run["facets"]["whence_activity"] = _facet("whence_activity", {**self.own(name), "agents": agents})
         if isinstance(properties.get("error"), str):
             message = {"message": properties["error"], "programmingLanguage": "python"}
             run["facets"].setdefault("errorMessage", _facet("ErrorMessageRunFacet", message, "1-0-1"))
@@ -98,10 +102,23 @@ class _Writer:
             found.append({**dataset, more: told} if told else dataset)
         return found
 
+    def own(self, name: str) -> Event:
+        """What only whence reads of a vertex."""
+        found: Event = {"id": name, "properties": self.described[name][1]}
+        for relation, target, attributes in self.others.get(name, ()):
+            told: Event = {"relation": relation, "target": target}
+            if attributes:
+                told["attributes"] = attributes
+            kind, properties = self.described[target]
+            if kind == "agent":  # which no run may speak of
+                told["agent"] = properties
+            found.setdefault("relations", []).append(told)
+        return found
+
     def dataset(self, name: str) -> Event:
         properties = self.described[name][1]
         told, artifact = _told(properties), properties.get("artifact")
-        facets = {**_facets(told), "whence_entity": _facet("whence_entity", {"id": name, "properties": properties})}
+        facets = {**_facets(told), "whence_entity": _facet("whence_entity", self.own(name))}
         if isinstance(artifact, str) and properties.get("version") is not None:
             version = {"datasetVersion": str(properties["version"])}
             facets["version"] = _facet("DatasetVersionDatasetFacet", version, "1-0-1")

@@ -37,8 +37,9 @@ def graph_of(items: Iterable[Any]) -> Graph:
     taker = _Taker()
     for run, own in sorted(runs.items(), key=lambda pair: min(str(each.get("eventTime", "")) for _, each in pair[1])):
         taker.run(run, own)
-    edges = [(*edge, own) for edge, own in taker.edges.items()]
-    return Graph.build(taker.vertices.values(), edges)
+    return Graph.build(
+        taker.vertices.values(), [*((*edge, own) for edge, own in taker.edges.items()), *taker.related()]
+    )
 
 
 class _Taker:
@@ -46,6 +47,30 @@ class _Taker:
         self.vertices: dict[str, tuple[str, str, Event]] = {}
         self.edges: dict[tuple[str, str, str], Event] = {}
         self.latest: dict[str, int] = {}
+        self.relations: dict[str, list[tuple[str, str, Event]]] = {}  # those that the format has no place for
+
+    def related(self) -> list[tuple[str, str, str, Event]]:
+        """The relations whose other end some event speaks of."""
+        return [
+            (source, relation, target, attributes)
+            for source, told in self.relations.items()
+            for relation, target, attributes in told
+            if target in self.vertices
+        ]
+
+    def note(self, own: Event, place: int) -> tuple[str, Event]:
+        """The id and the properties out of a facet of whence's own; its relations are noted, once."""
+        name = _text(own, place, "id")
+        if name not in self.relations:
+            self.relations[name] = []
+            for each in _list(own, place, "relations"):
+                target = _text(each, place, "target")
+                self.relations[name].append(
+                    (_text(each, place, "relation"), target, _mapping(each, place, "attributes"))
+                )
+                if "agent" in each:
+                    self.vertices.setdefault(target, (target, "agent", _mapping(each, place, "agent")))
+        return name, _mapping(own, place, "properties")
 
     def run(self, run: str, events: list[tuple[int, Event]]) -> None:
         """One activity out of all events of a run."""
@@ -61,7 +86,7 @@ class _Taker:
                     _merge(found, each, at, more)
         own = runs.get("whence_activity")
         if own is not None:
-            name, properties = _text(own, place, "id"), _mapping(own, place, "properties")
+            name, properties = self.note(own, place)
             agents = _list(own, place, "agents")
         else:
             job = {key: _text(first, place, "job", key) for key in ("namespace", "name")}
@@ -88,9 +113,8 @@ class _Taker:
         """The entity that an input or output is."""
         facets = told["facets"]
         if "whence_entity" in facets:
-            own = _mapping(facets, place, "whence_entity")
-            name = _text(own, place, "id")
-            self.vertices.setdefault(name, (name, "entity", _mapping(own, place, "properties")))
+            name, properties = self.note(_mapping(facets, place, "whence_entity"), place)
+            self.vertices.setdefault(name, (name, "entity", properties))
             return name
         artifact = f"{told['namespace']}/{told['name']}"
         version = _mapping(facets, place, "version").get("datasetVersion")
@@ -99,7 +123,7 @@ class _Taker:
                 self.latest[artifact] = self.latest.get(artifact, 0) + 1
             version = self.latest[artifact]
         name = f"{artifact}@v{version}"
-        properties: Event = {"artifact": artifact, "version": version}
+        properties = {"artifact": artifact, "version": version}
         lineage = _mapping(facets, place, "columnLineage")
         if lineage:
             properties["columns"] = {key: value for key, value in lineage.items() if not key.startswith("_")}
