@@ -28,6 +28,7 @@ drop view spending;
 BUILD = """
 from pyspark.sql import functions as F
 def build(spark):
+    print("building")
     orders = spark.read.csv({orders!r}, header=True, inferSchema=True)
     return orders.groupBy("customer").agg(F.count("*").alias("n")), {{"bought": orders}}
 """
@@ -139,6 +140,7 @@ def test_files_of_other_kinds(spark: SparkSession, shop: Path) -> None:
         (SPENT, (*SOURCES, "--forward", "order", "--row", "id=1"), "there is no source 'order'; did you mean 'orders'"),
         (SPENT, (*SOURCES, "--forward", "orders"), "which row of it?"),
         (SPENT, ("--row", "city"), "--row city: a name, =, and a value"),
+        (SPENT, (*SOURCES, "--source", "new/orders.csv"), "--source gives orders twice: orders.csv and new/orders.csv"),
     ],
 )
 def test_a_mistake_is_one_sentence(script: str, arguments: tuple[str, ...], message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,8 +162,8 @@ def command(
     question = _question(pairs, nulls, rows_file, forward)
     if out is not None:
         require_out(out)
-    given = dict(_source(each) for each in sources)
-    settings = dict(_pair("--conf", each) for each in conf)
+    given = _once("--source", (_source(each) for each in sources))
+    settings = _once("--conf", (_pair("--conf", each) for each in conf))
     shown = limit if limit is not None or as_json else LIMIT
     with ExitStack() as stack:
         with waiting("starting Spark"):
@@ -179,7 +179,7 @@ def command(
                 report.output = Shown("output", p.run() if run_first else classic(loaded.df), shown)
         if question.asked:
             with waiting("asking"):
-                _ask(p, question, report, {} if engine == "auto" else {"engine": engine}, shown, places, out)
+                _ask(p, question, report, engine, shown, places, out)
     if as_json:
         emit_json(_as_dict(script, report, question))
     else:
@@ -191,6 +191,15 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     if not (name and sign):
         raise click.UsageError(f"{option} {text}: a name, =, and a value")
     return name, value
+
+
+def _once(option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name in found:
+            raise click.UsageError(f"{option} gives {name} twice: {found[name]} and {value}")
+        found[name] = value
+    return found
 
 
 def _source(text: str) -> tuple[str, str]:
@@ -243,7 +252,7 @@ def _ask(
     p: Pipeline,
     question: Question,
     report: Report,
-    choices: dict[str, Any],
+    engine: str,
     limit: int | None,
     places: bool,
     out: Path | None,
@@ -257,12 +266,12 @@ def _ask(
         if not uses:
             raise UnknownName.of("source", question.forward, p.sources)
         report.asked = question.read(uses[0].columns)
-        reached = p.forward(question.forward, report.asked, **choices)
+        reached = p.forward(question.forward, report.asked, engine=engine)
         report.reached = Shown("output", reached, limit)
         frames = {"output": reached}
     else:
         report.asked = question.read(p.plan.output)
-        lineage = p.backward(report.asked, **choices)
+        lineage = p.backward(report.asked, engine=engine)
         report.precise, report.reason = lineage.precise, lineage.reason
         frames = {name: lineage.identified(name) if places else lineage[name] for name in lineage}
         report.lineage = {name: Shown(name, df, limit) for name, df in frames.items()}
