@@ -46,10 +46,12 @@ from whence.rows import (
     Union,
     Window,
     WindowCall,
+    keep,
 )
 from whence.rows.eager import eager
 from whence.rows.pinned import unpinned
 from whence.rows.pushdown import Aim, push, row_selection
+from whence.rows.saving import scheme
 from whence.rows.verify import equivalent
 
 PAGE = Path(__file__).parents[1] / "reference" / "operators.md"
@@ -65,6 +67,8 @@ whose columns are whole numbers.
   *never*: none is, not even about a whole row. A question that gives less is answered from saved results or a replay.
 - **proven**: whether a solver has proven it, over all tables of two rows with nulls; *no theory* where the operator
   has no meaning for the solver, and comparing with other ways to the answer has to do.
+- **saved**: where the pipeline's output does not show these columns, what a run saves beside those that it shows; a
+  question is then answered from there, exactly, and nothing runs again. `_key` is a group's key that was not selected.
 - **replayed**: what running the pipeline once more with row ids gives, over as much of the sources as is needed; where
   that is more than the lineage, or may differ from run to run, `lin.reason` says so in these words.
 
@@ -232,6 +236,20 @@ def proven(op: Operator) -> str:
     return {frozenset(): "", frozenset({True}): "yes"}.get(frozenset(verdicts), "NO")
 
 
+def saved(op: Operator) -> str:
+    """The columns that a run saves of the output, where the pipeline's output does not show those that are needed."""
+    found = enough(op)
+    if found and not found[0]:
+        return ""
+    needed = {attr for each in found for attr in each}
+    rest = tuple(attr for attr in op.output if attr not in needed)
+    count = Named(Attr(99, "count", "long"), AggCall("Count", (Literal(1, "integer"),), "long"))
+    chosen = scheme(Project(op, keep(*rest)) if rest else Aggregate(op, (), (count,)))
+    if chosen.missing is not None:
+        return "nothing: replayed"
+    return ", ".join(f"`{attr.name}`" for each in chosen.saved for attr in each.columns if attr not in rest)
+
+
 def replayed(op: Operator) -> str:
     """What a replay gives: exact, or why not."""
     reasons = (*eager(op).reasons, *unpinned(op))
@@ -242,11 +260,11 @@ def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for title, examples in EXAMPLES.items():
-        parts.append(f"\n## {title}\n\n| operator | comes from | by predicates, given | proven | replayed |\n")
-        parts.append("|---|---|---|---|---|\n")
+        parts.append(f"\n## {title}\n\n| operator | comes from | by predicates, given | proven | saved | replayed |\n")
+        parts.append("|---|---|---|---|---|---|\n")
         for each in examples:
             op = each.operator
-            cells = (each.written, each.comes_from, given_text(op), proven(op), replayed(op))
+            cells = (each.written, each.comes_from, given_text(op), proven(op), saved(op), replayed(op))
             parts.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n")
     return "".join(parts)
 
