@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,14 +17,36 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from whence.rows import Attr, Expr, Project
-from whence.rows.duck import Files, select, translated
+from whence.rows import (
+    TRUE,
+    Attr,
+    Expr,
+    Filter,
+    Join,
+    Param,
+    Project,
+    Source,
+    attrs_of,
+    conjunction,
+    fresh,
+    keep,
+    transform,
+    walk,
+)
+from whence.rows.duck import Files, count, select, translated
 from whence.rows.duck.engine import connected
+from whence.rows.pushdown import infer
+from whence.spark.identity import files_of
+from whence.spark.jvm import Jvm
+from whence.spark.lower import frame
 from whence.spark.plan import read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+QUERIES = Path(__file__).with_name("queries")
+SAID = {"org.apache.spark.version": "4.0.0"}  # days are counted as Spark counts them now
+OPERATORS = ["=", "=", "<=>", "<=>", "<>", "<", ">="]
 INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 DECIMALS = {"decimal(15,2)": (15, 2), "decimal(5,0)": (5, 0), "decimal(38,10)": (38, 10), "decimal(20,12)": (20, 12)}
 TEXTS = [
@@ -228,9 +252,8 @@ def files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """Three files of one table, in small row groups, by a writer that says that it counts days as Spark does now."""
     directory = tmp_path_factory.mktemp("edges")
     table = edges(7)
-    said = {"org.apache.spark.version": "4.0.0"}
     for place in range(3):
-        part = table.slice(place * 40, 40).replace_schema_metadata(said)
+        part = table.slice(place * 40, 40).replace_schema_metadata(SAID)
         pq.write_table(part, directory / f"part-{place}.parquet", row_group_size=8)
     spark.read.parquet(str(directory)).createOrReplaceTempView("edges")
     spark.conf.set("spark.sql.ansi.enabled", "false")  # an overflow is a value then, and no error of the whole query
@@ -268,3 +291,71 @@ def test_random_predicates(spark: SparkSession, files: list[str], seed: int) -> 
                 said = connection.sql(f"select {condition} from {table.sql()} as r").fetchall()
             assert [each for (each,) in said] == [row[place + 1] for row in rows], (sql[place], writer.args, condition)
     assert answered > len(sql) / 2
+
+
+@settings(max_examples=4, deadline=None, derandomize=True, phases=[Phase.generate])
+@given(st.integers(0, 1 << 32))
+def test_random_tables(
+    spark: SparkSession, files: list[str], tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    """Rows for which a predicate holds with some row of a table: few or many of them, in memory or in a file."""
+    writer = Writer(seed)
+    keys = [writer.one(ARROW) for _ in range(3)]
+    chance = random.Random(seed)
+    table = edges(seed + 1, writer.one([0, 1, 2, 90])).select(writer.one(OF_TYPE[each]) for each in dict.fromkeys(keys))
+    table = table.rename_columns([f"t_{place}" for place in range(table.num_columns)])
+    path = tmp_path_factory.mktemp("table") / "t.parquet"
+    pq.write_table(table.replace_schema_metadata(SAID), path, row_group_size=8)
+    spark.read.parquet(str(path)).createOrReplaceTempView("given")
+    for _ in range(4):
+        pairs = list(zip(dict.fromkeys(keys), table.column_names, strict=True))
+        chosen = chance.sample(pairs, chance.randint(1, len(pairs)))
+        parts = [f"{writer.column(dtype)} {writer.one(OPERATORS)} {name}" for dtype, name in chosen]
+        parts[0] = writer.one([parts[0], f"not ({parts[0]})"])
+        parts += writer.one([[], [writer.comparison()], [f"{chosen[0][1]} is not null"]])
+        where = f" {writer.one(['and', 'and', 'or'])} ".join(parts)
+        df = spark.sql(f"select * from edges left semi join given on {where}", args=writer.args)
+        parts_of = list(walk(read(df).root))  # conditions on one side stand in a filter of their own
+        left, right = (each.columns for each in parts_of if isinstance(each, Source))
+        condition = conjunction(*(each.condition for each in parts_of if isinstance(each, Join | Filter)))
+        rows = Files(tuple(files), left)
+        expected = sorted(row["id"] for row in df.select("id").collect())
+        for given_ in (table.select([attr.name for attr in right]), Files((str(path),), right)):
+            found = select(rows, condition, given_, right, columns=left[:1])
+            assert found is not None, where
+            assert sorted(found.column(0).to_pylist()) == expected, (where, writer.args)
+            assert count(rows, condition, given_, right) == len(expected)
+
+
+@pytest.mark.parametrize("number", [path.stem for path in sorted(QUERIES.glob("q*.sql"))])
+def test_all_predicates_of_tpch_are_inside(spark: SparkSession, tpch: Path, number: str) -> None:
+    plan = read(spark.sql((QUERIES / f"{number}.sql").read_text())).root
+    for predicate in infer(plan).lineage.values():
+        parameters = {each: fresh(each.name, each.dtype) for each in walk(predicate) if isinstance(each, Param)}
+        bound = substituted(predicate, parameters)
+        assert translated(bound, {attr: f'"{attr.name}"' for attr in attrs_of(bound)}), str(predicate)
+
+
+def substituted(predicate: Expr, known: dict[Param, Attr]) -> Expr:
+    made: Expr = transform(predicate, lambda part: known[part] if isinstance(part, Param) else part)
+    return made
+
+
+def test_rows_are_numbered_as_spark_numbers_them(spark: SparkSession, files: list[str]) -> None:
+    source = next(each for each in walk(read(spark.sql("select * from edges")).root) if isinstance(each, Source))
+    row_id = fresh("_row", "long")
+    numbered = frame(Project(replace(source, row_id=row_id), keep(source.columns[0], row_id)), Jvm(spark))
+    paths = tuple(each.removeprefix("file:") for each in files_of(source) or ())
+    assert sorted(paths) == files
+    found = select(Files(paths, source.columns), TRUE, identity=True, columns=source.columns[:1])
+    assert found is not None
+    pairs = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    assert sorted(pairs) == sorted(tuple(row) for row in numbered.collect())
+
+
+def test_rows_come_back_as_spark_has_them(spark: SparkSession, files: list[str]) -> None:
+    df = spark.sql("select * from edges order by id")
+    columns = next(each for each in walk(read(df).root) if isinstance(each, Source)).columns
+    found = select(Files(tuple(files), columns), TRUE)
+    assert found is not None
+    assert repr(found.to_pylist()) == repr(df.toArrow().cast(found.schema).to_pylist())  # NaN has no equal in Python

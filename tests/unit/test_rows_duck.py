@@ -85,6 +85,15 @@ class TestWithATable:
         assert sorted(keys(select(files, Compare("<=>", S, U), table, (U,)))) == expected
         assert sorted(keys(select(files, Compare("=", U, S), table, (U,)))) == [k for k in expected if k % 7]
 
+    def test_null_is_not_what_the_table_has(self, files: Files) -> None:
+        table = pa.table({"u": pa.array(["s1", "s2"])})
+        found = select(files, Not(Compare("<=>", S, U)), table, (U,))
+        assert sorted(keys(found)) == list(
+            range(200)
+        )  # each differs from one of the two, those that are NULL from both
+        found = select(files, Not(Compare("=", S, U)), table, (U,))
+        assert sorted(keys(found)) == [k for k in range(200) if k % 7]
+
     def test_conditions_on_either_side(self, files: Files) -> None:
         table = pa.table({"t": pa.array([5, 6, 150, None], pa.int64()), "u": ["s0", "s1", "s0", "s0"]})
         where = conjunction(Compare("=", S, U), Compare("<", K, T), is_(U, "s0"), is_(K, 100, ">="))

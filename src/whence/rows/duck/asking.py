@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import BadType
 from whence.rows.duck.engine import connected
 from whence.rows.duck.files import Files, row_sql
-from whence.rows.duck.given import NAME, put
+from whence.rows.duck.given import NAME, one_row, put
 from whence.rows.duck.translate import translated
 from whence.rows.duck.types import arrow_type, same_type
-from whence.rows.expressions import FALSE, Attr, Expr, conjunction, conjuncts
-from whence.rows.tree import Tree, transform
+from whence.rows.expressions import FALSE, Attr, Expr, Literal, conjunction, conjuncts
+from whence.rows.tree import transform
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,27 +95,33 @@ def _query(connection: Any, asked: Question) -> str | None:
     """The query from FROM on."""
     source, names = f"FROM {asked.rows.sql()} AS r", asked.rows.names("r")
     if asked.table is None:
-        holds = translated(asked.where, names)
-        return None if holds is None else f"{source} WHERE {holds}"
-    parts = conjuncts(asked.where)
+        return _filtered(source, asked.where, names)
     own = set(asked.columns)
+    values = one_row(asked.table, asked.columns, own & asked.where.attrs)
+    if values is not None:
+        return _filtered(source, _valued(asked.where, values), names)
+    parts = conjuncts(asked.where)
     only = conjunction(*(each for each in parts if each.attrs and each.attrs <= own))
     rest = conjunction(*(each for each in parts if not (each.attrs and each.attrs <= own)))
     given = put(connection, asked.table, asked.columns, only, (each for each in asked.columns if each in rest.attrs))
     if given is None:
         return None
-    if given.rows == 1:
-        values = given.only_row(connection)
-        if values is not None:
-            rest = transform(rest, lambda part: _valued(part, values))
-            holds = translated(rest, names)
-            return None if holds is None else f"{source} WHERE {holds}"
+    values = given.values(connection)
+    if values is not None:
+        return _filtered(source, _valued(rest, values), names)
+    # A join leaves row groups out by what the table holds, as literals do, and is faster than a list of them.
     joined = translated(given.equalities(rest) if given.rows else FALSE, {**names, **given.names("g")})
     return None if joined is None else f"{source} SEMI JOIN {NAME} AS g ON {joined}"
 
 
-def _valued(part: Tree, values: dict[Attr, Any]) -> Tree:
-    return values.get(part, part) if isinstance(part, Attr) else part
+def _filtered(source: str, where: Expr, names: dict[Attr, str]) -> str | None:
+    holds = translated(where, names)
+    return None if holds is None else f"{source} WHERE {holds}"
+
+
+def _valued(predicate: Expr, values: dict[Attr, Literal]) -> Expr:
+    made: Expr = transform(predicate, lambda part: values.get(part, part) if isinstance(part, Attr) else part)
+    return made
 
 
 def _as_spark(found: pa.Table, columns: tuple[Attr, ...]) -> pa.Table | None:

@@ -10,8 +10,7 @@ from whence.errors import BadType
 from whence.rows.duck.files import Files
 from whence.rows.duck.translate import translated
 from whence.rows.duck.types import arrow_type, duckdb_type
-from whence.rows.expressions import Attr, Compare, Expr, Literal
-from whence.rows.tree import Tree, transform
+from whence.rows.expressions import And, Attr, Compare, Expr, Literal, Or
 
 NAME = "given"  # of the temporary table, one in each connection
 
@@ -28,26 +27,33 @@ class Given:
         return {attr: f"{alias}.k{place}" for place, attr in enumerate(self.columns)}
 
     def equalities(self, predicate: Expr) -> Expr:
-        """The predicate with `=` for `<=>` where it is the same: by `=` row groups are left out while joining."""
+        """The predicate with `=` for `<=>` where rows are selected alike: by `=` row groups are left out in joining.
 
-        def change(part: Tree) -> Tree:
-            if isinstance(part, Compare) and part.op == "<=>":
-                for one, other in ((part.left, part.right), (part.right, part.left)):
-                    if one in self.complete and not other.attrs & set(self.columns):
-                        return Compare("=", part.left, part.right)
-            return part
+        Not below NOT: of NULL, `<=>` says FALSE there, and `=` does not say.
+        """
+        if isinstance(predicate, And | Or):
+            return type(predicate)(tuple(map(self.equalities, predicate.args)))
+        if isinstance(predicate, Compare) and predicate.op == "<=>":
+            left, right = predicate.left, predicate.right
+            if left in self.complete or right in self.complete:
+                return Compare("=", left, right)
+        return predicate
 
-        changed: Expr = transform(predicate, change)
-        return changed
-
-    def only_row(self, connection: Any) -> dict[Attr, Literal] | None:
-        """The values of the one row; None if one of them has no Python form."""
-        found = connection.sql(f"SELECT * FROM {NAME}").to_arrow_table()
-        try:
-            values = [found.column(f"k{place}")[0].as_py() for place in range(len(self.columns))]
-        except (ValueError, OverflowError):  # a day beyond Python's calendar
+    def values(self, connection: Any) -> dict[Attr, Literal] | None:
+        """The values of the one row; None if there are more, or one of them has no Python form."""
+        if self.rows != 1:
             return None
-        return {attr: Literal(value, attr.dtype) for attr, value in zip(self.columns, values, strict=True)}
+        columns = [f"k{place}" for place in range(len(self.columns))]
+        return values_of(connection.sql(f"SELECT * FROM {NAME}").to_arrow_table().select(columns), self.columns)
+
+
+def values_of(table: Any, columns: tuple[Attr, ...]) -> dict[Attr, Literal] | None:
+    """The first row of an Arrow table as literals; None if one of the values has no Python form."""
+    try:
+        row = [column[0].as_py() for column in table.columns]
+    except (ValueError, OverflowError):  # a day beyond Python's calendar
+        return None
+    return {attr: Literal(value, attr.dtype) for attr, value in zip(columns, row, strict=True)}
 
 
 def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, needed: Iterable[Attr]) -> Given | None:
@@ -76,6 +82,15 @@ def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, need
     ((total, *filled),) = connection.execute(f"SELECT {counts} FROM {NAME}").fetchall()
     complete = frozenset(attr for attr, each in zip(kept, filled, strict=True) if each == total)
     return Given(kept, total, complete)
+
+
+def one_row(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> dict[Attr, Literal] | None:
+    """The used values of an Arrow table of one row; None if it is none, or has others than its columns say."""
+    if isinstance(table, Files) or table.num_rows != 1:
+        return None
+    kept = tuple(attr for attr in columns if attr in used)
+    fitting = _fitting(table, columns, used)
+    return None if fitting is None else values_of(fitting.select(range(len(kept))), kept)
 
 
 def _fitting(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> Any:
