@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from whence.errors import TooLarge
 from whence.graph import Graph, summarize
+from whence.graph.columns import Ids
 from whence.graph.model import Numbers
 from whence.testing.graphs import lifecycle, pd
 
@@ -129,3 +130,12 @@ def test_a_destination_is_not_on_a_path_because_its_sibling_is() -> None:
     )  # fmt: skip
     for marks in engines(graph, graph.numbers("e0"), graph.numbers(["e3", "e5", "e6"])).values():
         assert set(graph.ids.of(np.flatnonzero(marks).tolist())) == {"e0", "e5", "e6", "a1"}
+
+
+def test_many_names_are_looked_through_before_a_table_is_made() -> None:
+    count = 100_002
+    ids = Ids([f"v{number}" for number in range(count)], count, unique=True)
+    for number in (0, count - 1, 7, 0, 1, 2, 3, 4, 5, 6, count - 1):
+        assert ids.number(f"v{number}") == number
+        assert ids.find("w") is None
+    assert Ids([f"v{number % 100_001}" for number in range(count)], count).unique is False

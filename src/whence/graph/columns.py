@@ -12,6 +12,8 @@ import numpy as np
 from whence.errors import BadGraph, BadType, UnknownName
 from whence.graph.model import Numbers
 
+_MANY, _FEW = 100_000, 8  # names, and questions that are answered by looking through them
+
 
 class Ids:
     """The names of vertices, by number and back. Without names a vertex is called by its number.
@@ -21,12 +23,14 @@ class Ids:
     ('clean', 0, False)
     """
 
-    def __init__(self, names: Sequence[str] | None, count: int) -> None:
+    def __init__(self, names: Sequence[str] | None, count: int, *, unique: bool = False) -> None:
         if names is not None and len(names) != count:
             raise BadType(f"{len(names)} ids for {count} vertices: give one for each")
         self._names = names
         self._count = count
         self._numbers: dict[str, int] | None = None
+        self._unique = unique  # known to be
+        self._sought = 0
 
     def __len__(self) -> int:
         return self._count
@@ -48,6 +52,12 @@ class Ids:
         """The number of a vertex, if there is one of that name."""
         if self._names is None:
             return int(name) if name.isdecimal() and str(int(name)) == name and int(name) < self._count else None
+        if self._numbers is None and self._count > _MANY and self._sought < _FEW:  # quicker than to make a table
+            self._sought += 1
+            try:
+                return self._names.index(name)
+            except ValueError:
+                return None
         return self._table().get(name)
 
     def number(self, name: str) -> int:
@@ -61,7 +71,7 @@ class Ids:
     @property
     def unique(self) -> bool:
         """Whether no two vertices have the same name."""
-        return self._names is None or len(self._table()) == self._count
+        return self._unique or self._names is None or len(self._table()) == self._count
 
     def check_unique(self) -> None:
         """An error that names an id which is there twice."""

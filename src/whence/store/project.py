@@ -109,16 +109,17 @@ def graph_of(connection: sa.Connection) -> Graph:
 
 
 def _names(found: Sequence[_Read]) -> Ids:
+    """What vertices are called; an index of the catalog sees to it that no two datasets have the same name."""
     entities, activities, agents = found
     columns = (activities.column(0), activities.ids.tolist(), activities.column(-1))
     labels = [identifier or f"{name}#{number}" for name, number, identifier in zip(*columns, strict=True)]
-    ids = Ids([*entities.column(0), *labels, *agents.column(0)], sum(len(each.ids) for each in found))
-    if ids.unique:
-        return ids
-    names = entities.column(0)
+    names, people = entities.column(0), agents.column(0)
+    others = {*labels, *people}
+    if len(others) == len(labels) + len(people) and others.isdisjoint(names):
+        return Ids([*names, *labels, *people], len(names) + len(others), unique=True)
     taken = set(names)
     names += [_free(name, "activity", taken) for name in labels]
-    names += [_free(name, "agent", taken) for name in agents.column(0)]
+    names += [_free(name, "agent", taken) for name in people]
     return Ids(names, len(names))
 
 
