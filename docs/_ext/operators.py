@@ -85,15 +85,17 @@ class Example:
     comes_from: str
 
 
+LONGS = '{"type":"array","elementType":"long","containsNull":true}'
 A, B, C, D = (Attr(i, name, "long") for i, name in enumerate("abcd", 1))
 M, N, K = Attr(11, "m", "long"), Attr(12, "n", "long"), Attr(13, "k", "long")
-FLAG, LIST, E = Attr(14, "found", "boolean"), Attr(15, "list", "array"), Attr(16, "e", "long")
+FLAG, LIST, E = Attr(14, "found", "boolean"), Attr(15, "list", LONGS), Attr(16, "e", "long")
 T, U, V = Source("t", 0, (A, B)), Source("u", 1, (C, D)), Source("v", 2, (A, LIST))
 KEY = Compare("=", A, C)
 PLUS, RANDOM = Call("Add", (A, B), "long"), Call("Rand", (), "double", pure=False)
 SUM, LEAST = AggCall("Sum", (B,), "long"), AggCall("Min", (B,), "long")
 NOTHING, FUNCTION = Literal(None, "long"), Udf("f", (), "long")
 THREE = Literal(3, "integer")
+EXPLODED = Call("Explode", (LIST,), "long")
 ROW, PAIR, GROUP = "the row", "the two rows", "all rows of the group"
 EQUAL = "all rows equal to it"
 
@@ -126,11 +128,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
         Example("`repartition`, `coalesce`, hints", Arrange(T, "repartition"), ROW),
         Example("`sample(0.1)`", Sample(T, 0.0, 0.1, False, 1), ROW),
-        Example(
-            "`select a, explode(list) as e`",
-            Generate(V, Call("explode", (LIST,), "long"), (E,), (A,)),
-            "the row that was expanded",
-        ),
+        Example("`select a, explode(list) as e`", Generate(V, EXPLODED, (E,), (A,)), "the row that was expanded"),
         Example(
             "`unpivot`, grouping sets",
             Expand(T, ((A, Literal(0, "long")), (NOTHING, Literal(1, "long"))), (M, N)),
@@ -179,6 +177,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("`select distinct`", Distinct(T, (A, B)), "all the duplicates"),
         Example('`dropDuplicates(["a"])`', Distinct(T, (A,)), "all the duplicates"),
         Example("`sum(b) over (partition by a)`", _window("Sum", None, None), "the row, and the rows of the frame"),
+        Example(
+            "`sum(b) over (partition by a order by b)`",
+            Window(T, (Named(N, WindowCall("Sum", (B,), Frame("range", None, 0), "long")),), (A,), (SortKey(B),)),
+            "the row, and the rows of the frame",
+        ),
         Example("`sum(b) over (... rows 1 preceding)`", _window("Sum", -1, 0), "the row, and the rows of the frame"),
         Example(
             "`sum(b) over (order by a rows 1 preceding)`, where rows tie",
