@@ -161,7 +161,7 @@ def postgres() -> Finding:
 
 
 def duckdb() -> Finding:
-    return _package("duckdb", "only `whence bench` needs it: pip install 'whence[bench]'")
+    return _package("duckdb", "rows in local files are looked up with it, benchmarks run: pip install 'whence[spark]'")
 
 
 def disk(place: Path) -> Finding:
