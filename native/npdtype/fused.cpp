@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "npdtype/loops.hpp"
+#include "npdtype/pieces.hpp"
 #include "npdtype/simd.hpp"
 #include "npdtype/unions.hpp"
 
@@ -126,29 +127,26 @@ WHENCE_TARGET void mixed_adjacent(const Cell* cells, const double* plain, bool s
 #endif
 
 template <class Op>
-int unary(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
-  if (strides[0] == kCell && strides[1] == kCell) {
-    const Cell* in = reinterpret_cast<const Cell*>(data[0]);
-    Cell* out = reinterpret_cast<Cell*>(data[1]);
+void unary_cells(const char* from, char* to, npy_intp n, const npy_intp* strides) {
 #ifdef WHENCE_AVX2
-    if (has_avx2()) {
-      unary_adjacent<Op>(in, out, n[0]);
-      return 0;
-    }
+  if (strides[0] == kCell && strides[1] == kCell && has_avx2()) {
+    return unary_adjacent<Op>(reinterpret_cast<const Cell*>(from), reinterpret_cast<Cell*>(to), n);
+  }
 #endif
-    for (npy_intp i = 0; i < n[0]; ++i) {
-      Cell cell = in[i];
-      cell.value = Op::of(cell.value);
-      out[i] = cell;
-    }
-    return 0;
-  }
-  for (npy_intp i = 0; i < n[0]; ++i) {
-    Cell cell = *reinterpret_cast<const Cell*>(data[0] + i * strides[0]);
+  for (npy_intp i = 0; i < n; ++i) {
+    Cell cell = *reinterpret_cast<const Cell*>(from + i * strides[0]);
     cell.value = Op::of(cell.value);
-    *reinterpret_cast<Cell*>(data[1] + i * strides[1]) = cell;
+    *reinterpret_cast<Cell*>(to + i * strides[1]) = cell;
   }
-  return 0;
+}
+
+template <class Op>
+int unary(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
+  return guarded([&] {
+    in_pieces(n[0], [&](npy_intp from, npy_intp to) {
+      unary_cells<Op>(data[0] + from * strides[0], data[1] + from * strides[1], to - from, strides);
+    });
+  });
 }
 
 // One operand is plain: the other's handle goes along.
@@ -309,7 +307,11 @@ int binary(PyArrayMethod_Context*, char* const* data, const npy_intp* dimensions
       }
       if (is_accumulation(data, strides)) return accumulate(plain, data, strides, n);
     }
-    binary_cells<Op>(plain, data, n, strides);
+    in_pieces(n, [&](npy_intp from, npy_intp to) {
+      char* at[3];
+      for (int k = 0; k < 3; ++k) at[k] = data[k] + from * strides[k];
+      binary_cells<Op>(plain, at, to - from, strides);
+    });
   });
 }
 

@@ -3,6 +3,7 @@
 #include "npdtype/api.hpp"
 
 #include "npdtype/arena.hpp"
+#include "npdtype/calls.hpp"
 #include "npdtype/export.hpp"
 #include "npdtype/ufuncs.hpp"
 
@@ -41,5 +42,7 @@ PyMODINIT_FUNC PyInit__tracked() {
   if (!module) return nullptr;
   if (PyModule_AddObjectRef(module.get(), "dtype", reinterpret_cast<PyObject*>(descriptor)) < 0) return nullptr;
   if (PyModule_AddObjectRef(module.get(), "scalar", reinterpret_cast<PyObject*>(&ScalarType)) < 0) return nullptr;
+  Ref held(make_held_type());
+  if (!held || PyModule_AddObjectRef(module.get(), "Held", held.get()) < 0) return nullptr;
   return module.release();
 }
