@@ -156,6 +156,18 @@ def test_columns_of_a_pipeline_are_a_facet() -> None:
         openlineage.column_lineage(COLUMNS, {"orders": 3})  # type: ignore[dict-item] # that it is refused is the point
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [3, ["a"], {"fields": 3}, {"fields": {"a": {"inputFields": [{"name": "t"}]}}}, {"fields": {}, "dataset": {}},
+     {"fields": {"a": {"inputFields": [{"namespace": "n", "name": "t", "field": "f", "transformations": [{}]}]}}}],
+)  # fmt: skip
+def test_another_property_called_columns_is_no_facet(columns: Any) -> None:
+    graph = Graph.build([("q", "activity"), ("out", "entity", {"columns": columns})], [("out", "wasGeneratedBy", "q")])
+    events = openlineage.events(graph)
+    assert "columnLineage" not in judged(events)[1].outputs[0].facets
+    assert openlineage.graph_of(events)["out"]["columns"] == columns
+
+
 def events_of_others() -> list[dict[str, Any]]:
     """A run as the client of OpenLineage tells it: the schema at its start, the columns at its end."""
     run, job = str(uuid.uuid4()), event_v2.Job("etl", "load", {"sql": facet_v2.sql_job.SQLJobFacet("select 1")})

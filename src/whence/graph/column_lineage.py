@@ -66,3 +66,27 @@ def _called(dataset: object, namespace: str) -> dict[str, str]:
         case (str(own), str(name)):
             return {"namespace": own, "name": name}
     raise BadType(f"a dataset is called by a name, or by a pair (namespace, name), not by {dataset!r}")
+
+
+def is_column_lineage(held: object) -> bool:
+    """Whether a property called `columns` is such a facet, and not something else of that name.
+
+    >>> is_column_lineage(column_lineage({})), is_column_lineage({"fields": ["a", "b"]}), is_column_lineage(3)
+    (True, False, False)
+    """
+    if not isinstance(held, Mapping) or not isinstance(held.get("fields"), Mapping):
+        return False
+    fields, whole = held["fields"].values(), held.get("dataset", [])
+    lists = [each.get("inputFields") if isinstance(each, Mapping) else None for each in fields]
+    return all(isinstance(each, list) and all(map(_is_input, each)) for each in (*lists, whole))
+
+
+def _is_input(held: object) -> bool:
+    if not isinstance(held, Mapping) or not all(
+        isinstance(held.get(key), str) for key in ("namespace", "name", "field")
+    ):
+        return False
+    told = held.get("transformations", [])
+    return isinstance(told, list) and all(
+        isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in told
+    )

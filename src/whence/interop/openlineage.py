@@ -12,7 +12,7 @@ from typing import Any
 
 from whence.errors import BadGraph, StoreError
 from whence.graph import Graph
-from whence.graph.column_lineage import NAMESPACE, column_lineage
+from whence.graph.column_lineage import NAMESPACE, column_lineage, is_column_lineage
 from whence.interop.openlineage_reading import Event, graph_of
 from whence.store.values import plain, several
 
@@ -122,8 +122,8 @@ class _Writer:
         if isinstance(artifact, str) and properties.get("version") is not None:
             version = {"datasetVersion": str(properties["version"])}
             facets["version"] = _facet("DatasetVersionDatasetFacet", version, "1-0-1")
-        columns = properties.get("columns")
-        if isinstance(columns, Mapping) and "fields" in columns:
+        columns: Any = properties.get("columns")
+        if is_column_lineage(columns):
             facets["columnLineage"] = _facet("ColumnLineageDatasetFacet", dict(columns), "1-2-0")
         called = told.get("name") or (artifact if isinstance(artifact, str) else name)
         return {"namespace": str(told.get("namespace") or self.namespace), "name": str(called), "facets": facets}
