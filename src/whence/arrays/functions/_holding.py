@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from whence import _tracked
 from whence.arrays import known
 from whence.errors import BadType, NoRule, TooLarge, WhenceError
 from whence.relation import Relation
@@ -24,7 +25,7 @@ _RULED = ("einsum", "interp", "bincount", "linalg.inv", "linalg.det", "linalg.so
           "fft.irfft2", "fft.irfftn", "histogram", "histogram2d", "polymul")  # fmt: skip
 
 
-class TrackedArray(np.ndarray[Any, Any]):
+class TrackedArray(_tracked.Held):
     """An array of the tracked dtype that answers also for functions which compiled code keeps to plain numbers."""
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:

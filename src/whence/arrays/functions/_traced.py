@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from whence import _tracked
 from whence.arrays import known
 from whence.arrays.functions._composed import COMPOSED
 from whence.arrays.functions._methods import METHODS
@@ -138,6 +139,11 @@ class Traced(NDArrayOperatorsMixin):
                 self._same_run(item)
                 mine[id(item.value)] = item
                 return item.value
+            if isinstance(item, _tracked.Held):
+                raise BadType(
+                    "a tracked array cannot be mixed with arrays of a traced run: they are of two captures; "
+                    "pass its numbers, whence.arrays.values(x)"
+                )
             if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
                 return type(item)(plain(each) for each in item)
             if isinstance(item, dict):
