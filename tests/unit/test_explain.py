@@ -95,3 +95,28 @@ def test_bad_weights_are_refused() -> None:
         wh.explain.drise(bright_square, np.zeros((4, 4)))
     with pytest.raises(ShapeMismatch, match="segments"):
         wh.explain.lime(lambda x: x, np.ones(3), segments=np.zeros(2, int))
+
+
+def cells(found: wh.Selection) -> list[int]:
+    return [int(each) for each in found.cells().ravel()]
+
+
+def test_contributions_above_a_level_along_a_path(tmp_path: Path) -> None:
+    first = wh.explain.from_weights([[0.9, 0.3, 0.0], [0.0, 0.6, 0.2]], (2,), (3,), levels=(0.1, 0.5), relative=False)
+    second = wh.explain.from_weights([[1.0, 0.2]], (1,), (2,), levels=(0.1, 0.5), relative=False)
+    with wh.open(tmp_path / "log") as log:
+        for name, side in (("x", 3), ("copy", 3), ("h", 2), ("y", 1)):
+            log.array(name, shape=side)
+        log.lineage("copy", "x", wh.Relation.identity(3))  # a step that is certain
+        log.lineage("h", "copy", first)
+        log.lineage("y", "h", second)
+        assert cells(log.backward("y", [(0,)], to="x")) == [0, 1, 2]
+        assert cells(log.backward("y", [(0,)], to="x", above=0.1)) == [0, 1, 2]
+        assert cells(log.backward("y", [(0,)], to="x", above=0.5)) == [0]
+        assert cells(log.backward("y", [(0,)], above=0.5)["x"]) == [0]
+        assert cells(log.query(["y", "h", "copy"], [(0,)], above=0.5)) == [0]
+        assert cells(log.query(["copy", "h", "y"], [(1,)], above=0.5)) == []
+        assert cells(log.forward("x", [(0,)], to="y", above=0.5)) == [0]
+        assert cells(log.forward("x", [(2,)], to="y", above=0.5)) == []
+        with pytest.raises(NoLineage, match=r"levels 0\.1, 0\.5"):
+            log.backward("y", [(0,)], to="x", above=0.3)

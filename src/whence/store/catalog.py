@@ -151,10 +151,10 @@ def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any,
     return connection.execute(sa.select(*columns).where(t.entities.c.id > last).order_by(t.entities.c.id)).all()
 
 
-def edges_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any]]:
-    """(id, output's id, input's id, hash) of the derivations with a relation, recorded after that one."""
+def edges_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any]]:
+    """(id, output's id, input's id, hash, kind) of the derivations with a relation, recorded after that one."""
     edges = t.was_derived_from
-    columns = (edges.c.id, edges.c.generated, edges.c.used, edges.c.relation)
+    columns = (edges.c.id, edges.c.generated, edges.c.used, edges.c.relation, edges.c.kind)
     chosen = sa.select(*columns).where(edges.c.id > last, edges.c.relation.is_not(None))
     return connection.execute(chosen.order_by(edges.c.id)).all()
 

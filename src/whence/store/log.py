@@ -259,35 +259,46 @@ class Log:
 
     # --- asking
 
-    def query(self, path: Sequence[str], cells: object) -> Selection:
+    def query(self, path: Sequence[str], cells: object, *, above: float | None = None) -> Selection:
         """Follow the cells of the first dataset along the path; the answer is cells of the last.
 
-        Each step goes backward or forward, whichever way there is lineage; if both, it is the union.
+        Each step goes backward or forward, whichever way there is lineage; if both, it is the union. With `above`, only
+        contributions of at least that weight are followed; a path is as strong as its weakest step.
         """
         names = names_of(path, "a path")
         if not names:
             raise BadType("a path has at least one name, such as ['B', 'A']")
-        return self._reader.ask(names[0], cells, lambda graph: route(graph, names))
+        return self._reader.ask(names[0], cells, lambda graph: route(graph, names, above))
 
     @overload
-    def backward(self, name: str, cells: object, to: str) -> Selection: ...
+    def backward(self, name: str, cells: object, to: str, *, above: float | None = None) -> Selection: ...
     @overload
-    def backward(self, name: str, cells: object, to: None = None) -> dict[str, Selection]: ...
-    def backward(self, name: str, cells: object, to: str | None = None) -> Selection | dict[str, Selection]:
+    def backward(
+        self, name: str, cells: object, to: None = None, *, above: float | None = None
+    ) -> dict[str, Selection]: ...
+    def backward(
+        self, name: str, cells: object, to: str | None = None, *, above: float | None = None
+    ) -> Selection | dict[str, Selection]:
         """Where the cells came from: the cells of `to`, over all paths; or of every source, by name."""
-        return self._walk("backward", name, cells, to)
+        return self._walk("backward", name, cells, to, above)
 
     @overload
-    def forward(self, name: str, cells: object, to: str) -> Selection: ...
+    def forward(self, name: str, cells: object, to: str, *, above: float | None = None) -> Selection: ...
     @overload
-    def forward(self, name: str, cells: object, to: None = None) -> dict[str, Selection]: ...
-    def forward(self, name: str, cells: object, to: str | None = None) -> Selection | dict[str, Selection]:
+    def forward(
+        self, name: str, cells: object, to: None = None, *, above: float | None = None
+    ) -> dict[str, Selection]: ...
+    def forward(
+        self, name: str, cells: object, to: str | None = None, *, above: float | None = None
+    ) -> Selection | dict[str, Selection]:
         """Where the cells went: the cells of `to`, over all paths; or of every final result, by name."""
-        return self._walk("forward", name, cells, to)
+        return self._walk("forward", name, cells, to, above)
 
-    def _walk(self, direction: Direction, name: str, cells: object, to: str | None) -> Selection | dict[str, Selection]:
+    def _walk(
+        self, direction: Direction, name: str, cells: object, to: str | None, above: float | None
+    ) -> Selection | dict[str, Selection]:
         name, to = name_of(name), None if to is None else name_of(to)
-        found = self._reader.ask(name, cells, lambda graph: plan(graph, name, direction, to))
+        found = self._reader.ask(name, cells, lambda graph: plan(graph, name, direction, to, above))
         return found if to is None else found[to]
 
     def contributions(self, out: str, inp: str) -> Contributions:

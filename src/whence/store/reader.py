@@ -97,8 +97,8 @@ class Reader:
             self._names[id] = name
             self._graph.add_dataset(name, tuple(shape))
             self._last_dataset = id
-        for id, output, input, relation in edges:
-            self._graph.add_edge(self._names[output], self._names[input], relation)
+        for id, output, input, relation, kind in edges:
+            self._graph.add_edge(self._names[output], self._names[input], relation, kind)
             self._last_edge = id
         self._stamp = stamp
         return self._graph

@@ -6,6 +6,7 @@ Plans are immutable and made while the log's lock is held; following them needs 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,6 +15,9 @@ from typing import Literal
 from whence.errors import NoLineage, UnknownName
 from whence.relation import Relation
 from whence.selection import Selection
+
+WEIGHT = "weight "
+"""How the kind of an uncertain derivation begins; its weight follows."""
 
 Direction = Literal["backward", "forward"]
 Load = Callable[[str], Relation]
@@ -31,6 +35,8 @@ class Adjacency:
     backward: Neighbours = field(default_factory=dict)
     forward: Neighbours = field(default_factory=dict)
     bearers: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
+    weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of relations that are uncertain
+    certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of the others
 
     def add_dataset(self, name: str, shape: tuple[int, ...]) -> None:
         """A dataset that nothing is known of yet."""
@@ -38,8 +44,13 @@ class Adjacency:
         self.backward.setdefault(name, {})
         self.forward.setdefault(name, {})
 
-    def add_edge(self, output: str, input: str, hash: str) -> None:
+    def add_edge(self, output: str, input: str, hash: str, kind: str = "boxes") -> None:
         """One more derivation; there may be several between the same two, even with the same relation."""
+        if kind.startswith(WEIGHT):
+            known_weights = self.weights.setdefault((output, input), {})
+            known_weights[hash] = max(float(kind.removeprefix(WEIGHT)), known_weights.get(hash, 0.0))
+        else:
+            self.certain.add((output, input, hash))
         self.bearers.setdefault(hash, (output, input))
         for neighbours, here, there in ((self.backward, output, input), (self.forward, input, output)):
             known = neighbours[here].get(there, ())
@@ -52,6 +63,26 @@ class Adjacency:
             return self.shapes[name]
         except KeyError:
             raise UnknownName.of("dataset", name, self.shapes) from None
+
+    def at_least(self, output: str, input: str, hashes: tuple[str, ...], above: float | None) -> tuple[str, ...]:
+        """The relations between two whose weight is so much, and all that are certain.
+
+        Weights are known in bands, so it is only known at the levels where these begin.
+        """
+        weights = self.weights.get((output, input)) if above is not None else None
+        if weights is None or above is None:
+            return hashes
+        if not any(math.isclose(above, level) for level in weights.values()):
+            levels = ", ".join(f"{level:g}" for level in sorted(set(weights.values())))
+            raise NoLineage(
+                f"contributions of {input!r} to {output!r} were kept at the levels {levels}, so those above {above:g} "
+                "are not known exactly: ask for one of these, or keep other levels"
+            )
+        return tuple(
+            each
+            for each in hashes
+            if (output, input, each) in self.certain or (level := weights[each]) >= above or math.isclose(level, above)
+        )
 
     def neighbours(self, direction: Direction) -> Neighbours:
         """The edges, each pointing in the direction of the walk."""
@@ -91,21 +122,22 @@ class Route:
         return selection
 
 
-def route(graph: Adjacency, path: Sequence[str]) -> Route:
-    """The way along a path of names; NoLineage where two of them are not connected."""
+def route(graph: Adjacency, path: Sequence[str], above: float | None = None) -> Route:
+    """The way along a path of names, through contributions above a level; NoLineage where two are not connected."""
     for name in path:
         graph.shape(name)
-    return Route(tuple(_step(graph, here, there) for here, there in pairwise(path)))
+    return Route(tuple(_step(graph, here, there, above) for here, there in pairwise(path)))
 
 
-def _step(graph: Adjacency, here: str, there: str) -> Step:
+def _step(graph: Adjacency, here: str, there: str, above: float | None) -> Step:
     backward, forward = graph.backward[here].get(there, ()), graph.forward[here].get(there, ())
     if not backward and not forward:
         raise NoLineage(
             f"there is no lineage between {here!r} and {there!r}: {_connections(graph, here)}; "
             f"{_connections(graph, there)}"
         )
-    return Step(graph.shapes[there], backward, forward)
+    strong = (graph.at_least(here, there, backward, above), graph.at_least(there, here, forward, above))
+    return Step(graph.shapes[there], *strong)
 
 
 def _connections(graph: Adjacency, name: str) -> str:
@@ -166,8 +198,11 @@ class Plan:
         return {name: reached.get(name) or Selection.empty(self.shapes[name]) for name in self.ends}
 
 
-def plan(graph: Adjacency, start: str, direction: Direction, to: str | None) -> Plan:
-    """The walk from `start` to the dataset `to`, or to every dataset where the walk can only end."""
+def plan(graph: Adjacency, start: str, direction: Direction, to: str | None, above: float | None = None) -> Plan:
+    """The walk from `start` to the dataset `to`, or to every dataset where the walk can only end.
+
+    With `above`, each step is through contributions of at least that weight: a path is as strong as its weakest step.
+    """
     graph.shape(start)
     neighbours = graph.neighbours(direction)
     if to is None:
@@ -184,8 +219,18 @@ def plan(graph: Adjacency, start: str, direction: Direction, to: str | None) -> 
     components = _components(neighbours, start, wanted)
     order = tuple(name for component in reversed(components) for name in component)
     ends = (to,) if to is not None else tuple(_final(neighbours, components))
+
+    def strong(here: str, there: str, hashes: tuple[str, ...]) -> tuple[str, ...]:
+        output, input = (here, there) if direction == "backward" else (there, here)
+        return graph.at_least(output, input, hashes, above)
+
     edges = {
-        name: tuple((there, hash) for there, hashes in neighbours[name].items() if there in wanted for hash in hashes)
+        name: tuple(
+            (there, hash)
+            for there, hashes in neighbours[name].items()
+            if there in wanted
+            for hash in strong(name, there, hashes)
+        )
         for name in order
     }
     return Plan(direction, start, order, {name: graph.shapes[name] for name in ends}, edges, ends)
