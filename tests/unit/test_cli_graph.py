@@ -87,6 +87,15 @@ def test_other_programs_are_known_by_what_changed(project: Path) -> None:
     assert told["generated"] == {"copy.csv": "copy.csv@v1"}
 
 
+@pytest.mark.parametrize(
+    "command", [("dd", "if=data/raw.csv", "of=copy.csv", "status=none"), ("sh", "-c", "sort data/raw.csv > copy.csv")]
+)
+def test_files_among_the_arguments_are_what_is_read(project: Path, command: tuple[str, ...]) -> None:
+    assert run("run", "--json", "run.json", "--", *command).exit_code == 0
+    told = json.loads((project / "run.json").read_text())
+    assert (list(told["used"]), list(told["generated"])) == (["data/raw.csv"], ["copy.csv"])
+
+
 def test_what_is_removed_is_invalidated(project: Path) -> None:
     assert run("run", "--out", "data/raw.csv", "--", sys.executable, "-c", "pass").exit_code == 0
     (project / "aside.txt").write_text("never recorded")

@@ -74,8 +74,8 @@ def run(
     """Run a command as it is, and record it as an activity with what it used and generated.
 
     Files are those of the project, the directory that the log lies in. Python programs tell which files they open;
-    what others write is found by what changed, and what they read are the files among their arguments. `inputs` and
-    `outputs` name files in addition, wherever they are.
+    what others write is found by what changed, and what they read are the files among their arguments (`--data=a.csv`
+    and `sh -c "sort a.csv"` included). `inputs` and `outputs` name files in addition, wherever they are.
     """
     if not command:
         raise BadType("there is no command to run: whence run -- python train.py")
@@ -96,7 +96,7 @@ def run(
     read = [path for path in notes.read if path in before]
     tells = str(process) in notes.python
     if not tells:
-        named = (os.path.realpath(each) for each in command[1:])
+        named = (os.path.realpath(each) for each in _words(command[1:]))
         read += [path for path in named if path in before and path in after and path not in changed]
     gone = {path: stamp for path, stamp in before.items() if path not in after}
     contents = {path: (content, before[path][0]) for path, content in notes.was.items() if path in before}
@@ -125,6 +125,24 @@ def run(
         activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
         {each.artifact: activity.removed.get(each.artifact) for each in removed}, tuple(unknown),
     )  # fmt: skip
+
+
+def _words(arguments: Sequence[str]) -> Iterator[str]:
+    """What may be the name of a file among arguments: themselves, values of options, and words of a script.
+
+    >>> list(_words(["if=a.csv", "-c", "sort b.csv"]))
+    ['if=a.csv', 'a.csv', '-c', 'sort b.csv', 'sort', 'b.csv']
+    """
+    for each in arguments:
+        yield each
+        option, equals, value = each.partition("=")
+        if equals and not any(letter.isspace() for letter in option):
+            yield value
+        elif any(letter.isspace() for letter in each):
+            try:
+                yield from shlex.split(each)
+            except ValueError:  # no script for a shell
+                continue
 
 
 def _moved(gone: Mapping[str, Stamp], came: Mapping[Stamp, str], project: Path) -> dict[str, tuple[str, int]]:
