@@ -144,7 +144,7 @@ class LocalBlobs:
         if not self._path(name).exists():
             raise missing(name, self.where, title, AGAIN)
         self.verify(name)
-        return self._path(name)
+        return self._path(name).absolute()  # it may be read by a process that was started elsewhere: Spark's
 
     def verify(self, name: str) -> None:
         """Read the whole blob and compare its hash with its name."""
