@@ -132,12 +132,12 @@ def _is_nan(call: Call, of: Of) -> str | None:
 
 
 def _arithmetic(sign: str) -> Made:
+    """Of integers and decimals. Not of floats: DuckDB makes `x <= -5` of `-x >= 5`, which is another thing for NaN."""
+
     def make(call: Call, of: Of) -> str | None:
         left, right = call.args
         if call.dtype in INTEGERS and _of_one_type(call, call.args):
             return _checked(f"CAST({of(left)} AS {{0}}) {sign} CAST({of(right)} AS {{0}})", call.dtype)
-        if call.dtype in FLOATS and _of_one_type(call, call.args):
-            return f"({of(left)} {sign} {of(right)})"
         if _exact(sign, decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)):
             kind = duckdb_type(call.dtype)
             wide = kind if sign != "*" else None  # a product is as wide as both together
@@ -152,7 +152,7 @@ def _negative(call: Call, of: Of) -> str | None:
     (arg,) = call.args
     if call.dtype in INTEGERS and arg.dtype == call.dtype:
         return _checked(f"-CAST({of(arg)} AS {{0}})", call.dtype)
-    return f"(-{of(arg)})" if arg.dtype == call.dtype and (decimal(arg.dtype) or arg.dtype in FLOATS) else None
+    return f"(-{of(arg)})" if decimal(arg.dtype) and arg.dtype == call.dtype else None
 
 
 def _checked(wide: str, dtype: str) -> str:
