@@ -15,7 +15,9 @@ from PIL import Image
 
 import whence as wh
 from whence.cli import _hotspot
+from whence.cli import demo as demo_command
 from whence.cli._hotspot import Floats, Ints
+from whence.errors import MissingExtra
 
 ROOT = Path(__file__).parents[2]
 WHENCE = Path(sys.executable).with_name("whence")
@@ -43,6 +45,15 @@ def test_rows_of_a_spark_pipeline_are_traced_both_ways(demo: tuple[Path, dict[st
     assert [answer["table"] for answer in rows["answers"]] == ["customers", "orders", "lines", "the report"]
     assert all(answer["agrees"] and 0 < answer["count"] < answer["of"] for answer in rows["answers"])
     assert all(Path(path).is_file() for path in (rows["script"], *rows["sources"].values()))
+
+
+def test_without_spark_its_part_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)  # as if it were not installed
+    found: dict[str, Any] = {}
+    assert demo_command._rows(tmp_path, as_json=True, found=found, required=False)
+    assert found == {"rows": None}
+    with pytest.raises(MissingExtra, match=r"pip install 'whence\[spark\]'"):
+        demo_command._rows(tmp_path, as_json=True, found=found, required=True)
 
 
 def test_the_log_is_far_smaller_than_the_tuples(demo: tuple[Path, dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ import click
 from whence.cli import _shop
 from whence.cli._output import emit_table
 from whence.cli._rows import counted, waiting
+from whence.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +78,9 @@ def run(out: Path) -> Shop:
     from whence.spark.quiet import session
     from whence.spark.scripts import load
 
+    for each in ("pyspark", "pandas"):
+        if find_spec(each) is None:
+            raise MissingExtra.of(each, "spark")
     made = _shop.tables()
     paths = _shop.write(made, out / "shop")
     script = out / "shop" / "report.sql"
