@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 T = TypeVar("T", bound="Tree")
@@ -22,22 +22,18 @@ class Tree:
 
     def parts(self) -> Iterator[Tree]:
         """The trees directly below this one, in the order of the fields."""
-        assert is_dataclass(self)
-        for each in fields(self):
-            if each.compare:
-                yield from _trees(getattr(self, each.name))
+        for name in _fields(type(self)):
+            yield from _trees(getattr(self, name))
 
     def map_parts(self: T, change: Callable[[Tree], Tree]) -> T:
         """This tree with every part changed; itself, where no part changed."""
-        assert is_dataclass(self)
         changed = {}
-        for each in fields(self):
-            if each.compare:
-                old = getattr(self, each.name)
-                new = _mapped(old, change)
-                if new is not old:
-                    changed[each.name] = new
-        return replace(self, **changed) if changed else self
+        for name in _fields(type(self)):
+            old = getattr(self, name)
+            new = _mapped(old, change)
+            if new is not old:
+                changed[name] = new
+        return replace(self, **changed) if changed else self  # type: ignore[type-var]  # every tree is a dataclass
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
@@ -50,6 +46,16 @@ def walk(tree: Tree) -> Iterator[Tree]:
 def transform(tree: Tree, change: Callable[[Tree], Tree]) -> Any:
     """The tree rebuilt bottom-up: `change` sees each part after the parts below it were changed."""
     return change(tree.map_parts(lambda part: transform(part, change)))
+
+
+_known: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    """The fields that may hold trees: those that count when two are compared."""
+    if kind not in _known:
+        _known[kind] = tuple(each.name for each in fields(kind) if each.compare)
+    return _known[kind]
 
 
 def _trees(value: object) -> Iterator[Tree]:

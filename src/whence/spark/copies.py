@@ -10,7 +10,9 @@ from whence.rows import (
     Arrange,
     Attr,
     Cogroup,
+    Except,
     GroupedMap,
+    Intersect,
     Join,
     Named,
     Opaque,
@@ -28,8 +30,8 @@ from whence.spark.nodes import output_of
 def separated(plan: Operator) -> Operator:
     """The plan with every column made in one place only.
 
-    Catalyst gives two uses of a relation different columns, except in two places. A union of a frame with itself
-    keeps them: these are two uses like any others. And decorrelation puts a copy of the outer query into the
+    Catalyst gives two uses of a relation different columns, except in two places. A union of a frame with itself, or
+    an intersection or difference, keeps them: these are two uses like any others. And decorrelation puts a copy of the outer query into the
     subquery, below an aggregate that yields the different values of the correlated columns (a *domain*): that copy
     says which values to compute for, and no row of it contributes anything.
     """
@@ -43,6 +45,9 @@ def _visit(plan: Operator, outer: frozenset[int]) -> Operator:
         return replace(plan, left=left, right=right)
     if isinstance(plan, Union):
         return replace(plan, inputs=_branches(plan.inputs, outer))
+    if isinstance(plan, Intersect | Except):
+        left, right = _branches((plan.left, plan.right), outer)
+        return replace(plan, left=left, right=right)
     below = _leaves(plan)
     if isinstance(plan, Aggregate) and not plan.calls and below and below <= outer:
         return _domain(plan)

@@ -32,6 +32,7 @@ from whence.rows import (
     WindowCall,
     keep,
 )
+from whence.rows.once import each_once
 from whence.spark import around
 from whence.spark.identity import row_id
 from whence.spark.jvm import Jvm
@@ -55,7 +56,7 @@ JOIN_TYPES = {
 
 def frame(plan: Operator, jvm: Jvm) -> DataFrame:
     """The DataFrame that an operator stands for. Columns keep their order; names may repeat."""
-    return jvm.frame(Plans(jvm).lower(plan))
+    return jvm.frame(Plans(jvm).lower(each_once(plan)))
 
 
 class Plans:

@@ -151,7 +151,9 @@ class Plans:
         """The default index of pandas API on Spark: a number for each row, in the order of the rows."""
         child = self.read(node.children[0])
         attr = self._expressions.attr(self._node(node, "sequenceAttr"))
-        return Project(child, (Named(attr, Call("DistributedSequenceID", (), attr.dtype)), *keep(*child.output)))
+        return Project(
+            child, (Named(attr, Call("DistributedSequenceID", (), attr.dtype, pure=False)), *keep(*child.output))
+        )
 
     def filter(self, node: PlanNode) -> Operator:
         return Filter(self.read(node.children[0]), self._expr(node, "condition"))

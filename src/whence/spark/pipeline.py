@@ -30,11 +30,10 @@ from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
 from whence.rows.pinned import unpinned
-from whence.rows.printing import tree_text
 from whence.rows.pushdown import infer
 from whence.rows.restrict import restrict
 from whence.rows.restrict import sources as sources_of
-from whence.rows.saving import OUTPUT, Scheme, scheme
+from whence.rows.saving import OUTPUT, Scheme, explained, scheme
 from whence.spark.direct import Direct, source_table
 from whence.spark.keeping import Kept, kept
 from whence.spark.lineage import Found, Lineage, Replayed, given
@@ -112,8 +111,20 @@ class Pipeline:
         return {name: [list(each) for each in sorted(files)] for name, files in sorted(self._versions.items())}
 
     def explain(self) -> Explanation:
-        """The operators, and what is not exact about their lineage."""
-        lines = [tree_text(self.plan)]
+        """The operators, what is asked at each to trace a row, what a run saves and why, and what is not exact."""
+        found = self._kept.scheme if self._kept is not None else self.scheme
+        lines = [explained(self.plan, found)]
+        if self.mode == "eager":
+            lines.append("eager: a run carries the ids of source rows along")
+        elif self.save == "never" or found.missing:
+            why = found.missing or "nothing is to be saved"
+            lines.append(f"replayed: the pipeline runs again on the part of the sources that matters ({why})")
+        else:
+            count = len(found.saved)
+            lines.append(
+                f"a run saves {count} intermediate result{'' if count == 1 else 's'}; rows are traced from there"
+            )
+        lines += [f"not saved: {failure}" for failure in (self._kept.failures if self._kept is not None else ())]
         lines += [f"not reproducible: {reason}" for reason in self._unpinned]
         lines += [f"a superset: {reason}" for reason in self._eager(self.witness).reasons]
         return Explanation("\n".join(lines))

@@ -54,19 +54,26 @@ def sizes(pipeline: Pipeline, log: Log | None) -> Sizes:
         origin: Any = source.origin
         width = max(1, sum(8 for _ in source.columns))
         found[source.name] = float(str(origin.stats().sizeInBytes())) / width
-    measured: dict[str, int] = {}
-    if log is not None:
-        from whence.store import runs
+    return Sizes(found, {} if log is None else _measured(pipeline, log))
 
-        for run in runs.of_pipeline(log, pipeline.called):
-            for saved in run.document.get("saved", ()):
-                try:
-                    op = operator_at(pipeline.plan, tuple(saved["place"]))
-                except IndexError:  # the pipeline was another one then
-                    continue
-                if saved.get("operator") == _digest(op):
-                    measured[str(op)] = int(saved["rows"])
-    return Sizes(found, measured)
+
+def _measured(pipeline: Pipeline, log: Log) -> dict[str, int]:
+    from whence.store import runs
+
+    measured: dict[str, int] = {}
+    try:
+        earlier = runs.of_pipeline(log, pipeline.called)
+    except WhenceError:  # estimates have to do; whoever needs the log hears of it
+        return measured
+    for run in earlier:
+        for saved in run.document.get("saved", ()):
+            try:
+                op = operator_at(pipeline.plan, tuple(saved["place"]))
+            except IndexError:  # the pipeline was another one then
+                continue
+            if saved.get("operator") == _digest(op):
+                measured[str(op)] = int(saved["rows"])
+    return measured
 
 
 def record(log: Log, pipeline: Pipeline, run: Kept) -> Kept:

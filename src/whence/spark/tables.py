@@ -98,7 +98,9 @@ class Engine:
             parts.append(part)
         found = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
         if len(parts) > 1:
-            numbers = pa.table({"row": found.column(found.num_columns - 1), "place": range(len(found))})
+            numbers = pa.table(
+                {"row": found.column(found.num_columns - 1), "place": pa.array(range(len(found)), pa.int64())}
+            )
             first = numbers.group_by("row").aggregate([("place", "min")]).column("place_min")
             found = found.take(first.combine_chunks().sort())
         if not numbered:

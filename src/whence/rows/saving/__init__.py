@@ -1,6 +1,7 @@
 """Which intermediate results a pipeline saves, so that its rows can be traced without running it again."""
 
 from whence.rows.saving.choose import scheme
+from whence.rows.saving.explain import explained
 from whence.rows.saving.places import Place, operator_at, replaced_at
 from whence.rows.saving.scheme import OUTPUT, Note, Saved, Scheme, Use, param, selection
 from whence.rows.saving.sizes import Sizes, width
@@ -13,6 +14,7 @@ __all__ = [
     "Scheme",
     "Sizes",
     "Use",
+    "explained",
     "operator_at",
     "param",
     "replaced_at",

@@ -1,0 +1,67 @@
+"""A scheme in words: at each operator the question, and what is saved there and why."""
+
+from __future__ import annotations
+
+from whence.rows.expressions import TRUE, Expr, Param
+from whence.rows.operators import Operator
+from whence.rows.printing import line, text
+from whence.rows.saving.places import Place
+from whence.rows.saving.scheme import OUTPUT, Scheme, param
+from whence.rows.tree import Tree, transform
+
+LONGEST = 400  # characters of a predicate that are shown
+
+
+def explained(plan: Operator, scheme: Scheme) -> str:
+    """The plan as a tree; below each operator, what is asked of its output to trace one row of the pipeline's.
+
+    >>> from whence.rows import Attr, Project, Source, keep
+    >>> from whence.rows.saving import scheme
+    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
+    >>> plan = Project(Source("t", 0, (a, b)), keep(a))
+    >>> print(explained(plan, scheme(plan)))
+    Project a#1
+      ? a#1 <=> :a
+      Source t (memory): a#1, b#2
+        ? a#1 <=> :a
+    """
+    names = _names(plan, scheme)
+    numbers = {each.place: number for number, each in enumerate(scheme.saved, 1)}
+    why = {each.place: each.why for each in scheme.saved}
+    columns = {each.place: ", ".join(attr.name for attr in each.columns) for each in scheme.saved}
+    asked: dict[Place, Expr] = {}
+    for note in scheme.notes:
+        asked.setdefault(note.place, note.predicate)
+    lines: list[str] = []
+
+    def add(op: Operator, place: Place, depth: int) -> None:
+        space = "  " * depth
+        lines.append(space + line(op))
+        if place in asked:
+            shown = text(_named(asked[place], names)) if asked[place] != TRUE else "every row"
+            lines.append(f"{space}  ? {shown[:LONGEST]}{'...' if len(shown) > LONGEST else ''}")
+        if place in numbers:
+            lines.append(f"{space}  saved as {numbers[place]}: {columns[place]}  ({why[place]})")
+        for index, child in enumerate(op.children):
+            add(child, (*place, index), depth + 1)
+
+    add(plan, (), 0)
+    return "\n".join(lines)
+
+
+def _names(plan: Operator, scheme: Scheme) -> dict[str, str]:
+    """What parameters are called: a column of the row asked about, or of a saved result."""
+    tables = {OUTPUT: ("", plan.output)}
+    for number, each in enumerate(scheme.saved, 1):
+        tables[each.place] = (f"{number}.", each.columns)
+    return {
+        param(place, attr).name: f"{before}{attr.name}" for place, (before, attrs) in tables.items() for attr in attrs
+    }
+
+
+def _named(expr: Expr, names: dict[str, str]) -> Tree:
+    def change(part: Tree) -> Tree:
+        return Param(names.get(part.name, part.name), part.dtype) if isinstance(part, Param) else part
+
+    changed: Tree = transform(expr, change)
+    return changed
