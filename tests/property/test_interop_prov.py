@@ -70,7 +70,21 @@ def graphs(draw: st.DrawFn, bundles: bool = False) -> Graph:
         if relation.name not in ("specializationOf", "alternateOf", "hadMember"):  # PROV gives these no attributes
             own = draw(_properties) | ({"prov:id": f"ex:r{number}"} if draw(st.booleans()) else {})
         records.add_edge("", relation.name, {relation.source_key: source, relation.target_key: target, **own}, place)
+    for name in draw(st.lists(st.sampled_from(ids), max_size=2, unique=True)):
+        relation = RELATIONS[CODES[{"entity": "wasGeneratedBy", "activity": "wasStartedBy"}.get(kinds[name], "used")]]
+        if kinds[name] != "agent":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GraphWarning)
+                half = {relation.source_key: name, "prov:time": "2026-01-01T00:00:30", **draw(_properties)}
+                records.add_edge("", relation.name, half, draw(st.sampled_from(list(records.told[name]))))
     return Graph.build(records.vertices(), records.edges)
+
+
+def parsed(text: str, format: str) -> Graph:
+    """A document of which it is known that relations in it lack an end."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?s).*names no", GraphWarning)
+        return prov.parse(text, format).graph
 
 
 def strip(vertex: str) -> str:
@@ -92,23 +106,24 @@ def comparable(graph: Graph) -> tuple[list[str], list[str]]:
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs())
 def test_turtle_loses_nothing(graph: Graph) -> None:
-    again = prov.parse(prov.dump(graph, "rdf"), "rdf").graph
-    assert comparable(again) == comparable(graph)
+    assert comparable(parsed(prov.dump(graph, "rdf"), "rdf")) == comparable(graph)
 
 
 @pytest.mark.parametrize("format", ["json", "provn", "xml", "trig"])
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs(bundles=True))
 def test_other_formats_lose_nothing_bundles_included(format: str, graph: Graph) -> None:
-    again = prov.parse(prov.dump(graph, format), format).graph
-    assert comparable(again) == comparable(graph)
+    assert comparable(parsed(prov.dump(graph, format), format)) == comparable(graph)
 
 
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs(bundles=True))
 def test_a_graph_reads_prov_json_as_the_library_does(graph: Graph) -> None:
     text = prov.dump(graph, "json")
-    assert comparable(Graph.from_prov(json.loads(text))) == comparable(prov.parse(text, "json").graph)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?s).*names no", GraphWarning)
+        read = Graph.from_prov(json.loads(text))
+    assert comparable(read) == comparable(parsed(text, "json"))
 
 
 @settings(max_examples=25, deadline=None)
@@ -117,8 +132,8 @@ def test_a_log_keeps_all_of_a_document(graph: Graph) -> None:
     assume(all(name.isprintable() for name in graph.vertices))  # a log takes no other names
     with tempfile.TemporaryDirectory() as place, wh.open(Path(place, "log")) as log:
         add_graph(log, graph)
-        again = prov.parse(prov.dump(as_prov(log.graph), "json"), "json").graph
-    vertices, edges = comparable(prov.parse(prov.dump(graph, "json"), "json").graph)
+        again = parsed(prov.dump(as_prov(log.graph), "json"), "json")
+    vertices, edges = comparable(parsed(prov.dump(graph, "json"), "json"))
     assert [strip(each) for each in comparable(again)[0]] == [strip(each) for each in vertices]
     assert comparable(again)[1] == edges
 

@@ -32,6 +32,10 @@ class Records:
 
     def vertices(self) -> list[VertexRecord]:
         """All vertices, with what the document says of them anywhere."""
+        for told in self.told.values():
+            for own in told.values():
+                if OPEN in own:
+                    own[OPEN].sort(key=lambda each: json.dumps(each, sort_keys=True))  # however they were read
         return [(name, kind, _together(self.told.get(name, {}))) for name, kind in self.kinds.items()]
 
     def add_bundle(self, name: str) -> None:
