@@ -16,7 +16,7 @@ from whence.arrays import sources
 from whence.arrays.sources import Source
 from whence.arrays.tracking import whole
 from whence.errors import Redefined
-from whence.relation import Relation
+from whence.relation import Relation, compress
 from whence.relation.compress import FEW_ROWS, finish, fits_key, fold, new_folder
 from whence.relation.layout import Layout, candidates, natural
 
@@ -28,6 +28,9 @@ BUDGETS = (FEW_ROWS, 64, 1024)
 
 HELD = 64
 """How many runs may be growing at a time while a few rows are hoped for."""
+
+ORIGIN, HALF = 36, 31
+"""Bits of a handle that number a cell, and each of two: native/npdtype/handle.hpp."""
 
 FEW_TUPLES = 1 << 22
 """An irregular relation of so few tuples is folded once more from its tuples, in every order of its axes."""
@@ -65,12 +68,40 @@ def _touches(cells: NDArray[Any], source: Source) -> bool:
 
 def _of_source(cells: NDArray[Any], source: Source) -> Relation:
     out_shape, in_shape = cells.shape, source.shape
+    if cells.size <= FEW_TUPLES and _folded(cells, source, natural(out_shape, in_shape), FEW_ROWS) is None:
+        tuples = _one_by_one(cells, source)
+        if tuples is not None:
+            return compress(tuples, out_shape, in_shape)
     folder, layout = _best(cells, source, [natural(out_shape, in_shape), *_views(out_shape, in_shape)])
     found = Relation(out_shape, in_shape, finish(folder, out_shape, in_shape, layout))
     if len(found) > FEW_ROWS and fits_key(out_shape, in_shape) and found.count() <= FEW_TUPLES:
         again = Relation(out_shape, in_shape, fold(found.to_array(), out_shape, in_shape))
         return again if len(again) < len(found) else found
     return found
+
+
+def _one_by_one(cells: NDArray[Any], source: Source) -> NDArray[np.int64] | None:
+    """The tuples of cells that each come from one or two, which their handles say by themselves; None for others."""
+    handles = _tracked.handles(cells).ravel()
+    pairs = (handles >> np.uint64(62)) == 1
+    if not ((handles == 0) | pairs | ((handles >> np.uint64(ORIGIN)) == 1)).all():
+        return None
+    place = np.arange(len(handles))
+    half = np.uint64((1 << HALF) - 1)
+    second = np.flatnonzero(pairs)
+    first = np.where(pairs, (handles >> np.uint64(HALF)) & half, handles & np.uint64((1 << ORIGIN) - 1))
+    numbers = np.concatenate([first, handles[second] & half]).astype(np.int64) - source.first
+    targets = np.concatenate([place, second])
+    inside = (numbers >= 0) & (numbers < source.size) & np.concatenate([handles != 0, np.ones(len(second), bool)])
+    flat = (targets[inside], numbers[inside])
+    columns = [
+        axis for each, shape in zip(flat, (cells.shape, source.shape), strict=True) for axis in _axes(each, shape)
+    ]
+    return np.stack(columns, axis=1) if columns else None
+
+
+def _axes(flat: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
+    return np.unravel_index(flat, shape) if shape else ()
 
 
 def _best(cells: NDArray[Any], source: Source, layouts: list[Layout]) -> tuple[_core.Folder, Layout]:
