@@ -207,7 +207,8 @@ def by_rule(each: Operation, a: NDArray[Any], b: NDArray[Any], bare: float) -> C
     true = bool(np.array_equal(found.result, each.work(a, b))) and all(len(edge.relation) == 1 for edge in found.edges)
     return claim(
         f"{each.name}: {a.size:.0e} cells by rules, time added", max(with_rules - bare, 1e-9), {"NumPy": bare},
-        unit="s", at_most=LARGE_OVERHEAD, true=true, kind="added by rules", operation=each.name, cells=a.size, paper="< 50 s",
+        unit="s", at_most=LARGE_OVERHEAD, true=true, kind="added by rules", operation=each.name, cells=a.size,
+        paper="< 50 s",
     )  # fmt: skip
 
 
