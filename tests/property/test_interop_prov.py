@@ -18,9 +18,10 @@ from whence.errors import BadGraph, BadType, StoreError
 from whence.graph import Graph, GraphWarning
 from whence.graph.model import CODES, KINDS, RELATIONS
 from whence.graph.prov_records import Records
-from whence.interop import prov
+from whence.interop import openlineage, prov
 from whence.interop.export import as_prov
 from whence.store.importing import add_graph
+from whence.store.values import plain, several
 from whence.testing.graphs import lifecycle
 
 FORMATS = ["json", "provn", "xml", "rdf"]
@@ -39,7 +40,9 @@ _values = (
     | st.just({"$": "hallo", "lang": "de"})
     | st.just(("a", "b"))
 )  # fmt: skip
-_properties = st.dictionaries(_names.filter(lambda name: not name.startswith("prov:")), _values, max_size=3)
+_properties = st.dictionaries(
+    _names.filter(lambda name: not name.startswith(("prov:", "whence:"))), _values, max_size=3
+)
 
 
 @st.composite
@@ -136,6 +139,22 @@ def test_a_log_keeps_all_of_a_document(graph: Graph) -> None:
     vertices, edges = comparable(parsed(prov.dump(graph, "json"), "json"))
     assert [strip(each) for each in comparable(again)[0]] == [strip(each) for each in vertices]
     assert comparable(again)[1] == edges
+
+
+@settings(max_examples=60, deadline=None)
+@given(graph=graphs(bundles=True))
+def test_events_of_openlineage_hold_all_that_runs_touched(graph: Graph) -> None:
+    again = openlineage.graph_of(json.loads(json.dumps(openlineage.events(graph))))
+    vertices, edges = graph.records()
+    runs = [each for each in edges if each[1] in ("used", "wasGeneratedBy", "wasAssociatedWith")]
+    touched = {end for each in runs for end in (each[0], each[2])} | set(graph.of_kind("activity"))
+    touched |= {each[2] for each in edges if each[0] in touched and graph[each[2]].kind == "agent"}
+    # What an agent is related to is not told: only runs and datasets have facets.
+    kept = [each for each in edges if {each[0], each[2]} <= touched and graph[each[0]].kind != "agent"]
+    plain_ = [(*each[:-1], plain(several(each[-1]), "")) for each in vertices if each[0] in touched]
+    assert comparable(again) == comparable(
+        Graph.build(plain_, [(*each[:-1], plain(several(each[-1]), "")) for each in kept])
+    )
 
 
 @pytest.mark.parametrize("ending", list(prov.FORMATS))

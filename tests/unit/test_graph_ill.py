@@ -144,6 +144,7 @@ def test_relations_keep_their_ids_and_what_they_say() -> None:
         ({"used": {"_:9": {"prov:activity": ["ex:a"] * 2, "prov:entity": "ex:e"}}}, "prov:activity is no id"),
         ({"wasInfluencedBy": {"_:9": {"prov:influencee": "ex:e", "prov:influencer": "?"}}}, "of unknown kind"),
         ({"usedd": {}}, "'usedd' is no kind of record"),
+        ({"entity": {"ex:e": {"whence:open": 3}}}, "entity 'ex:e' has the property 'whence:open'"),
         ({"used": []}, "'used' is no object"),
         ({"entity": {"ex:e": 3}}, "entity 'ex:e' is no object with attributes"),
         ({"entity": {"ex:e": {"ex:n": {"$": "many", "type": "xsd:int"}}}}, "'many' is no xsd:int"),

@@ -233,10 +233,13 @@ def test_times_without_an_offset_and_runs_without_a_proper_id_are_mended() -> No
 def test_attributes_of_edges_are_kept() -> None:
     vertices = [("a", "activity"), ("e", "entity"), ("o", "entity"), ("p", "agent")]
     edges = [
-        ("a", "used", "e", {"prov:role": "input"}), ("o", "wasGeneratedBy", "a", {"prov:id": "g"}),
-        ("a", "wasAssociatedWith", "p", {"prov:plan": "e"}),
+        ("a", "used", "e", {"prov:role": "input"}), ("a", "used", "e", {"prov:role": "model"}), ("a", "used", "e", {}),
+        ("o", "wasGeneratedBy", "a", {"prov:id": "g"}), ("o", "wasDerivedFrom", "e", {"prov:usage": "u"}),
+        ("a", "wasAssociatedWith", "p", {"prov:plan": "e"}), ("a", "wasAssociatedWith", "p", {}),
     ]  # fmt: skip
-    again = openlineage.graph_of(openlineage.events(Graph.build(vertices, edges)))
+    events = openlineage.events(Graph.build(vertices, edges))
+    judged(events)
+    again = openlineage.graph_of(events)
     assert sorted(again.records()[1], key=str) == sorted(edges, key=str)
 
 

@@ -58,6 +58,7 @@ class Records:
                 GraphWarning, stacklevel=5,
             )  # fmt: skip
             self.twofold.add(name)
+        _check_names(f"{known} {name!r}", attributes)
         own = self.told.setdefault(name, {}).setdefault(bundle, {})
         for key, value in attributes.items():
             if own.setdefault(key, value) != value:
@@ -65,6 +66,7 @@ class Records:
 
     def add_edge(self, record: str, name: str, attributes: Attributes, bundle: str = "") -> None:
         """A record that relates vertices; `record` is what messages call it."""
+        _check_names(record, attributes)
         relation = RELATIONS[CODES[name]]
         ends = [attributes.pop(key, None) for key in (relation.source_key, relation.target_key)]
         for key, end in zip((relation.source_key, relation.target_key), ends, strict=True):
@@ -101,6 +103,12 @@ class Records:
                 raise BadGraph(f"{record}: {name!r} is {_a(known)}, and {_a(kind)} belongs there")
             if kind == "entity":
                 self.kinds[name] = "entity"
+
+
+def _check_names(record: str, attributes: Attributes) -> None:
+    for key in (BUNDLE, OPEN):
+        if key in attributes:
+            raise BadGraph(f"{record} has the property {key!r}, a name that whence uses itself: rename the property")
 
 
 def several(values: list[Any]) -> Any:

@@ -93,13 +93,18 @@ class _Writer:
         return {**job, "facets": facets} if facets else job
 
     def datasets(self, end: tuple[str, str], more: str) -> list[Event]:
-        found = []
+        """The datasets at one side of a run, each once, with the attributes of the edges that lead to it."""
+        edges: dict[str, list[Event]] = {}
         for name, attributes in self.ends.get(end, ()):
-            dataset = self.dataset(name)
-            told = _facets({"facets": attributes.pop("openlineage", None)})
-            if attributes:
-                told["whence_relation"] = _facet("whence_relation", {"attributes": attributes})
-            found.append({**dataset, more: told} if told else dataset)
+            edges.setdefault(name, []).append(dict(attributes))
+        found = []
+        for name, own in edges.items():
+            told: Event = {}
+            for attributes in own:
+                told |= _facets(attributes.pop("openlineage", None))
+            if own != [{}]:
+                told["whence_relation"] = _facet("whence_relation", {"edges": own})
+            found.append({**self.dataset(name), more: told} if told else self.dataset(name))
         return found
 
     def own(self, name: str) -> Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -37,15 +38,13 @@ def graph_of(items: Iterable[Any]) -> Graph:
     taker = _Taker()
     for run, own in sorted(runs.items(), key=lambda pair: min(str(each.get("eventTime", "")) for _, each in pair[1])):
         taker.run(run, own)
-    return Graph.build(
-        taker.vertices.values(), [*((*edge, own) for edge, own in taker.edges.items()), *taker.related()]
-    )
+    return Graph.build(taker.vertices.values(), [*taker.edges.values(), *taker.related()])
 
 
 class _Taker:
     def __init__(self) -> None:
         self.vertices: dict[str, tuple[str, str, Event]] = {}
-        self.edges: dict[tuple[str, str, str], Event] = {}
+        self.edges: dict[str, tuple[str, str, str, Event]] = {}  # each once
         self.latest: dict[str, int] = {}
         self.relations: dict[str, list[tuple[str, str, Event]]] = {}  # those that the format has no place for
 
@@ -102,12 +101,19 @@ class _Taker:
         for agent in agents:
             person = _text(agent, place, "id")
             self.vertices.setdefault(person, (person, "agent", _mapping(agent, place, "properties")))
-            self.edges.setdefault((name, "wasAssociatedWith", person), _mapping(agent, place, "attributes"))
+            self.edge(name, "wasAssociatedWith", person, _mapping(agent, place, "attributes"))
         for each in sides[0].values():
-            self.edges.setdefault((name, "used", self.dataset(each, place, made=False)), _attributes(each, place))
+            used = self.dataset(each, place, made=False)
+            for own in _attributes(each, place):
+                self.edge(name, "used", used, own)
         for each in sides[1].values():
             made = self.dataset(each, place, made=True)
-            self.edges.setdefault((made, "wasGeneratedBy", name), _attributes(each, place))
+            for own in _attributes(each, place):
+                self.edge(made, "wasGeneratedBy", name, own)
+
+    def edge(self, source: str, relation: str, target: str, attributes: Event) -> None:
+        edge = (source, relation, target, attributes)
+        self.edges.setdefault(json.dumps(edge, sort_keys=True), edge)
 
     def dataset(self, told: Event, place: int, made: bool) -> str:
         """The entity that an input or output is."""
@@ -146,12 +152,14 @@ def _merge(found: dict[str, Event], told: object, place: int, more: str) -> None
     known["more"] |= _mapping(told, place, more)
 
 
-def _attributes(dataset: Event, place: int) -> Event:
-    """The attributes of an edge: whence's own, and the facets of others."""
+def _attributes(dataset: Event, place: int) -> list[Event]:
+    """The attributes of each edge to a dataset: whence's own, and, with the first, the facets of others."""
     more = dict(dataset["more"])
-    found = _mapping(_mapping(more, place, "whence_relation"), place, "attributes")
-    more.pop("whence_relation", None)
-    return {**found, "openlineage": more} if more else found
+    found = [
+        _mapping({"edge": each}, place, "edge") for each in _list(more.pop("whence_relation", None), place, "edges")
+    ]
+    first, *rest = found or [{}]
+    return [{**first, "openlineage": {"facets": more}} if more else first, *rest]
 
 
 def _with_facets(told: Event, facets: Event, known: set[str]) -> Event:

@@ -176,6 +176,8 @@ class _Writer:
 
     def vertex(self, name: str, kind: Kind, own: Attributes, bundle: str) -> None:
         half = own.pop(OPEN, ())
+        if not all(isinstance(each, Mapping) and each.keys() == {"relation", "attributes"} for each in half):
+            raise BadGraph(f"{name!r} has the property {OPEN!r}, a name that whence uses itself: rename the property")
         self.part(bundle).new_record(self.types[kind], self.name(name), None, self.attributes(own))
         for each in half:
             self.relation(name, each["relation"], None, {**each["attributes"], BUNDLE: bundle})
