@@ -27,10 +27,14 @@ drop view spending;
 """
 BUILD = """
 from pyspark.sql import functions as F
+TIMES = 2
+def twice(n):  # travels to Spark's workers, which cannot import this file
+    return n * TIMES
 def build(spark):
     print("building")
     orders = spark.read.csv({orders!r}, header=True, inferSchema=True)
-    return orders.groupBy("customer").agg(F.count("*").alias("n")), {{"bought": orders}}
+    counts = orders.groupBy("customer").agg(F.count("*").alias("n"))
+    return counts.withColumn("twice", F.udf(twice, "int")("n")), {{"bought": orders}}
 """
 
 
@@ -92,7 +96,7 @@ def test_the_output_when_nothing_is_asked() -> None:
 def test_a_source_row_forward_from_python() -> None:
     found = run_json("counts.py", "--forward", "bought", "--row", "id=11")
     assert (found["direction"], found["source"]) == ("forward", "bought")
-    assert found["output"] == {"count": 1, "rows": [{"customer": 1, "n": 2}]}
+    assert found["output"] == {"count": 1, "rows": [{"customer": 1, "n": 2, "twice": 4}]}
 
 
 def test_many_rows_into_files_and_a_run_into_the_log() -> None:
