@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whence.errors import TooLarge, WhenceError
 from whence.rows import Attr, Operator, Project, keep
@@ -20,11 +20,12 @@ from whence.spark.lower import frame
 from whence.spark.shrinking import shrunk
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from whence.spark.jvm import Jvm
 
-SMALL = 32 << 20  # bytes of output, as Spark holds them in memory, that are saved, too
+MANY, SMALL = 50_000, 32 << 20  # rows, and bytes in memory, of an output that is saved, too
 LARGEST = 1 << 30  # bytes of a saved result; more than that is left to replay
 
 
@@ -84,16 +85,20 @@ def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm)
     output = df if going is plan else frame(going, jvm).toDF(*df.columns)
     fresh_cache = not output.storageLevel.useMemory and not output.storageLevel.useDisk
     output = output.persist() if fresh_cache else output
-    with _steps(jvm, "the pipeline"):
-        count = output.count()
     if fresh_cache:
         cached.append(output)
+    with _steps(jvm, "the pipeline"):
+        first = _first(output)
+    if first is not None:
+        try:
+            results[OUTPUT] = _output(first, plan.output, folder / "output")
+        except OSError as error:
+            failures.append(f"the output could not be saved: {_said(error)}")
+    refined = planned
     try:
-        if _size(output, jvm) <= SMALL:
-            results[OUTPUT] = _output(output, plan.output, count, folder / "output")
+        refined, results = shrunk(plan, planned, results, witness)
     except Exception as error:
-        failures.append(f"the output could not be saved: {_said(error)}")
-    refined, results = shrunk(plan, planned, results, witness)
+        failures.append(f"what was saved could not be made smaller: {_said(error)}")
     return Kept(refined, results, output, tuple(failures), (held,))
 
 
@@ -132,17 +137,23 @@ def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
     return Result(paths, each.columns, places, _count(paths))
 
 
-def _output(output: DataFrame, columns: tuple[Attr, ...], count: int, folder: Path) -> Result:
+def _first(output: DataFrame) -> pa.Table | None:
+    """The output, in memory, if it is small. It is computed in either case, and cached."""
+    unique = output.toDF(*(f"c{index}" for index in range(len(output.columns))))
+    table = unique.limit(MANY + 1).toArrow()
+    return table if table.num_rows <= MANY and table.nbytes <= SMALL else None
+
+
+def _output(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> Result:
     import pyarrow.parquet as pq
 
-    table = output.toDF(*(f"c{index}" for index in range(len(columns)))).toArrow()
     first = {attr: index for index, attr in reversed(list(enumerate(columns)))}  # a column may be shown twice
     places = tuple(sorted(first.values()))
     folder.mkdir()
     path = folder / "output.parquet"
     chosen = table.select(list(places)).rename_columns([f"c{index}" for index in range(len(places))])
     pq.write_table(chosen, path, compression="zstd")
-    return Result((str(path),), tuple(columns[place] for place in places), places, count)
+    return Result((str(path),), tuple(columns[place] for place in places), places, table.num_rows)
 
 
 def _written(rows: DataFrame, columns: int, folder: Path) -> tuple[str, ...]:
@@ -162,15 +173,6 @@ def _count(paths: tuple[str, ...]) -> int:
     import pyarrow.parquet as pq
 
     return sum(int(pq.read_metadata(path).num_rows) for path in paths)
-
-
-def _size(output: DataFrame, jvm: Jvm) -> int:
-    plan: Any = output._jdf.queryExecution().optimizedPlan()
-    cache = jvm.spark._jsparkSession.sharedState().cacheManager()
-    found = cache.lookupCachedData(output._jdf)
-    if found.isEmpty():
-        return int(str(plan.stats().sizeInBytes()))
-    return int(str(found.get().cachedRepresentation().stats().sizeInBytes()))
 
 
 @contextmanager
