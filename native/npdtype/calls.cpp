@@ -70,12 +70,27 @@ PyObject* unwritten(int ndim, const npy_intp* shape) {
   return made;
 }
 
+// A Python number that a float64 equals.
+bool as_double(PyObject* o, double* value) {
+  if (PyFloat_CheckExact(o)) {
+    *value = PyFloat_AS_DOUBLE(o);
+    return true;
+  }
+  if (!PyLong_CheckExact(o)) return false;
+  int beyond = 0;
+  const long long whole = PyLong_AsLongLongAndOverflow(o, &beyond);
+  *value = static_cast<double>(whole);
+  constexpr long long most = 1LL << 53;
+  return beyond == 0 && -most <= whole && whole <= most;
+}
+
 // The array whose shape a call has that is on adjacent cells of one shape, and numbers; null for any other call.
 PyArrayObject* shape_of(const PyUFuncObject* ufunc, PyObject* const* inputs, Py_ssize_t given) {
   if (given != ufunc->nin || !traits_of(ufunc).gives_numbers) return nullptr;
   PyArrayObject* first = nullptr;
   for (Py_ssize_t i = 0; i < given; ++i) {
-    if (PyFloat_CheckExact(inputs[i])) continue;
+    double number;
+    if (as_double(inputs[i], &number)) continue;
     if (!PyArray_CheckExact(inputs[i]) && !is_held(inputs[i])) return nullptr;
     PyArrayObject* array = array_of(inputs[i]);
     const bool fits = is_tracked(PyArray_DESCR(array)) || PyArray_TYPE(array) == NPY_DOUBLE;
@@ -96,8 +111,7 @@ int run_directly(const PyUFuncObject* ufunc, PyObject* const* inputs, PyArrayObj
   npy_intp strides[3];
   for (int i = 0; i < ufunc->nin; ++i) {
     plain.tracked[i] = PyArray_Check(inputs[i]) && is_tracked(PyArray_DESCR(array_of(inputs[i])));
-    if (PyFloat_CheckExact(inputs[i])) {
-      numbers[i] = PyFloat_AS_DOUBLE(inputs[i]);
+    if (as_double(inputs[i], &numbers[i])) {
       data[i] = reinterpret_cast<char*>(&numbers[i]);
       strides[i] = 0;
     } else {

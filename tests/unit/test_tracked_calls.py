@@ -50,19 +50,19 @@ def test_one_operand(ufunc: Any, n: int) -> None:
 
 
 @pytest.mark.parametrize("ufunc", BINARY, ids=lambda each: each.__name__)
-@pytest.mark.parametrize("kind", ["both", "array first", "array last", "number first", "number last"])
+@pytest.mark.parametrize("kind", ["both", "array first", "array last", "number first", "number last", "whole last"])
 def test_two_operands(ufunc: Any, kind: str) -> None:
     a, b = numbers(1), numbers(2)
     x, y = wh.tracked(a, "A"), wh.tracked(b, "B")
     pairs = {
         "both": ((x, y), (a, b)), "array first": ((a, y), (a, b)), "array last": ((x, b), (a, b)),
-        "number first": ((2.5, y), (2.5, b)), "number last": ((x, 2.5), (a, 2.5)),
+        "number first": ((2.5, y), (2.5, b)), "number last": ((x, 2.5), (a, 2.5)), "whole last": ((x, -3), (a, -3)),
     }  # fmt: skip
     made, said = warned(lambda: ufunc(*pairs[kind][0]))
     plain, expected = warned(lambda: ufunc(*pairs[kind][1]))
     assert same(made, plain)
     assert said == expected
-    for name, used in (("A", kind in ("both", "array last", "number last")), ("B", "last" not in kind)):
+    for name, used in (("A", kind == "both" or "last" in kind), ("B", "last" not in kind)):
         expected_tuples = LARGE if used else 0
         assert wh.relation(made, name).count() == expected_tuples
         assert not used or wh.relation(made, name) == wh.Relation.identity(LARGE)
@@ -75,6 +75,12 @@ def test_unions_that_do_not_repeat_on_two_threads() -> None:
     for i in (0, 1, LARGE // 2, LARGE - 1):
         assert made[i].parents == [("A", (j,)) for j in sorted({i, int(order[i])})]
     assert wh.relation(made, "A").count() == 2 * LARGE - int((order == np.arange(LARGE)).sum())
+
+
+@pytest.mark.parametrize("number", [2**53, 2**53 + 1, -(2**60) - 1])
+def test_whole_numbers_beyond_a_floats(number: int) -> None:
+    a = np.arange(300.0)
+    assert same(wh.tracked(a, "A") * number, a * number)
 
 
 def test_errors_can_be_made_of_warnings() -> None:
