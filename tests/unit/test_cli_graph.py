@@ -243,3 +243,19 @@ def test_summarize_says_how_it_is_usually_made(history: Path) -> None:
     assert all(each["frequency"] == 1 for each in told["edges"])
     assert (history / "sum.png").read_bytes().startswith(b"\x89PNG")
     assert run("summarize", "--src", "data/raw.csv", "--dst", "model.bin", "--keep", "x").exit_code == 2
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_said_without_the_code_that_gave_them(project: Path) -> None:
+    with wh.open("project.whence") as log:
+        for name in "ab":
+            log.array(name, shape=(3,))
+        log.register_operation("there", ["a"], ["b"])
+        log.register_operation("back", ["b"], ["a"])
+    result = run("segment", "--src", "a", "--dst", "b")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: a cycle: 'a' -> ")
+    assert "_boundaries.py" not in result.stderr
+    result = run("summarize", "--src", "a", "--dst", "b")
+    assert result.exit_code == 1
+    assert "cannot be summarized: 'a' -> " in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,36 @@ def test_a_cycle_through_an_activity_is_taken_with_a_warning() -> None:
     with pytest.warns(GraphWarning, match="a cycle: 'e' -> 'a' -> 'e'"):
         graph = Graph.build(VERTICES, edges)
     assert set(graph.segment("e", "f").vertices) == {"a", "e", "f"}
-    with pytest.raises(BadGraph, match="cannot be summarized"):
+    with pytest.raises(BadGraph, match="cannot be summarized: 'e' -> 'a' -> 'e'"):
         summarize([graph.segment("e", "f")])
     assert graph.segment("e", "f", match="command") == graph.segment("e", "f")
+
+
+SUMMARIZED = [("a", "used", "e"), ("f", "wasGeneratedBy", "a"), ("a", "wasAssociatedWith", "u")]
+
+
+def test_what_an_activity_used_up_is_summarized() -> None:
+    segment = Graph.build(VERTICES, [*SUMMARIZED, ("e", "wasInvalidatedBy", "a")]).segment("e", "f")
+    summary = summarize([segment])
+    found = {(edge.source.label, edge.relation, edge.target.label) for edge in summary.edges}
+    assert ("entity", "wasInvalidatedBy", "activity") in found
+    assert len(summary.edges) == 4
+    assert segment._repr_svg_()
+
+
+@pytest.mark.parametrize(
+    "edge", [("e", "alternateOf", "f"), ("e", "wasInfluencedBy", "a"), ("a", "wasInformedBy", "a")]
+)
+def test_other_relations_that_lead_round_are_left_out_of_summaries(edge: tuple[str, str, str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)  # of an edge from a vertex to itself
+        graph = Graph.build(VERTICES, [*SUMMARIZED, edge, ("f", "alternateOf", "e")])
+    segment = graph.segment("e", "f")
+    with pytest.warns(GraphWarning, match=rf"edge\(s\) that lead round in a cycle \(.*{edge[1]}.*\) are left out"):
+        summary = summarize([segment])
+    assert {each.relation for each in summary.edges} >= {"used", "wasGeneratedBy", "wasAssociatedWith"}
+    assert edge[1] not in {each.relation for each in summary.edges} or edge[1] == "alternateOf"
+    assert segment._repr_svg_()
 
 
 def test_loops_that_prov_allows_are_taken_with_a_warning() -> None:

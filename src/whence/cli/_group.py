@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
+import warnings
+from collections.abc import Callable
 from keyword import iskeyword
 from typing import Any, NoReturn
 
@@ -38,9 +41,19 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
+                return super().invoke(ctx)
         except WhenceError as error:
             raise click.ClickException(str(error)) from error
+
+
+def _show_warning(otherwise: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """A warning of whence's own without the line of code that gave it, which is of no use to who types a command."""
+    if category.__module__.partition(".")[0] == "whence":
+        click.echo(f"Warning: {message}", err=True)
+    else:
+        otherwise(message, category, *place)
 
 
 def _unknown(name: str, ctx: click.Context) -> NoReturn:

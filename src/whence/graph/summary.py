@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.errors import BadGraph, BadType
+from whence.errors import BadType
+from whence.graph.backwards import backwards
 from whence.graph.columns import counts, each_of
 from whence.graph.merge import Labelled, merge
-from whence.graph.model import RELATIONS, Kind
+from whence.graph.model import CODES, RELATIONS, Kind
 from whence.graph.picture import Drawable
 from whence.graph.segment import Segment
 from whence.graph.types import Classes, kept
@@ -112,9 +113,6 @@ def summarize(segments: Segment | Iterable[Segment], keep: object = None, k: int
     full = [each for each in given if len(each)]
     if not full:
         return Summary((), (), len(given), 0, True)
-    for each in full:
-        if not each.graph.acyclic:
-            raise BadGraph("a segment of a graph with a cycle has paths without end and cannot be summarized")
     return _summary(given, Classes(full, properties, k))
 
 
@@ -129,16 +127,18 @@ def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
     for number, segment in enumerate(segments):
         if not len(segment):
             continue
-        table, rows = segment.graph.edge_table, segment.rows
+        rows, younger, older = backwards(segment)
         labels.append(classes.of[id(segment.graph)][segment.numbers])
-        for column, ends in ((sources, table.source), (targets, table.target)):
-            column.append(start + np.searchsorted(segment.numbers, ends[rows]))
-        relations.append(table.relation[rows])
+        sources.append(start + younger)
+        targets.append(start + older)
+        relations.append(segment.graph.edge_table.relation[rows])
         owners.append(np.full(len(segment), number))
         start += len(segment)
     source, target = (np.concatenate(each).astype(np.int32) for each in (sources, targets))
     relation, label = np.concatenate(relations).astype(np.int32), np.concatenate(labels).astype(np.int32)
     found = merge(Labelled(label, *_once(source, target, relation)))
+    ended = relation == CODES["wasInvalidatedBy"]
+    source, target = np.where(ended, target, source), np.where(ended, source, target)  # as PROV has it
     owner = np.concatenate(owners)
     vertices = _vertices(segments, classes, label, found.classes, found.count)
     # An edge counts once for each segment that has it.

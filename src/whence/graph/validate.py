@@ -110,11 +110,16 @@ def check_cycles(ids: Ids, edges: Edges, ancestry: Ancestry, lenient: bool) -> b
 
 
 def _cycle(count: int, edges: Edges, relations: tuple[int, ...], ancestry: Ancestry) -> list[int]:
+    chosen = np.isin(edges.relation, relations)
+    return cycle_among(edges.source[chosen], edges.target[chosen], ancestry, count)
+
+
+def cycle_among(source: Numbers, target: Numbers, ordered: Ancestry, count: int) -> list[int]:
     """One cycle: from a vertex that could not be put in order, on along edges to others that could not."""
     left = np.ones(count, np.bool_)
-    left[ancestry.order] = False
-    chosen = np.isin(edges.relation, relations) & left[edges.source] & left[edges.target]
-    onward = dict(zip(edges.source[chosen].tolist(), edges.target[chosen].tolist(), strict=True))
+    left[ordered.order] = False
+    chosen = left[source] & left[target]
+    onward = dict(zip(source[chosen].tolist(), target[chosen].tolist(), strict=True))
     vertex, seen = int(np.flatnonzero(left)[0]), dict[int, int]()
     while vertex not in seen:
         seen[vertex] = len(seen)
