@@ -20,7 +20,7 @@ KEEP = {"activity": ["command"]}
 
 def of_summary(summary: Summary) -> tuple[list[object], list[Edge]]:
     labels: list[object] = [vertex.type for vertex in summary.vertices]
-    return labels, [(e.source.id, hash_of(e.relation), e.target.id) for e in summary.edges]
+    return labels, [back_in_time(e.source.id, e.relation, e.target.id) for e in summary.edges]
 
 
 def of_segments(summary: Summary, segments: list[Segment]) -> tuple[list[object], list[Edge]]:
@@ -31,8 +31,15 @@ def of_segments(summary: Summary, segments: list[Segment]) -> tuple[list[object]
     for number, segment in enumerate(segments):
         place = {name: len(labels) + i for i, name in enumerate(segment.vertices)}
         labels += [types[number, name] for name in segment.vertices]
-        edges += [(place[s], hash_of(r), place[t]) for s, r, t in segment.edges]
+        edges += [back_in_time(place[s], r, place[t]) for s, r, t in segment.edges]
     return labels, edges
+
+
+def back_in_time(source: int, relation: str, target: int) -> Edge:
+    """An edge as summaries follow it: from the younger end."""
+    return (
+        (target, hash_of(relation), source) if relation == "wasInvalidatedBy" else (source, hash_of(relation), target)
+    )
 
 
 def hash_of(relation: str) -> int:
@@ -45,7 +52,9 @@ def segments(draw: st.DrawFn, activities: int = 5) -> list[Segment]:
     found = []
     for _ in range(draw(st.integers(1, 2))):
         drawn: Drawn = draw(provenance(activities))
-        graph = drawn.graph
+        used = [(target, "wasInvalidatedBy", source) for source, relation, target in drawn.edges if relation == "used"]
+        ended = draw(st.lists(st.sampled_from(used), max_size=2, unique=True)) if used else []
+        graph = Drawn(drawn.vertices, (*drawn.edges, *ended)).graph
         for _ in range(draw(st.integers(1, 2))):
             if draw(st.booleans()):
                 names = draw(st.sets(st.sampled_from(sorted(drawn.vertices)), min_size=1))
