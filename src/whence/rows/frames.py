@@ -6,6 +6,8 @@ from whence.rows.expressions import Frame, WindowCall
 
 # The value depends on how many rows the partition has, whatever the frame Catalyst writes for them.
 OF_PARTITION = frozenset({"NTile", "PercentRank", "CumeDist"})
+# Rows that are tied have the same rank, so the frame holds all of them: Catalyst's, of rows, would depend on chance.
+OF_RANK = frozenset({"Rank", "DenseRank"})
 WHOLE = Frame("rows", None, None)
 
 
@@ -15,6 +17,8 @@ def frame_of(call: WindowCall) -> Frame:
     >>> print(frame_of(WindowCall("NTile", (), Frame("rows", None, 0), "integer")))
     rows unbounded to unbounded
     """
+    if call.name in OF_RANK:
+        return Frame("range", None, 0)
     return WHOLE if call.name in OF_PARTITION or vague(call) else call.frame
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whence.rows import operators as o
 from whence.rows.expressions import AggCall, Attr, Call
+from whence.rows.frames import frame_of
 from whence.rows.printing import line
 from whence.rows.pushdown.unique import unique
 from whence.rows.tree import Tree, walk
@@ -11,6 +12,7 @@ from whence.rows.tree import Tree, walk
 STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
 SHOWN = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # what leaves one row one row
 NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate)  # what reads only some columns of its input
+NUMBERED = "DistributedSequenceID"  # a row's number in the order of the rows: another where rows are missing
 PICKED = frozenset({"First", "Last", "AnyValue"})
 
 
@@ -38,7 +40,8 @@ def _visit(plan: o.Operator, reasons: dict[str, None], merged: bool, read: froze
     computed = _computed(plan, read)
     for expr in computed:
         for part in walk(expr):
-            if isinstance(part, Call) and not part.pure:
+            placed = isinstance(part, Call) and part.name == NUMBERED and _steady(plan)
+            if isinstance(part, Call) and not part.pure and not placed:
                 reasons[f"{part.name.lower()} in {type(plan).__name__} has another value in each run"] = None
             if merged and isinstance(part, AggCall) and part.name in PICKED:
                 reasons[f"{part} takes a value in no order that the data decides"] = None
@@ -75,7 +78,8 @@ def _steady(plan: o.Operator) -> bool:
 
 def _settled(plan: o.Window) -> bool:
     """Whether ties change no frame: frames are ranges or whole partitions, or no two rows of a partition are tied."""
-    if all(function.frame.whole or function.frame.unit == "range" for function in plan.functions):
+    frames = map(frame_of, plan.functions)
+    if all(frame.whole or frame.unit == "range" for frame in frames):
         return True
     keys = frozenset(expr for expr in (*plan.partition, *(key.expr for key in plan.order)) if isinstance(expr, Attr))
     return keys.issuperset(plan.child.output) or unique(plan.child, keys)

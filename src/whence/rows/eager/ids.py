@@ -77,7 +77,8 @@ def as_list(ids: Ids) -> Expr:
 def collected(ids: Ids) -> Expr:
     """The ids of all rows of a group, each once: an aggregate."""
     if ids.many:
-        lists = AggCall("collect_list", (ids.attr,), array_of(LIST))
+        # Rows that met the same rows in a semi-join carry equal lists: each is kept once.
+        lists = AggCall("collect_set", (ids.attr,), array_of(LIST))
         return Call("array_distinct", (Call("flatten", (lists,), LIST),), LIST)
     return AggCall("collect_set", (ids.attr,), LIST)
 

@@ -1,0 +1,108 @@
+"""Every column made in one place only, as Spark's analyzer wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from whence.rows.expressions import Attr, fresh
+from whence.rows.operators import (
+    Aggregate,
+    Arrange,
+    Cogroup,
+    Expand,
+    Generate,
+    GroupedMap,
+    Named,
+    Opaque,
+    Operator,
+    Project,
+    Sample,
+    Union,
+    Window,
+)
+from whence.rows.tree import Tree, transform
+
+# What Catalyst runs from its own node, with the columns that are written in there.
+WRITTEN = (Arrange, Cogroup, GroupedMap, Opaque, Sample)
+Moved = dict[Attr, Attr]
+
+
+def each_once(plan: Operator) -> Operator:
+    """The plan in which no column is made again under an id that something else in it has made.
+
+    Lineage is carried by operators that stand for others, so they give their columns the same ids. Where these exist
+    below already, Spark renames one of the two, and forgets about expressions that it has not resolved yet.
+
+    >>> from whence.rows import Attr, Call, Project, Source
+    >>> a = Attr(1, "a", "long")
+    >>> print(each_once(Project(Source("t", 0, (a,)), (Named(a, Call("abs", (a,), "long")),))))
+    Project abs(a#1) as a#-...
+      Source t (memory): a#1
+    """
+    return _visit(plan, set())[0]
+
+
+def _visit(plan: Operator, made: set[int]) -> tuple[Operator, Moved]:
+    children = [_visit(child, made) for child in plan.children]
+    if any(moved for _, moved in children) and isinstance(plan, WRITTEN):
+        children = [(_restored(child, moved), {}) for child, moved in children]
+    changed = _over(plan, children)
+    changed = _renamed(changed, lambda attr: _unmade(attr, made))
+    made.update(attr.id for attr in changed.output)
+    return changed, {old: new for old, new in zip(plan.output, changed.output, strict=True) if old != new}
+
+
+def _over(plan: Operator, children: list[tuple[Operator, Moved]]) -> Operator:
+    """The operator over its changed inputs."""
+    news = {id(old): new for old, (new, _) in zip(plan.children, children, strict=True)}
+    moved: Moved = {}
+    for _, each in children:
+        moved |= each
+
+    def change(part: Tree) -> Tree:
+        if isinstance(part, Operator):
+            return news.get(id(part), part)
+        return (
+            transform(part, lambda each: moved.get(each, each) if isinstance(each, Attr) else each) if moved else part
+        )
+
+    return plan.map_parts(change)
+
+
+def _restored(child: Operator, moved: Mapping[Attr, Attr]) -> Operator:
+    back = {new: old for old, new in moved.items()}
+    return Project(child, tuple(Named(back.get(attr, attr), attr) for attr in child.output)) if moved else child
+
+
+def _unmade(attr: Attr, made: set[int]) -> Attr:
+    return fresh(attr.name, attr.dtype, attr.nullable) if attr.id in made else attr
+
+
+def _renamed(plan: Operator, name: Callable[[Attr], Attr]) -> Operator:
+    """The operator with other names for the columns that it makes itself."""
+    known: Moved = {}
+
+    def named(columns: tuple[Named, ...]) -> tuple[Named, ...]:
+        return tuple(each if each.expr == each.attr else Named(once(each.attr), each.expr) for each in columns)
+
+    def once(attr: Attr) -> Attr:
+        if attr not in known:
+            known[attr] = name(attr)
+        return known[attr]
+
+    new: Any = plan
+    if isinstance(plan, Project):
+        new = replace(plan, columns=named(plan.columns))
+    elif isinstance(plan, Aggregate):
+        new = replace(plan, outputs=named(plan.outputs))
+    elif isinstance(plan, Window):
+        new = replace(plan, calls=named(plan.calls))
+    elif isinstance(plan, Expand | Generate):
+        new = replace(plan, columns=tuple(map(once, plan.columns)))
+    elif isinstance(plan, Union):
+        pairs = zip(plan.columns, plan.inputs[0].output, strict=True)
+        new = replace(plan, columns=tuple(attr if attr == first else once(attr) for attr, first in pairs))
+    assert isinstance(new, Operator)
+    return new
