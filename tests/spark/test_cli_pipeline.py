@@ -64,7 +64,7 @@ def run_json(*arguments: str) -> Any:
 
 def test_a_row_back_to_its_sources() -> None:
     found = run_json("spent.sql", *SOURCES, "--row", "city=Oslo", "--row", "spent=10.5")
-    assert found["precise"] is True
+    assert (found["precise"], found["how"]) == (True, "replayed")
     assert found["asked"] == [{"city": "Oslo", "spent": 10.5}]
     assert [row["id"] for row in found["sources"]["orders"]["rows"]] == [10, 11, 13]
     assert found["sources"]["customers"]["rows"] == [
@@ -103,7 +103,7 @@ def test_many_rows_into_files_and_a_run_into_the_log() -> None:
     Path("rows.json").write_text('{"city": "Oslo"}\n{"city": null}\n')
     arguments = ("--rows", "rows.json", "--out", "made/lineage.csv", "--run", "--log", "shop.whence")
     found = run_json("spent.sql", *SOURCES, *arguments)
-    assert found["output"]["count"] == 2
+    assert (found["output"]["count"], found["how"]) == (2, "saved")
     assert sorted(found["written"]) == ["made/lineage-customers.csv", "made/lineage-orders.csv"]
     assert len(Path("made/lineage-orders.csv").read_text().splitlines()) == 5
     assert Path("shop.whence").is_dir()

@@ -60,6 +60,7 @@ class Report:
     reached: Shown | None = None
     precise: bool | None = None
     reason: str | None = None
+    how: str | None = None
     used: frozenset[str] = frozenset()
     written: list[Path] = field(default_factory=list)
 
@@ -272,7 +273,7 @@ def _ask(
     else:
         report.asked = question.read(p.plan.output)
         lineage = p.backward(report.asked, engine=engine)
-        report.precise, report.reason = lineage.precise, lineage.reason
+        report.precise, report.reason, report.how = lineage.precise, lineage.reason, lineage.how
         frames = {name: lineage.identified(name) if places else lineage[name] for name in lineage}
         report.lineage = {name: Shown(name, df, limit) for name, df in frames.items()}
     if out is not None:
@@ -291,7 +292,7 @@ def _as_dict(script: Path, report: Report, question: Question) -> dict[str, obje
         direction = "backward" if question.forward is None else "forward"
         found |= {"direction": direction, "asked": [plain(row) for row in report.asked]}
     if report.precise is not None:
-        found |= {"precise": report.precise, "reason": report.reason}
+        found |= {"precise": report.precise, "reason": report.reason, "how": report.how}
         found["sources"] = {name: each.as_dict() for name, each in report.lineage.items()}
     if report.reached is not None:
         found |= {"source": question.forward, "output": report.reached.as_dict()}
