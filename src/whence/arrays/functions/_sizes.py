@@ -111,8 +111,8 @@ def bare(item: Any) -> Any:
         return int.__int__(item)
     if isinstance(item, Number):
         return float.__float__(item)
-    if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
-        return type(item)(bare(each) for each in item)
+    if isinstance(item, (list, tuple)):
+        return type(item)(*map(bare, item)) if hasattr(item, "_fields") else type(item)(map(bare, item))
     if isinstance(item, dict):
         return {key: bare(each) for key, each in item.items()}
     if isinstance(item, slice):
