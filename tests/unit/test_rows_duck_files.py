@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from whence.errors import BadType, SourceChanged
-from whence.rows import FALSE, TRUE, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Param, Udf
+from whence.rows import FALSE, TRUE, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Param, Udf
 from whence.rows.duck import Files, count, select, translated
 from whence.rows.duck.footers import _old_statistics
 from whence.rows.duck.types import arrow_type
@@ -61,6 +61,13 @@ class TestText:
         assert values(select(files, equal(s, text))) == [text]
         assert values(select(files, In(s, (Literal(text, "string"), Literal("y", "string"))))) == [text]
         assert text in values(select(files, Call("StartsWith", (s, Literal(text, "string")), "boolean")))
+
+    def test_very_many_values(self, write: Write) -> None:
+        files = write(s=("string", pa.array([str(number) for number in range(300)])))
+        (s,) = files.columns
+        chosen = [str(number) for number in range(0, 3000, 2)]
+        assert count(files, In(s, tuple(Literal(each, "string") for each in chosen))) == 150
+        assert count(files, Or(tuple(Compare("<=>", s, Literal(each, "string")) for each in chosen))) == 150
 
     def test_half_of_a_character_is_no_text(self, write: Write) -> None:
         files = write(s=("string", pa.array(["x"])))
@@ -161,12 +168,30 @@ class TestTypes:
         assert select(files, IsNull(x), columns=(k,)) is None
         assert values(select(files, TRUE, columns=(k,))) == [1]
 
-    def test_times_in_the_old_form(self, tmp_path: Path) -> None:
-        path = tmp_path / "t.parquet"
-        table = pa.table({"t": pa.array([datetime(2024, 1, 1)], pa.timestamp("us"))})
-        pq.write_table(table, path, use_deprecated_int96_timestamps=True)
-        for dtype in ("timestamp", "timestamp_ntz"):
-            assert select(Files((str(path),), (Attr(1, "t", dtype),)), TRUE) is None
+    @pytest.mark.parametrize(
+        ("said", "known"),
+        [
+            (MODERN, True),
+            ({"org.apache.spark.version": "3.1.0"}, True),
+            ({"org.apache.spark.version": "3.0.3"}, False),
+            ({**MODERN, "org.apache.spark.legacyINT96": ""}, False),
+            (None, False),
+        ],
+    )
+    def test_instants_in_the_old_form(self, tmp_path: Path, said: dict[str, str] | None, known: bool) -> None:
+        paths = tuple(str(tmp_path / name) for name in ("old.parquet", "new.parquet"))
+        days = [datetime(1, 1, 1, tzinfo=UTC), datetime(2024, 3, 31, 1, 30, 0, 1, tzinfo=UTC)]
+        table = pa.table({"t": pa.array(days, pa.timestamp("us", "UTC"))}).replace_schema_metadata(said)
+        pq.write_table(table, paths[0], use_deprecated_int96_timestamps=True)
+        pq.write_table(table.replace_schema_metadata(MODERN), paths[1])
+        t = Attr(1, "t", "timestamp")
+        for chosen in (paths[:1], paths, paths[::-1]):
+            found = select(Files(chosen, (t,)), equal(t, days[1]), identity=True)
+            assert (found is not None) is known
+            if known:
+                assert values(found) == [days[1]] * len(chosen)
+                assert values(found, 1) == [place << 40 | 1 for place in range(len(chosen))]
+        assert select(Files(paths[:1], (Attr(1, "t", "timestamp_ntz"),)), TRUE) is None
 
     @pytest.mark.parametrize(
         ("said", "day", "known"),
@@ -275,7 +300,7 @@ class TestFiles:
             select(files, TRUE)
 
     def test_a_file_that_is_elsewhere(self) -> None:
-        for path in ("s3://bucket/t.parquet", "t.parquet", "https://host/t.parquet", "a\0b"):
+        for path in ("s3://bucket/t.parquet", "t.parquet", "https://host/t.parquet", "/a\0b", "/a\udcff"):
             assert select(Files((path,), (Attr(1, "k", "long"),)), TRUE) is None
 
     def test_no_rows(self, write: Write) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from whence.errors import BadType
 from whence.rows.duck.footers import readable
 from whence.rows.duck.literals import identifier, quoted
+from whence.rows.duck.types import DUCKDB
 from whence.rows.expressions import Attr
 
 SHIFT = 40  # bits for the row within a file: the same as where Spark numbers rows
@@ -41,7 +42,7 @@ class Files:
 
     def names(self, alias: str) -> dict[Attr, str]:
         """How each column is written in a query."""
-        return {attr: f"{alias}.{identifier(attr.name)}" for attr in self.columns}
+        return {attr: _written(f"{alias}.{identifier(attr.name)}", attr.dtype) for attr in self.columns}
 
     def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
         """Whether DuckDB reads these columns as Spark does, and can number the rows where that is asked for."""
@@ -54,6 +55,11 @@ class Files:
         paths = ", ".join(str(quoted(_literally(path))) for path in self.paths)
         # A column of NaN has minima and maxima that do not tell: without can_have_nan such rows would be left out.
         return f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false, can_have_nan = true)"
+
+
+def _written(name: str, dtype: str) -> str:
+    """An instant in Parquet's old form has lost its zone, which is UTC, as that of the connection."""
+    return f"CAST({name} AS {DUCKDB[dtype]})" if dtype == "timestamp" else name
 
 
 def row_sql(alias: str) -> str:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from whence.errors import SourceChanged
+from whence.rows.duck.literals import is_text
 from whence.rows.duck.types import arrow_type, decimal, leaves, same_shape
 from whence.rows.expressions import Attr
 
@@ -57,7 +58,7 @@ def _readable(path: str, columns: tuple[Attr, ...], absent: frozenset[str]) -> b
 
 def _plain(path: str, columns: tuple[Attr, ...]) -> bool:
     """Whether the path is one of a local file, and says nothing of the columns as a partitioned directory does."""
-    if not os.path.isabs(path) or "\0" in path:
+    if not os.path.isabs(path) or "\0" in path or not is_text(path):
         return False
     partitioned = {part.split("=", 1)[0].lower() for part in path.split(os.sep)[:-1] if "=" in part}
     return not partitioned & {attr.name.lower() for attr in columns}
@@ -119,8 +120,18 @@ def _leaf_count(kind: Any) -> int:
 
 
 def _leaf(meta: Any, index: int) -> Leaf:
-    dtype = _dtype(meta.schema.column(index))
-    return Leaf(dtype, dtype in FIRST and _ancient(meta, index, str(dtype)))
+    column = meta.schema.column(index)
+    if column.physical_type == "INT96":  # it has no minimum, so its writer has to be known
+        return Leaf("timestamp", not _written_by_spark(meta, (3, 1), b"org.apache.spark.legacyINT96"))
+    dtype = _dtype(column)
+    return Leaf(dtype, dtype in FIRST and _ancient(meta, index, dtype))
+
+
+def _written_by_spark(meta: Any, since: tuple[int, int], unless: bytes) -> bool:
+    """Whether a Spark wrote the file that counts days as it does now, and says nothing else."""
+    said = meta.metadata or {}
+    version = re.match(rb"(\d+)\.(\d+)", said.get(b"org.apache.spark.version", b""))
+    return version is not None and (int(version[1]), int(version[2])) >= since and unless not in said
 
 
 def _dtype(column: Any) -> str | None:
@@ -169,11 +180,10 @@ def _ancient(meta: Any, index: int, dtype: str) -> bool:
     Spark 3 and newer say so in the file. Of other writers Spark's settings decide, unless all values are recent.
     """
     said = meta.metadata or {}
-    if b"org.apache.spark.legacyDateTime" in said:
+    if _written_by_spark(meta, (3, 0), b"org.apache.spark.legacyDateTime"):
+        return False
+    if b"org.apache.spark.version" in said or b"org.apache.spark.legacyDateTime" in said:
         return True
-    version = re.match(rb"(\d+)\.", said.get(b"org.apache.spark.version", b""))
-    if version is not None:
-        return int(version[1]) < 3
     for group in range(meta.num_row_groups):
         found = meta.row_group(group).column(index).statistics
         if found is None or (not found.has_min_max and found.num_values):

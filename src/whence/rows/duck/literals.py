@@ -15,17 +15,24 @@ ROOM = 4 * WIDEST  # digits: enough for any exact step between decimals of 38
 
 
 def quoted(text: str) -> str | None:
-    """A string in quotes; None for what is no text (half of a surrogate pair).
+    """A string in quotes; None for what is no text.
 
     >>> quoted("it's")
     "'it''s'"
     """
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
+    if not is_text(text):
         return None
-    parts = ("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
-    return " || chr(0) || ".join(parts) if "\0" not in text else f"({' || chr(0) || '.join(parts)})"
+    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
+    return parts[0] if len(parts) == 1 else f"({' || chr(0) || '.join(parts)})"
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written in UTF-8: half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def identifier(name: str) -> str:
