@@ -83,6 +83,9 @@ def test_answers_from_what_was_saved_are_those_of_eager_mode(spark: SparkSession
         reached = sorted(map(repr, eager.forward("orders", order).collect()))
         assert sorted(map(repr, pipeline.forward("orders", order).collect())) == reached
         assert sorted(map(repr, pipeline.forward("orders", order, engine="spark").collect())) == reached
+    assert (pipeline.backward(rows[0], one=True).rows, together.rows) == (1, 3)
+    with pytest.raises(match="3 rows of the output are {revenue"):
+        log.pipeline(df.selectExpr("revenue > 0 as positive", "0.5 as revenue")).backward({"revenue": 0.5}, one=True)
     with pytest.raises(NoSuchRow, match="region 9"):
         pipeline.backward({"region": "region 9"})
     with pytest.raises(BadType, match="engine is one of"):
@@ -149,6 +152,8 @@ def test_a_source_that_changed_is_not_answered_for(spark: SparkSession, shop: Pa
         pipeline.backward(row)
     with pytest.raises(SourceChanged, match="orders"):
         pipeline.forward("customers", {"id": 1})
+    with pytest.raises(NoSuchRow, match="the source orders has changed"):
+        log.pipeline(revenue(spark, shop)).backward(row.asDict() | {"n": 10_000})
     anew = log.pipeline(revenue(spark, shop), name="revenue")
     changed = next(each for each in anew.run().collect() if each.region == row.region)
     assert found(anew.backward(changed))["customers"]

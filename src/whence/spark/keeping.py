@@ -88,7 +88,12 @@ def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm)
     if fresh_cache:
         cached.append(output)
     with _steps(jvm, "the pipeline"):
-        first = _first(output)
+        try:
+            first = _first(output)
+        except Exception as error:  # a type that Arrow does not have, perhaps
+            first = None
+            output.count()  # if it was the pipeline that failed, it fails again
+            failures.append(f"the output could not be saved: {_said(error)}")
     if first is not None:
         try:
             results[OUTPUT] = _output(first, plan.output, folder / "output")

@@ -101,8 +101,11 @@ class Replayed:
 class Lineage(Mapping[str, "DataFrame"]):
     """The source rows of an output row: `lin["orders"]` is a DataFrame with all columns of the source."""
 
-    def __init__(self, sources: tuple[Source, ...], answer: Answer, reasons: tuple[str, ...], how: str) -> None:
+    def __init__(
+        self, sources: tuple[Source, ...], answer: Answer, reasons: tuple[str, ...], how: str, rows: int
+    ) -> None:
         self._answer, self._reasons = answer, reasons
+        self.rows = rows  # of the output, that were asked about
         self.how = how  # "saved": from what a run saved; "replayed": by running the pipeline on part of the sources
         self._sources: dict[str, list[Source]] = {}
         for source in sources:
@@ -154,7 +157,8 @@ class Lineage(Mapping[str, "DataFrame"]):
 
     def __repr__(self) -> str:
         how = "precise" if self.precise else f"a superset: {self.reason}"
-        return f"<Lineage in {', '.join(self._sources)}; {how}>"
+        rows = "a row" if self.rows == 1 else f"{self.rows} rows"
+        return f"<Lineage of {rows} in {', '.join(self._sources)}; {how}>"
 
     def _repr_html_(self) -> str:
         import html

@@ -39,7 +39,7 @@ from whence.spark.keeping import Kept, kept
 from whence.spark.lineage import Found, Lineage, Replayed, given
 from whence.spark.lower import frame
 from whence.spark.plan import classic, read
-from whence.spark.recording import record, recorded, sizes
+from whence.spark.recording import changed, record, recorded, sizes
 from whence.spark.tables import Engine, Table
 from whence.spark.versions import require_unchanged, version
 
@@ -159,10 +159,11 @@ class Pipeline:
         assert run.output is not None
         return run.output
 
-    def backward(self, rows: object, witness: str | None = None, engine: str = "auto") -> Lineage:
+    def backward(self, rows: object, witness: str | None = None, engine: str = "auto", *, one: bool = False) -> Lineage:
         """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
 
-        `engine` says who looks them up: duckdb, spark, or auto for DuckDB where it means the same.
+        Of rows that are given by some of their columns, all that agree are meant; with `one=True` that is an error.
+        `engine` says who looks the source rows up: duckdb, spark, or auto for DuckDB where it means the same.
         """
         matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
@@ -171,7 +172,8 @@ class Pipeline:
         if run is not None:
             output = self._output(run)
             found = self._asked(matched, output, asked)
-            return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), "saved")
+            count = self._require_one(found.data.num_rows, asked, one)
+            return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), "saved", count)
         tagged = self._replayed(asked, witness or self.witness)
         selected = self._matching(self._carried(tagged), asked)
         names = {number: f"_ids_{number}" for number in tagged.ids}
@@ -179,8 +181,9 @@ class Pipeline:
         ids = Found(self._plan.jvm, frame(Project(selected, lists), self._plan.jvm), names)
         if not ids.rows:
             raise self._absent("the output", asked)
+        count = self._require_one(ids.rows, asked, one)
         answer = Replayed(self._plan.jvm, ids)
-        return Lineage(sources_of(self.plan), answer, self._reasons(tagged), "replayed")
+        return Lineage(sources_of(self.plan), answer, self._reasons(tagged), "replayed", count)
 
     def forward(self, source: str, row: object, witness: str | None = None, engine: str = "auto") -> DataFrame:
         """The output rows whose lineage holds the given rows of a source, and only those."""
@@ -352,12 +355,22 @@ class Pipeline:
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*tagged.reasons, *(() if self._carrying is not None else self._unpinned))))
 
+    def _require_one(self, count: int, asked: tuple[Asked, ...], one: bool) -> int:
+        if one and count > len(asked):
+            raise NoSuchRow(
+                f"{count} rows of the output are {described(asked[0])}: give more columns, to tell them apart, or "
+                "leave one=True out, to ask for all of them"
+            )
+        return count
+
     def _absent(self, where: str, asked: tuple[Asked, ...]) -> NoSuchRow:
         message = f"no row of {where} is {described(asked[0])}"
         if len(asked) > 1:
             message += f" or one of the {len(asked) - 1} others"
         if self._unpinned:
             message += f"; it may have been in another run, because {self._unpinned[0]}"
+        if self._log is not None and self._kept is None and self.save != "never":
+            message += changed(self._log, self)
         return NoSuchRow(message)
 
     def _collected(self, rows: object) -> object:

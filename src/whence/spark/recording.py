@@ -18,6 +18,7 @@ from whence.spark.keeping import Kept, Result
 if TYPE_CHECKING:
     from whence.spark.pipeline import Pipeline
     from whence.store.log import Log
+    from whence.store.runs import Run
 
 SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.caseSensitive")
 
@@ -118,27 +119,38 @@ def recorded(log: Log, pipeline: Pipeline) -> Kept | None:
     from whence.store import runs
 
     key = fingerprint(pipeline)
-    run = None if key is None else runs.latest(log, key)
-    if run is None or run.document.get("sources") != json.loads(json.dumps(pipeline._documented())):
-        return None
-    saved = run.document["saved"]
-    chosen = {tuple(each["place"]): each["columns"] for each in saved if tuple(each["place"]) != OUTPUT}
+    for run in [] if key is None else runs.alike(log, key):
+        if run.document.get("sources") == json.loads(json.dumps(pipeline._documented())):
+            found = _kept(log, pipeline, run)
+            if found is not None:
+                return found
+    return None
+
+
+def changed(log: Log, pipeline: Pipeline) -> str:
+    """What to say if the last run of the same pipeline read other data: which sources, and when; else nothing."""
+    from whence.store import runs
+
+    key = fingerprint(pipeline)
+    now = json.loads(json.dumps(pipeline._documented()))
+    for run in [] if key is None else runs.alike(log, key, 1):
+        before = run.document.get("sources", {})
+        names = [name for name in now if before.get(name) != now[name]]
+        if names:
+            return f"; since the run of {run.created}, the source {', '.join(names)} has changed"
+    return ""
+
+
+def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
+    saved = {tuple(each["place"]): each for each in run.document["saved"]}
+    chosen = {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
     found = scheme(pipeline.plan, pipeline.witness, chosen=chosen)
-    if found.missing or {each.place for each in found.saved} != chosen.keys():
-        return None
-    if not any(tuple(each["place"]) == OUTPUT for each in saved):
+    if found.missing or {each.place for each in found.saved} != chosen.keys() or OUTPUT not in saved:
         return None
     columns = {each.place: each.columns for each in found.saved}
-    empty = {
-        tuple(each["place"]): Result(
-            (),
-            columns.get(tuple(each["place"])) or tuple(pipeline.plan.output[index] for index in each["columns"]),
-            tuple(each["columns"]),
-            each["rows"],
-        )
-        for each in saved
-    }
-    return Kept(found, _opened(log, run.files, saved, empty), None)
+    columns[OUTPUT] = tuple(pipeline.plan.output[index] for index in saved[OUTPUT]["columns"])
+    results = {place: Result((), columns[place], tuple(each["columns"]), each["rows"]) for place, each in saved.items()}
+    return Kept(found, _opened(log, run.files, run.document["saved"], results), None)
 
 
 def _opened(log: Log, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[Place, Result]:

@@ -75,12 +75,11 @@ def record(
     return store(log._database, log._blobs, files, write)
 
 
-def latest(log: Log, fingerprint: str) -> Run | None:
-    """The last run of a pipeline with this fingerprint that kept something."""
+def alike(log: Log, fingerprint: str, most: int = 10) -> list[Run]:
+    """The last runs of the pipeline with this fingerprint, the latest first."""
     with log._database.read() as connection:
-        chosen = sa.select(t.runs).where(t.runs.c.fingerprint == fingerprint).order_by(t.runs.c.id.desc()).limit(1)
-        row = connection.execute(chosen).one_or_none()
-        return None if row is None else _run(connection, row)
+        chosen = sa.select(t.runs).where(t.runs.c.fingerprint == fingerprint).order_by(t.runs.c.id.desc()).limit(most)
+        return [_run(connection, row) for row in connection.execute(chosen).all()]
 
 
 def of_pipeline(log: Log, pipeline: str) -> list[Run]:
