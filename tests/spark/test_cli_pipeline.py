@@ -180,7 +180,8 @@ def test_the_demo_can_be_run_again() -> None:
         assert result.exit_code == 0, result.output
         assert result.output.count(" the same ") == 4
     command = result.output.splitlines()[-1].partition("whence pipeline ")[2].split()
-    assert run_json(*command)["precise"] is True
+    found = run_json(*command)
+    assert (found["precise"], found["how"]) == (True, "saved"), "the log has what a question needs"
 
 
 def test_a_real_process_is_quiet(shop: Path) -> None:

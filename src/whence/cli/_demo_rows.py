@@ -160,4 +160,4 @@ def report(shop: Shop) -> None:
     click.echo(f"\nThe log:      {shop.log}")
     sources = " ".join(f"--source {path}" for path in shop.sources.values())
     asked = " ".join(f"--row {name}={value}" for name, value in shop.asked.items())
-    click.echo(f"Ask yourself: whence pipeline {shop.script} {sources} {asked}")
+    click.echo(f"Ask yourself: whence pipeline {shop.script} {sources} {asked} --log {shop.log}")
