@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whence import _tracked
 from whence.arrays.functions._sizes import LENGTH, Noticing
 from whence.errors import BadType
 from whence.relation import Relation
@@ -111,6 +112,8 @@ def checked(array: Any, what: str) -> Any:
     ...
     whence.errors.BadType: 'names' is an array of <U1: lineage is kept of numbers (float, integer, bool)
     """
+    if isinstance(array, _tracked.Held):
+        raise BadType(f"{what} is tracked already (whence.tracked): pass its numbers, whence.arrays.values(x)")
     if array.dtype.kind not in KINDS:
         raise BadType(f"{what} is an array of {array.dtype}: lineage is kept of numbers (float, integer, bool)")
     if array.size > MOST_CELLS:
