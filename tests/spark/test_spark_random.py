@@ -9,19 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whence.rows import Filter
-from whence.rows.asking import predicate
+from whence.rows.asking import Asked
 from whence.rows.pinned import unpinned
-from whence.rows.pushdown import infer
-from whence.rows.restrict import restrict, sources
+from whence.rows.restrict import sources
 from whence.spark.lower import frame
 from whence.spark.pipeline import Pipeline
-from whence.spark.plan import Plan, read
-from whence.testing.rows import CarriedRow, IdSets, carried, over_only, same_value, selected, united
+from whence.spark.plan import read
+from whence.testing.rows import CarriedRow, answer_faults, carried, faults, over_only
 from whence.testing.strategies.pipelines import STEPS, Drawn, pipelines
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 QUESTIONS = 4
 ROWS = (("a", 1, 1, 0.5), ("a", 2, 1, 1.5), ("a", 2, None, float("nan")), ("b", None, 2, -0.0), (None, 4, 2, None))
@@ -57,44 +55,21 @@ def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str) -> Non
         assert shown(row.values for row in rows) == shown(map(tuple, df.collect())), "the output with ids is another"
     if not rows:
         return
-    questions = []
+    questions: list[Asked] = []
     for number in range(QUESTIONS):
         row = random.choice(rows)
-        columns = (
-            range(len(row.values)) if number == 0 else sorted(random.sample(range(len(row.values)), 1 + number % 3))
-        )
-        alike = [each for each in rows if all(same_value(each.values[i], row.values[i]) for i in columns)]
-        questions.append((tuple((plan.root.output[i], row.values[i]) for i in columns), united(alike), row))
+        places = range(len(row.values))
+        columns = places if number == 0 else sorted(random.sample(places, 1 + number % 3))
+        questions.append(tuple((plan.root.output[i], row.values[i]) for i in columns))
     if not steady:
         return
-    inferred = [infer(plan.root, predicate((question,)), witness) for question, _, _ in questions]
-    for (question, expected, _), inference, held in zip(
-        questions, inferred, selected(plan, [each.lineage for each in inferred]), strict=True
-    ):
-        for number, ids in expected.items():
-            assert ids <= held[number], f"{question}: use {number} loses {ids - held[number]} of {ids}"
-            if inference.precise:
-                assert held[number] == ids, f"{question}: use {number} has {held[number] - ids} too many"
-    question, expected, row = questions[random.randrange(len(questions))]
-    cut = restrict(plan.root, infer(plan.root, predicate((question,)), witness).restrict)
-    again = united(carried(plan, witness, Filter(cut, predicate((question,)))))
-    assert again == expected, f"{question}: over sources cut down it is {again}, not {expected}"
-    asked(df, plan, question, expected, witness)
+    random.shuffle(questions)
+    assert not faults(plan, rows, questions, witness)
+    assert not answer_faults(Pipeline(df, witness=witness), plan, rows, questions[0])
     if drawn.monotone:
-        made = frame(over_only(plan, united([row])), plan.jvm).collect()
+        row = random.choice(rows)
+        made = frame(over_only(plan, row.ids), plan.jvm).collect()
         assert shown([row.values])[0] in shown(map(tuple, made)), "the lineage does not give the row again"
-
-
-def asked(df: DataFrame, plan: Plan, question: Any, expected: IdSets, witness: str) -> None:
-    """The answer that users get."""
-    lineage = Pipeline(df, witness=witness).backward({attr.name: value for attr, value in question})
-    assert lineage.precise, lineage.reason
-    wanted: dict[str, set[int]] = {}
-    for source in sources(plan.root):
-        wanted.setdefault(source.name, set()).update(expected[source.occurrence])
-    for name, ids in wanted.items():
-        found = {each["_row"] for each in lineage.identified(name).select("_row").collect()}
-        assert found == ids, f"{question}: {name} has {found}, not {ids}"
 
 
 def shown(rows: Any) -> list[str]:

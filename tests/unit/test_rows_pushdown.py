@@ -117,7 +117,10 @@ OPERATORS: dict[str, Operator] = {
     "window without partition, two keys": Window(
         T, (Named(M, window_call("Sum", None, 0)),), (), (SortKey(A), SortKey(B))
     ),
-    "ranks that may be tied": Window(T, (Named(M, window_call("Rank", None, 0, "rows")),), (A,), (SortKey(B),)),
+    "ranks": Window(T, (Named(M, window_call("Rank", None, 0, "rows")),), (A,), (SortKey(B),)),
+    "numbers of rows that may be tied": Window(
+        T, (Named(M, window_call("RowNumber", None, 0, "rows")),), (A,), (SortKey(B),)
+    ),
     "window by an expression": Window(T, (Named(M, window_call("Sum", None, None)),), (Call("Mod", (A,), "long"),), ()),
     "explode": Generate(LISTS, Call("Explode", (XS,), "long"), (E,), (A,)),
     "explode outer": Generate(LISTS, Call("Explode", (XS,), "long"), (E,), (A,), outer=True),
@@ -174,7 +177,7 @@ def test_a_row_compared_with_a_scalar_subquery(op: Join) -> None:
     assert not push(op, conjunction(row_selection(op, (A,)), Compare(">", B, value))).precise
 
 
-IMPRECISE = ("sum without its key", "distinct on a key", "full join, null-safe", "ranks that may be tied")
+IMPRECISE = ("sum without its key", "distinct on a key", "full join, null-safe", "numbers of rows that may be tied")
 PRECISE = [name for name in OPERATORS if name not in IMPRECISE]
 
 

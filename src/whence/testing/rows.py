@@ -1,7 +1,7 @@
 """The lineage of all rows of a Spark pipeline at once, for pipelines over little data: what answers are judged by.
 
 `carried` runs the pipeline with row ids (`whence.rows.eager`); `selected` says which source rows predicates hold for;
-`over_only` is the pipeline over nothing but some rows.
+`over_only` is the pipeline over nothing but some rows; `faults` is what inference and answers get wrong.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ from whence.rows import (
     keep,
     transform,
 )
+from whence.rows.asking import Asked, described, predicate
 from whence.rows.eager import eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
-from whence.rows.restrict import sources
+from whence.rows.pushdown import infer
+from whence.rows.restrict import restrict, sources
 from whence.spark.lineage import given
 from whence.spark.lower import frame
 
 if TYPE_CHECKING:
+    from whence.spark.pipeline import Pipeline
     from whence.spark.plan import Plan
 
 FEW = 200  # ids that go into a predicate
@@ -111,6 +114,51 @@ def united(rows: Iterable[CarriedRow]) -> IdSets:
     for row in rows:
         for number, ids in row.ids.items():
             out[number] = out.get(number, frozenset()) | ids
+    return out
+
+
+def asked_for(plan: Plan, rows: Iterable[CarriedRow], question: Asked) -> list[CarriedRow]:
+    """The rows that a question is about."""
+    places = [plan.root.output.index(attr) for attr, _ in question]
+    values = [value for _, value in question]
+    return [row for row in rows if all(same_value(row.values[i], v) for i, v in zip(places, values, strict=True))]
+
+
+def faults(plan: Plan, rows: Sequence[CarriedRow], questions: Sequence[Asked], witness: str = "rows") -> list[str]:
+    """Where inference and ids disagree, in words; nothing, if they agree.
+
+    Predicates may select too many rows only if they say so, and never too few. Over sources cut down, the rows asked
+    about and their lineage are the same as ever; that costs a run, and is looked at for the last question alone.
+    """
+    found = []
+    inferred = [infer(plan.root, predicate((question,)), witness) for question in questions]
+    held = selected(plan, [each.lineage for each in inferred])
+    for question, inference, ids in zip(questions, inferred, held, strict=True):
+        for number, wanted in united(asked_for(plan, rows, question)).items():
+            if not wanted <= ids[number]:
+                found.append(f"{described(question)}: the predicate of use {number} loses {wanted - ids[number]}")
+            elif inference.precise and wanted != ids[number]:
+                found.append(f"{described(question)}: the predicate of use {number} adds {ids[number] - wanted}")
+    question, expected = questions[-1], asked_for(plan, rows, questions[-1])
+    cut = restrict(plan.root, inferred[-1].restrict)
+    again = carried(plan, witness, Filter(cut, predicate((question,))))
+    if len(again) != len(expected) or united(again) != united(expected):
+        found.append(f"{described(question)}: over sources cut down it is {united(again)}, not {united(expected)}")
+    return found
+
+
+def answer_faults(pipeline: Pipeline, plan: Plan, rows: Sequence[CarriedRow], question: Asked) -> list[str]:
+    """Where the answer that users get and ids disagree."""
+    lineage = pipeline.backward({attr.name: value for attr, value in question})
+    expected = united(asked_for(plan, rows, question))
+    wanted: dict[str, set[int]] = {}
+    for source in sources(plan.root):
+        wanted.setdefault(source.name, set()).update(expected[source.occurrence])
+    out = [] if lineage.precise else [f"{described(question)}: not precise, {lineage.reason}"]
+    for name, ids in wanted.items():
+        found = {each["_row"] for each in lineage.identified(name).select("_row").collect()}
+        if found != ids:
+            out.append(f"{described(question)}: {name} has {len(found)} rows, not {len(ids)}")
     return out
 
 

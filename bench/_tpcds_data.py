@@ -1,0 +1,36 @@
+"""TPC-DS by DuckDB's extension, loaded by path: the tables as Parquet files, the queries as texts.
+
+The wheels of the extension follow DuckDB's versions, and are for one version each. So this runs by itself in any
+Python that has a matching pair, `pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5`, and imports nothing of ours:
+
+    python bench/_tpcds_data.py DIRECTORY SCALE
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+
+def make(directory: Path, scale: float) -> None:
+    """Write TABLE.parquet for each of the 24 tables, and q01.sql to q99.sql."""
+    import duckdb
+    import duckdb_extension_tpcds  # type: ignore[import-not-found,unused-ignore]  # only where the data is made
+
+    wheel = Path(duckdb_extension_tpcds.__file__).parent
+    found = wheel / "extensions" / f"v{duckdb.__version__}" / "tpcds.duckdb_extension"
+    if not found.exists():
+        raise SystemExit(f"no TPC-DS extension for DuckDB {duckdb.__version__} in {wheel}: install matching versions")
+    connection = duckdb.connect()
+    connection.execute("load '" + str(found).replace("'", "''") + "'")
+    connection.execute(f"call dsdgen(sf={float(scale)})")
+    directory.mkdir(parents=True, exist_ok=True)
+    for (table,) in connection.execute("select table_name from information_schema.tables").fetchall():
+        target = str(directory / f"{table}.parquet").replace("'", "''")
+        connection.execute(f"copy {table} to '{target}' (format parquet)")
+    for number, text in connection.execute("select query_nr, query from tpcds_queries()").fetchall():
+        (directory / f"q{number:02}.sql").write_text(text)
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), float(sys.argv[2]))
