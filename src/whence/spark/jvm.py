@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import WhenceError
+from whence.errors import BadType, WhenceError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,11 +90,28 @@ class Jvm:
             self._objects["no metadata"] = self.class_("org.apache.spark.sql.types.Metadata").empty()
         return self._objects["no metadata"]
 
-    def literal(self, value: object) -> Any:
-        """Catalyst's literal of a Python value."""
+    def literal(self, value: object, local: bool = False) -> Any:
+        """Catalyst's literal of a Python value; `local` makes a time without a zone one that has none in Spark, too."""
         from pyspark.sql.functions import lit
 
+        if isinstance(value, date):  # by way of java.sql's classes it would be a day of the calendar before 1582
+            return self.singleton(f"{CATALYST}.expressions.Literal").apply(self._time(value, local))
         return self.spark._jsparkSession.expression(lit(value)._jc)
+
+    def _time(self, value: date, local: bool) -> Any:
+        if not isinstance(value, datetime):
+            return self.class_("java.time.LocalDate").of(value.year, value.month, value.day)
+        if local and value.tzinfo is None:
+            parts = (value.year, value.month, value.day, value.hour, value.minute, value.second)
+            return self.class_("java.time.LocalDateTime").of(*parts, value.microsecond * 1000)
+        try:
+            since = value.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)  # without a zone: in this machine's
+        except OverflowError as error:
+            raise BadType(
+                f"{value} is before the first day, or after the last, in UTC: ask for a time that is not"
+            ) from error
+        seconds = since.days * 86_400 + since.seconds
+        return self.class_("java.time.Instant").ofEpochSecond(seconds, since.microseconds * 1000)
 
     def parse(self, text: str) -> Any:
         """An expression in SQL, not yet resolved."""

@@ -88,7 +88,7 @@ class Lowering:
             return expr.origin.java
         if expr.value is None:
             return self.jvm.new("expressions.Literal", None, self.jvm.dtype(expr.dtype))
-        java = self.jvm.literal(expr.value)
+        java = self.jvm.literal(expr.value, local=expr.dtype == "timestamp_ntz")
         wanted = self.jvm.dtype(expr.dtype)
         if java.dataType().equals(wanted):
             return java
