@@ -130,6 +130,20 @@ def test_a_version_that_was_changed_before_it_was_removed_is_not_said_to_be_what
         assert "wasInvalidatedBy" not in {relation for _, relation, _ in log.graph.edges}
 
 
+def test_files_that_come_and_go_meanwhile_are_no_trouble(project: Path) -> None:
+    """Something else in the project writes and removes files all the time; the run is recorded all the same."""
+    code = "import itertools, os\nfor i in itertools.count():\n    open('tmp', 'w').close(); os.remove('tmp')"
+    other = subprocess.Popen([sys.executable, "-c", code], cwd=project)
+    try:
+        for _ in range(3):
+            assert run("run", "--", sys.executable, "train.py", "one").exit_code == 0
+    finally:
+        other.kill()
+        other.wait()
+    with wh.open("project.whence") as log:
+        assert len(log.graph.versions("model.bin")) == 3
+
+
 def test_files_can_be_named(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "in.txt"
     elsewhere.write_text("x")

@@ -19,6 +19,7 @@ from whence.store.clock import now
 
 if TYPE_CHECKING:
     from whence.store import Log
+    from whence.store.activity import Activity
 
 _SKIPPED = {"__pycache__", "node_modules", "site-packages"}
 Stamp = tuple[int, int, int]  # size, time of the last change, inode
@@ -67,6 +68,72 @@ class _Notes:
         return found
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """The files of the project before and after a command, and what is known of it in between."""
+
+    project: Path
+    notes: _Notes
+    named: Sequence[str]  # files among its arguments, if it does not tell itself what it reads
+    before: Mapping[str, Stamp]
+    after: Mapping[str, Stamp]
+
+    @property
+    def changed(self) -> list[str]:
+        return [path for path, stamp in self.after.items() if self.before.get(path) != stamp]
+
+    @property
+    def gone(self) -> dict[str, Stamp]:
+        return {path: stamp for path, stamp in self.before.items() if path not in self.after}
+
+    def used(self, activity: Activity) -> list[str]:
+        """Note what was read; the files of which it is not known what they held then are returned."""
+        changed = set(self.changed)
+        read = [path for path in self.notes.read if path in self.before]
+        read += [path for path in self.named if path in self.before and path in self.after and path not in changed]
+        moved = self._moved()
+        unknown = []
+        for path in dict.fromkeys([*read, *moved]):
+            name = artifact_name(path, self.project)
+            if path in moved:
+                activity.used_content(Content(name, path, moved[path].hash, moved[path].size))
+            elif path in self.notes.was:
+                activity.used_content(Content(name, path, self.notes.was[path], self.before[path][0]))
+            elif self.after.get(path) == self.before[path]:
+                activity.used(Path(path))
+            else:
+                unknown.append(name)
+        if unknown:
+            activity.note(read_but_changed=unknown)
+        return unknown
+
+    def _moved(self) -> dict[str, Content]:
+        """The contents of files that are gone under their name: the same inode, unchanged, has another one now."""
+        came = {self.after[path]: path for path in self.changed}
+        found = {path: _content(came[stamp], self.project) for path, stamp in self.gone.items() if stamp in came}
+        return {path: content for path, content in found.items() if content is not None}
+
+    def generated(self, activity: Activity) -> None:
+        """Note what was written."""
+        told = [path for path in self.notes.written if path in self.after]
+        found = {path: _content(path, self.project) for path in dict.fromkeys([*told, *self.changed])}
+        for content in found.values():
+            if content is not None:
+                activity.generated_content(content)
+        hidden = [artifact_name(path, self.project) for path, content in found.items() if content is None]
+        if hidden:
+            activity.note(unreadable=hidden)
+
+    def removed(self, activity: Activity) -> list[str]:
+        """Note what is not there any more, and return the names."""
+        found = [Gone(artifact_name(path, self.project), *stamp[:2]) for path, stamp in self.gone.items()]
+        for each in found:
+            activity.removed_file(each)
+        if found:
+            activity.note(removed=[each.artifact for each in found])
+        return [each.artifact for each in found]
+
+
 def run(
     log: Log, command: Sequence[str], *, inputs: Sequence[str] = (), outputs: Sequence[str] = (),
     agent: str | None = None,
@@ -91,39 +158,19 @@ def run(
         notes_file = Path(place, "notes")
         exit_code, process = _call([program, *command[1:]], notes_file, project)
         notes = _Notes.of(notes_file)
-    ended, after = now(), dict(_files(project))
-    changed = [path for path, stamp in after.items() if before.get(path) != stamp]
-    read = [path for path in notes.read if path in before]
-    tells = str(process) in notes.python
-    if not tells:
-        named = (os.path.realpath(each) for each in _words(command[1:]))
-        read += [path for path in named if path in before and path in after and path not in changed]
-    gone = {path: stamp for path, stamp in before.items() if path not in after}
-    contents = {path: (content, before[path][0]) for path, content in notes.was.items() if path in before}
-    contents |= _moved(gone, {after[path]: path for path in changed}, project)
-    unknown = []
-    for path in dict.fromkeys([*read, *(path for path in gone if path in contents)]):
-        if path in contents:
-            activity.used_content(Content(artifact_name(path, project), path, *contents[path]))
-        elif after.get(path) == before[path]:
-            activity.used(Path(path))
-        else:
-            unknown.append(artifact_name(path, project))
-    written = [path for path in notes.written if path in after]
-    activity.generated(*map(Path, dict.fromkeys([*written, *changed, *map(os.path.realpath, outputs)])))
-    removed = [Gone(artifact_name(path, project), *stamp[:2]) for path, stamp in gone.items()]
-    for each in removed:
-        activity.removed_file(each)
-    if removed:
-        activity.note(removed=[each.artifact for each in removed])
+    ended, tells = now(), str(process) in notes.python
+    named = [] if tells else [os.path.realpath(each) for each in _words(command[1:])]
+    seen = _Seen(project, notes, named, before, dict(_files(project)))
+    unknown = seen.used(activity)
+    seen.generated(activity)
+    activity.generated(*map(Path, outputs))
+    removed = seen.removed(activity)
     activity.note(exit_code=exit_code, files_found_by="audit" if tells else "changes")
-    if unknown:
-        activity.note(read_but_changed=unknown)
     activity.record(missing=exit_code != 0, ended=ended)
     assert activity.id is not None
     return Run(
         activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
-        {each.artifact: activity.removed.get(each.artifact) for each in removed}, tuple(unknown),
+        {each: activity.removed.get(each) for each in removed}, tuple(unknown),
     )  # fmt: skip
 
 
@@ -145,14 +192,12 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
                 continue
 
 
-def _moved(gone: Mapping[str, Stamp], came: Mapping[Stamp, str], project: Path) -> dict[str, tuple[str, int]]:
-    """The contents of files that are gone because they were moved: the same inode, unchanged, has another name now."""
-    found = {}
-    for path, stamp in gone.items():
-        if stamp in came:
-            content = content_of(came[stamp], project)
-            found[path] = (content.hash, content.size)
-    return found
+def _content(path: str, project: Path) -> Content | None:
+    """What a file holds; None if it is gone again, or not for us to read."""
+    try:
+        return content_of(path, project)
+    except StoreError:
+        return None
 
 
 def _name(command: Sequence[str]) -> str:
@@ -210,5 +255,8 @@ def _files(place: Path) -> Iterator[tuple[str, Stamp]]:
             if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
                 yield from _files(Path(entry.path))
         elif entry.is_file(follow_symlinks=False):
-            found = entry.stat(follow_symlinks=False)
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # gone since the directory was listed
+                continue
             yield entry.path, (found.st_size, found.st_mtime_ns, found.st_ino)
