@@ -154,6 +154,14 @@ def test_files_can_be_named(project: Path, tmp_path_factory: pytest.TempPathFact
         assert log.graph.blame("train.py") == {"ada": [log.graph.of_kind("activity")[0], "train.py@v1"]}
 
 
+def test_an_output_that_was_not_written_is_an_error_and_the_run_is_recorded(project: Path) -> None:
+    result = run("run", "--out", "none.bin", "--", sys.executable, "train.py", "one")
+    assert result.exit_code == 1
+    assert "train.py#1 is recorded, but none.bin was to be written and is not there" in result.stderr
+    with wh.open("project.whence") as log:
+        assert log.graph.versions("model.bin") == ["model.bin@v1"]
+
+
 def test_the_status_is_the_commands_and_failures_are_recorded(project: Path) -> None:
     assert run("run", "--", sys.executable, "-c", "raise SystemExit(3)").exit_code == 3
     with wh.open("project.whence") as log:

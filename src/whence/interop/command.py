@@ -163,11 +163,14 @@ def run(
     seen = _Seen(project, notes, named, before, dict(_files(project)))
     unknown = seen.used(activity)
     seen.generated(activity)
-    activity.generated(*map(Path, outputs))
+    lacking = [each for each in outputs if not os.path.isfile(each)]
+    activity.generated(*(Path(each) for each in outputs if each not in lacking))
     removed = seen.removed(activity)
     activity.note(exit_code=exit_code, files_found_by="audit" if tells else "changes")
-    activity.record(missing=exit_code != 0, ended=ended)
+    activity.record(missing=True, ended=ended)
     assert activity.id is not None
+    if lacking and not exit_code:
+        raise StoreError(f"{activity.id} is recorded, but {', '.join(lacking)} was to be written and is not there")
     return Run(
         activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
         {each: activity.removed.get(each) for each in removed}, tuple(unknown),
