@@ -62,6 +62,13 @@ class TestText:
         assert values(select(files, In(s, (Literal(text, "string"), Literal("y", "string"))))) == [text]
         assert text in values(select(files, Call("StartsWith", (s, Literal(text, "string")), "boolean")))
 
+    def test_text_within_numbers(self, write: Write) -> None:
+        files = write(s=("string", pa.array(["{0}'{", "x"])))
+        (s,) = files.columns
+        long = Call("Length", (Call("Concat", (s, Literal("{0}'{", "string")), "string"),), "integer")
+        twice = Call("UnaryMinus", (Call("Add", (long, long), "integer"),), "integer")
+        assert values(select(files, Compare("=", twice, Literal(-20, "integer")))) == ["{0}'{"]
+
     def test_very_many_values(self, write: Write) -> None:
         files = write(s=("string", pa.array([str(number) for number in range(300)])))
         (s,) = files.columns
@@ -137,6 +144,10 @@ class TestNumbers:
         k, m = files.columns
         added = Call("Add", (k, m), "long", "evalContext=NumericEvalContext(ANSI,true)")
         assert select(files, Compare("<", added, Literal(0, "long"))) is None
+        deep: Expr = k
+        for _ in range(40):
+            deep = Call("Add", (deep, k), "long")
+        assert select(files, Compare("=", deep, Literal(41, "long"))) is None  # it would be a very long query
         twice = Compare("=", Call("Add", (k, k), "long"), Literal(4, "long"))
         assert values(select(files, twice)) == [2]
 

@@ -137,11 +137,12 @@ def _arithmetic(sign: str) -> Made:
     def make(call: Call, of: Of) -> str | None:
         left, right = call.args
         if call.dtype in INTEGERS and _of_one_type(call, call.args):
-            return _checked(f"CAST({of(left)} AS {{0}}) {sign} CAST({of(right)} AS {{0}})", call.dtype)
+            wide = _wider(call.dtype)
+            return _checked(f"CAST({of(left)} AS {wide}) {sign} CAST({of(right)} AS {wide})", call.dtype)
         if _exact(sign, decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)):
             kind = duckdb_type(call.dtype)
-            wide = kind if sign != "*" else None  # a product is as wide as both together
-            sides = [of(each) if wide is None else f"CAST({of(each)} AS {wide})" for each in call.args]
+            # A product is as wide as both together; a sum is of the wider of the two, which may be too narrow.
+            sides = [of(each) if sign == "*" else f"CAST({of(each)} AS {kind})" for each in call.args]
             return f"CAST({sides[0]} {sign} {sides[1]} AS {kind})"
         return None
 
@@ -151,14 +152,18 @@ def _arithmetic(sign: str) -> Made:
 def _negative(call: Call, of: Of) -> str | None:
     (arg,) = call.args
     if call.dtype in INTEGERS and arg.dtype == call.dtype:
-        return _checked(f"-CAST({of(arg)} AS {{0}})", call.dtype)
+        return _checked(f"-CAST({of(arg)} AS {_wider(call.dtype)})", call.dtype)
     return f"(-{of(arg)})" if decimal(arg.dtype) and arg.dtype == call.dtype else None
 
 
-def _checked(wide: str, dtype: str) -> str:
-    """Computed where nothing overflows; what then does not fit ends the query: Spark's modes differ about it."""
+def _wider(dtype: str) -> str:
+    """A type with room for a product of two."""
+    return "HUGEINT" if dtype == "long" else "BIGINT"
+
+
+def _checked(made: str, dtype: str) -> str:
+    """What was computed wider; what then does not fit ends the query: Spark's modes differ about it."""
     bits = INTEGERS[dtype]
-    made = wide.format("HUGEINT" if bits == 64 else "BIGINT")
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     inside = f"({made}) BETWEEN CAST('{low}' AS HUGEINT) AND CAST('{high}' AS HUGEINT)"
     return f"CASE WHEN NOT ({inside}) THEN {_refusal('overflow')} ELSE CAST({made} AS {duckdb_type(dtype)}) END"

@@ -12,6 +12,8 @@ from whence.rows.duck.types import duckdb_type
 from whence.rows.expressions import And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
 from whence.rows.tree import Tree
 
+LONGEST = 10_000  # characters of a function with its arguments: some write an argument twice, and so do those in it
+
 
 class Outside(Exception):
     """A part of a predicate that is not proven to mean the same to both engines. It never leaves this package."""
@@ -104,7 +106,7 @@ class _Sql:
         if made is None or isinstance(expr, Udf) or not expr.deterministic:
             raise Outside(f"the function {expr.name}")
         said = made(expr, self.of)
-        if said is None:
+        if said is None or len(said) > LONGEST:
             raise Outside(str(expr))
         return said
 
