@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.errors import TooLarge, WhenceError
-from whence.rows import Attr, Operator, Project, keep
+from whence.rows import Attr, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
 from whence.rows.duck import Files
 from whence.rows.saving import OUTPUT, Place, Saved, Scheme, operator_at, replaced_at
 from whence.spark.lineage import given
@@ -82,6 +82,10 @@ def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm)
         results[each.place] = result
         cached.append(rows)
         going = replaced_at(going, each.place, Project(given(rows), keep(*operator_at(plan, each.place).output)))
+    if planned.clear is not None:
+        going, clear = _looked_at(going, planned.clear, cached, jvm)
+        if not clear:
+            planned = Scheme(missing="Limit: equal rows may lie on both sides of the limit")
     output = df if going is plan else frame(going, jvm).toDF(*df.columns)
     fresh_cache = not output.storageLevel.useMemory and not output.storageLevel.useDisk
     output = output.persist() if fresh_cache else output
@@ -130,6 +134,31 @@ def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -
             operator = replaced_at(operator, inside, new)
     attrs = dict.fromkeys((*each.columns, *own.output))
     return frame(Project(operator, keep(*attrs)), jvm).persist()
+
+
+def _looked_at(plan: Operator, place: Place, cached: list[DataFrame], jvm: Jvm) -> tuple[Operator, bool]:
+    """The plan over one row more than its limit lets through, and whether the order tells that row from the others."""
+    limit = operator_at(plan, place)
+    assert isinstance(limit, Limit)
+    assert isinstance(limit.child, Sort)
+    if not isinstance(limit.count, Literal) or not isinstance(limit.count.value, int):
+        return plan, False
+    order, columns = limit.child, tuple(dict.fromkeys(limit.output))
+    keys = tuple(Named(fresh(f"_key{index}", key.expr.dtype), key.expr) for index, key in enumerate(order.keys))
+    more = replace(limit, count=Literal(limit.count.value + 1, limit.count.dtype))
+    rows = frame(Project(more, (*keep(*columns), *keys)), jvm).persist()
+    cached.append(rows)
+    with _steps(jvm, "the pipeline, up to its limit"):
+        unique = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
+        last = unique.select(*(f"c{len(columns) + index}" for index in range(len(keys)))).tail(2)
+        clear = rows.count() <= limit.count.value or not _tied(*last)
+    below = replace(order, child=Project(given(rows), keep(*columns)))
+    return replaced_at(plan, place, replace(limit, child=below)), clear
+
+
+def _tied(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether an order takes two keys for the same: NaN is NaN there."""
+    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
 def _within(place: Place, above: Place) -> bool:

@@ -42,6 +42,7 @@ from whence.spark.plan import classic, read
 from whence.spark.recording import changed, record, recorded, sizes
 from whence.spark.tables import Engine, Table
 from whence.spark.versions import require_unchanged, version
+from whence.store.clock import now
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -154,8 +155,9 @@ class Pipeline:
         if self.save == "never":
             return self._df
         self._require_unchanged()
+        started = now()
         run = kept(self._df, self.plan, self.scheme, self.witness, self._plan.jvm)
-        self._kept = run if self._log is None else record(self._log, self, run)
+        self._kept = run if self._log is None else record(self._log, self, run, started)
         assert run.output is not None
         return run.output
 
@@ -378,6 +380,11 @@ class Pipeline:
 
     def _case_sensitive(self) -> bool:
         return self._df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(self.explain())}</pre>"
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name or ''} over {', '.join(self.sources) or 'nothing'}>".replace("  ", " ")

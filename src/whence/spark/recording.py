@@ -17,9 +17,13 @@ from whence.spark.keeping import Kept, Result
 
 if TYPE_CHECKING:
     from whence.spark.pipeline import Pipeline
+    from whence.store.activity import Activity
+    from whence.store.artifacts import Content
     from whence.store.log import Log
     from whence.store.runs import Run
 
+HASHED = 16 << 20  # bytes of a file up to which its version is known by all of them
+LONGEST, SHOWN = 20_000, 20  # characters of a plan, and files of a source, that are written down
 SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.caseSensitive")
 
 
@@ -77,7 +81,7 @@ def _measured(pipeline: Pipeline, log: Log) -> dict[str, int]:
     return measured
 
 
-def record(log: Log, pipeline: Pipeline, run: Kept) -> Kept:
+def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
     """Write a run to the log, with all it saved; what it kept is read from there from now on.
 
     A log that cannot be written to does not fail the pipeline: what was saved then lives as long as this process.
@@ -107,7 +111,7 @@ def record(log: Log, pipeline: Pipeline, run: Kept) -> Kept:
             "failures": list(run.failures),
             "missing": run.scheme.missing,
         }
-        activity = _activity(log, pipeline, run)
+        activity = _activity(log, pipeline, run, started)
         stored = store(log, activity, pipeline.called, fingerprint(pipeline), document, files)
         return replace(run, results=_opened(log, stored.files, saved, run.results))
     except (WhenceError, OSError) as error:
@@ -145,7 +149,12 @@ def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
     saved = {tuple(each["place"]): each for each in run.document["saved"]}
     chosen = {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
     found = scheme(pipeline.plan, pipeline.witness, chosen=chosen)
-    if found.missing or {each.place for each in found.saved} != chosen.keys() or OUTPUT not in saved:
+    if (
+        run.document["missing"]
+        or found.missing
+        or {each.place for each in found.saved} != chosen.keys()
+        or OUTPUT not in saved
+    ):
         return None
     columns = {each.place: each.columns for each in found.saved}
     columns[OUTPUT] = tuple(pipeline.plan.output[index] for index in saved[OUTPUT]["columns"])
@@ -166,25 +175,49 @@ def _opened(log: Log, files: tuple[str, ...], saved: list[dict[str, Any]], resul
     return found
 
 
-def _activity(log: Log, pipeline: Pipeline, run: Kept) -> Any:
+def _activity(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Activity:
+    """The run as the project graph has it: what it read, in which versions, and the output with its columns."""
+    from whence.graph.column_lineage import column_lineage
     from whence.store.artifacts import Content
 
     activity = log.activity(pipeline.called, command=f"pipeline {pipeline.called}")
-    activity.note(
-        plan=str(pipeline.plan)[:20_000], sources=list(pipeline.sources), failures=list(run.failures), engine="spark"
-    )
-    for name, files in pipeline._documented().items():
-        if files:
-            digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
-            size = sum(size for _, size, _ in files)
-            path = files[0][0] if len(files) == 1 else str(Path(files[0][0]).parent)
-            content = Content(name, path, digest, size, "table", {"files": files[:20], "path": path})
-            activity.used_content(content)
+    activity._started = started
+    activity.note(plan=str(pipeline.plan)[:LONGEST], sources=list(pipeline.sources), failures=list(run.failures))
+    paths = {source.name: source.paths for source in sources_of(pipeline.plan)}
+    read = {name: _content(log, paths[name], files) for name, files in pipeline._documented().items() if files}
+    for content in read.values():
+        activity.used_content(content)
     output = run.results.get(OUTPUT)
     made = hashlib.sha256(Path(output.paths[0]).read_bytes()).hexdigest() if output else f"run of {activity._started}"
-    rows = {"rows": output.rows} if output else {}
-    activity.generated_content(Content(f"{pipeline.called} (output)", "", made, 0, "table", rows))
+    datasets = {name: content.artifact for name, content in read.items()}
+    properties: dict[str, Any] = {"columns": column_lineage(pipeline.columns(), datasets)}
+    if output:
+        properties["rows"] = output.rows
+    activity.generated_content(Content(f"{pipeline.called} (output)", "", made, 0, "table", properties))
     return activity
+
+
+def _content(log: Log, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
+    """What a source held: a file by its bytes, unless it is large and not known yet; a directory by its files."""
+    from whence.store.artifacts import Content, artifact_name, content_of, project_of, unchanged
+
+    project = project_of(log.where)
+    path = paths[0] if len(paths) == 1 else paths[0].rsplit("/", 1)[0]
+    local = path.startswith("file:/")
+    if local:
+        path = "/" + path.removeprefix("file:").lstrip("/")
+    name = artifact_name(path, project) if local else path
+    if local and Path(path).is_file():
+        ((_, size, changed),) = files
+        with log._database.read() as connection:
+            known = unchanged(connection, name, size, changed * 1_000_000)
+        if known is not None:
+            return Content(name, path, known, size)
+        if size <= HASHED:
+            return content_of(path, project)
+    digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
+    total = sum(size for _, size, _ in files)
+    return Content(name, path, digest, total, "table", {"files": files[:SHOWN], "path": path})
 
 
 def _digest(op: Operator) -> str:

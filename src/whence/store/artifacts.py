@@ -106,18 +106,28 @@ def made(connection: sa.Connection, content: Content, agent: int) -> tuple[int, 
     return entity, name
 
 
+def unchanged(connection: sa.Connection, artifact: str, size: int, changed: int) -> str | None:
+    """The hash of the latest version of a file, if it has its size and was last changed before that was recorded."""
+    latest = _latest(connection, artifact)
+    if latest is None or not _same(connection, latest, size, changed):
+        return None
+    return str(latest.hash)
+
+
 def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
     """The version that a file was when it was removed; None if it may have been changed since one was recorded."""
     latest = _latest(connection, gone.artifact)
     if latest is None:
         return None
+    name = connection.execute(sa.select(t.entities.c.name).where(t.entities.c.id == latest.entity)).scalar_one()
+    return (int(latest.entity), str(name)) if _same(connection, latest, gone.size, gone.changed) else None
+
+
+def _same(connection: sa.Connection, latest: sa.Row[Any, Any, Any], size: int, changed: int) -> bool:
     of = t.entities.c
-    name, created, properties = connection.execute(
-        sa.select(of.name, of.created, of.properties).where(of.id == latest.entity)
-    ).one()
-    recorded = dt.datetime.fromisoformat(created)
-    unchanged = dt.datetime.fromtimestamp(gone.changed / 1e9, dt.UTC) <= recorded
-    return (int(latest.entity), str(name)) if unchanged and properties.get("size") == gone.size else None
+    created, properties = connection.execute(sa.select(of.created, of.properties).where(of.id == latest.entity)).one()
+    before = dt.datetime.fromtimestamp(changed / 1e9, dt.UTC) <= dt.datetime.fromisoformat(created)
+    return before and properties.get("size") == size
 
 
 def invalidate(connection: sa.Connection, entities: Sequence[int], activity: int) -> None:

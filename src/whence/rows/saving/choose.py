@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from whence.rows.expressions import FALSE, Attr, Expr, conjunction, conjuncts
-from whence.rows.operators import Aggregate, Join, Operator, Project, Source, Values, Window
+from whence.rows.operators import Aggregate, Arrange, Filter, Join, Operator, Project, Sort, Source, Values, Window
 from whence.rows.operators.join import LEFT_ONLY
 from whence.rows.pushdown.base import Aim
 from whence.rows.pushdown.infer import LOST
 from whence.rows.pushdown.rules import push
+from whence.rows.saving.limits import last_limit, without_limit
 from whence.rows.saving.places import Place
 from whence.rows.saving.scheme import OUTPUT, Note, Saved, Scheme, Use, selection
 from whence.rows.saving.sizes import Sizes, width
@@ -38,7 +39,19 @@ def scheme(
     >>> print(scheme(Project(Source("t", 0, (a, b)), keep(a))).uses[0].predicate)
     a#1 <=> :-1:1
     """
-    walker = _Walker(witness, sizes or Sizes(), chosen or {})
+    found = _scheme(plan, witness, sizes or Sizes(), chosen or {})
+    limit = last_limit(plan) if found.missing else None
+    if limit is not None:
+        clear = _scheme(without_limit(plan, limit), witness, sizes or Sizes(), chosen or {}, limit)
+        if not clear.missing:
+            return replace(clear, clear=limit)
+    return found
+
+
+def _scheme(
+    plan: Operator, witness: str, sizes: Sizes, chosen: Mapping[Place, Sequence[int]], limit: Place | None = None
+) -> Scheme:
+    walker = _Walker(witness, sizes, chosen, limit)
     try:
         part = walker.go(_At(plan, (), selection(OUTPUT, _comparable(plan.output)), True), OUTPUT, closed=False)
     except _Stuck as stuck:
@@ -82,8 +95,11 @@ class _Stuck(Exception):
 
 
 class _Walker:
-    def __init__(self, witness: str, sizes: Sizes, chosen: Mapping[Place, Sequence[int]]) -> None:
-        self._witness, self._sizes, self._chosen = witness, sizes, chosen
+    def __init__(
+        self, witness: str, sizes: Sizes, chosen: Mapping[Place, Sequence[int]], limit: Place | None = None
+    ) -> None:
+        """Nothing is saved at `limit`, which the plan shows without it, or above."""
+        self._witness, self._sizes, self._chosen, self._limit = witness, sizes, chosen, limit
         self._serving: dict[tuple[Place, int], bool] = {}
 
     def go(self, at: _At, table: Place, *, closed: bool, trying: bool = False) -> _Part:
@@ -109,12 +125,13 @@ class _Walker:
                 why = f"{type(op).__name__}: {LOST if pushed.precise else pushed.why}"
                 if closed:
                     raise _Stuck(why)
-                return self._cut((*path, at) if at.place != table else path, table, why, trying)
+                return self._cut((*path, at), table, why, trying)
             children = (
                 _At(child, (*at.place, i), each, at.sure and i not in pushed.may_be_none)
                 for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True))
             )
-        further = (*path, at) if isinstance(op, BLOCK) else ()
+        below = self._limit is None or at.place != self._limit[: len(at.place)]
+        further = (*path, at) if isinstance(op, BLOCK) and below else ()
         for index, child in enumerate(children):
             within = isinstance(op, BLOCK) and not (isinstance(op, Join) and op.how in LEFT_ONLY and index)
             found = self._go(child, table, further if within else (), closed and within, trying)
@@ -132,7 +149,8 @@ class _Walker:
                 return _Cut(at.place, self._saved(at, table, why, trying))
         best: tuple[float, _At] | None = None
         for at in sorted(path, key=lambda at: self._sizes.rows(at.operator)):
-            if at.place == table or not self._serves(at):  # in a table itself, all columns are known already
+            # In a table itself all columns are known already. What is saved has no order, which a limit may ask for.
+            if at.place == table or _ordered(at.operator) or not self._serves(at):
                 continue
             least = self._sizes.rows(at.operator) * sum(map(width, at.predicate.attrs))
             if best is not None and least >= best[0]:
@@ -210,6 +228,13 @@ class _Walker:
         """What a row of the saved columns says of everything below: it is known to be there."""
         at = _At(wide, place, selection(place, columns), True)
         return self.go(at, place, closed=closed, trying=trying)
+
+
+def _ordered(op: Operator) -> bool:
+    """Whether the rows come in an order."""
+    while isinstance(op, Project | Filter | Arrange):
+        op = op.child
+    return isinstance(op, Sort)
 
 
 def _cost(part: _Part) -> float:

@@ -62,10 +62,12 @@ class Note:
 class Scheme:
     """How lineage is answered. `missing` says why it cannot be answered this way; then the pipeline is replayed.
 
-    Tables come before those that are asked with their rows.
+    Tables come before those that are asked with their rows. `clear`: a limit that the run has to look at: the scheme is
+    right only if the order tells the last row that it lets through from the first that it leaves out.
     """
 
     saved: tuple[Saved, ...] = ()
     uses: tuple[Use, ...] = ()
     notes: tuple[Note, ...] = ()
     missing: str | None = None
+    clear: Place | None = None

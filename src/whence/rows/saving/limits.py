@@ -1,0 +1,31 @@
+"""A limit at the end of a pipeline: exact if no row that it leaves out is equal to one that it lets through."""
+
+from __future__ import annotations
+
+from whence.rows.operators import Arrange, Limit, Operator, Project, Sort
+from whence.rows.saving.places import Place, operator_at, replaced_at
+
+
+def last_limit(plan: Operator) -> Place | None:
+    """Where the limit over an order stands whose rows the output shows with all their columns; None if there is none.
+
+    >>> from whence.rows import Attr, Limit, Literal, Sort, SortKey, Source
+    >>> a = Attr(1, "a", "long")
+    >>> last_limit(Limit(Sort(Source("t", 0, (a,)), (SortKey(a),)), Literal(3, "integer")))
+    ()
+    """
+    place: Place = ()
+    while isinstance(plan, Sort | Arrange | Project):
+        if isinstance(plan, Project) and not set(plan.child.output) <= {column.expr for column in plan.columns}:
+            return None
+        plan, place = plan.child, (*place, 0)
+    if isinstance(plan, Limit) and plan.offset is None and isinstance(plan.child, Sort) and plan.child.everywhere:
+        return place
+    return None
+
+
+def without_limit(plan: Operator, place: Place) -> Operator:
+    """The plan as if the limit let all rows through: of a row that it does let through, the lineage is the same."""
+    limit = operator_at(plan, place)
+    assert isinstance(limit, Limit)
+    return replaced_at(plan, place, Arrange(limit.child, "all rows"))
