@@ -19,29 +19,14 @@ from bench._common import Claim, Progress, check_size, claim, dots, main, quiet,
 
 import whence as wh
 from whence.arrays.capturing import Captured, captured, parameters_of
-from whence.arrays.reuse import Level, Memory, View
+from whence.arrays.reuse import Memory
 from whence.arrays.reuse.views import same
 from whence.testing import numpy_calls
 from whence.testing.numpy_calls import PAPERS
+from whence.testing.shelf import Shelf
 
 PAPER = "DSLog (paper)"
 NAMES = tuple("abcdefgh")
-
-
-class Shelf:
-    """Views kept in memory."""
-
-    def __init__(self) -> None:
-        self.views: dict[tuple[str, str], View] = {}
-
-    def load(self, identity: str) -> list[View]:
-        return list(self.views.values())
-
-    def put(self, view: View) -> None:
-        self.views[view.level, view.signature] = view
-
-    def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
-        return None
 
 
 def coverage(name: str, runs: int) -> dict[str, Any]:

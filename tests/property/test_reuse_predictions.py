@@ -9,26 +9,11 @@ import numpy as np
 import pytest
 
 from whence.arrays.capturing import captured, parameters_of
-from whence.arrays.reuse import Level, Memory, View
+from whence.arrays.reuse import Memory
 from whence.arrays.reuse.views import same
+from whence.testing.shelf import Shelf
 
 Rng = np.random.Generator
-
-
-class Shelf:
-    """Views kept in memory."""
-
-    def __init__(self) -> None:
-        self.views: dict[tuple[str, str], View] = {}
-
-    def load(self, identity: str) -> list[View]:
-        return list(self.views.values())
-
-    def put(self, view: View) -> None:
-        self.views[view.level, view.signature] = view
-
-    def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
-        pass
 
 
 def length(rng: Rng) -> int:

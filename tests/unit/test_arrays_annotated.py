@@ -10,21 +10,9 @@ import pytest
 
 import whence as wh
 from whence.arrays.capturing import captured
-from whence.arrays.reuse import Level, Memory, View
+from whence.arrays.reuse import Memory
 from whence.errors import NoRule
-
-
-class Shelf:
-    """Views that nobody keeps."""
-
-    def load(self, identity: str) -> list[View]:
-        return []
-
-    def put(self, view: View) -> None:
-        pass
-
-    def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
-        pass
+from whence.testing.shelf import Shelf
 
 
 def by_rows(a: Any) -> Any:
