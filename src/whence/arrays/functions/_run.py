@@ -14,6 +14,7 @@ from whence.relation import Relation
 
 MOST_CELLS = 1 << 36
 KINDS = "biuf"
+MOST_TOLD = 1 << 16
 
 
 class Run:
@@ -30,6 +31,7 @@ class Run:
         self.used: set[str] = set()  # arguments whose numbers were indices or parameters of NumPy's functions
         self.marks: set[int] = set()  # integers that were so, and came from the function's own code
         self._arrays = 0
+        self._untold = False  # plain arrays took part that are too large to be looked at
         self._steps = hashlib.blake2b(digest_size=16)
 
     @property
@@ -39,8 +41,8 @@ class Run:
 
     @property
     def trail(self) -> str:
-        """A hash of what was done with which arrays: two runs that have it in common did the same."""
-        return self._steps.hexdigest()
+        """A hash of what was done with which arrays: two runs that have it in common did the same. Or nothing."""
+        return "" if self._untold else self._steps.hexdigest()
 
     def next_array(self) -> int:
         """A number for a new array."""
@@ -49,7 +51,31 @@ class Run:
 
     def step(self, *what: Any) -> None:
         """One more thing was done."""
-        self._steps.update(_said(what).encode())
+        if not self._untold:
+            self._steps.update(self._said(what).encode())
+
+    def _said(self, item: Any) -> str:
+        """An argument as it counts for what was done: arrays by number or contents, lengths by how they came about."""
+        number = getattr(item, "_number_in_run", None)
+        if number is not None:
+            return f"#{number}"
+        if isinstance(item, Noticing):
+            return item._said
+        if isinstance(item, (list, tuple)):
+            return f"{type(item).__name__}({','.join(map(self._said, item))})"
+        if isinstance(item, dict):
+            return f"{{{','.join(f'{key}:{self._said(each)}' for key, each in item.items())}}}"
+        if isinstance(item, slice):
+            return f"[{self._said(item.start)}:{self._said(item.stop)}:{self._said(item.step)}]"
+        if isinstance(item, np.ndarray):
+            self._untold |= item.size > MOST_TOLD
+            if self._untold:
+                return ""
+            content = hashlib.blake2b(np.ascontiguousarray(item).tobytes(), digest_size=12).hexdigest()
+            return f"{item.shape}{item.dtype}{content}"
+        if callable(item):
+            return f"{getattr(item, '__module__', '')}.{getattr(item, '__name__', type(item).__name__)}"
+        return f"{type(item).__name__} {item!r}"
 
     def parameters(self, *given: Any) -> None:
         """These are indices or parameters, which a rule reads."""
@@ -81,27 +107,6 @@ class Run:
         from whence.arrays.functions._traced import Buffer, Traced
 
         return Traced(self, Buffer(np.shape(value), {}), None, np.asarray(value))
-
-
-def _said(item: Any) -> str:
-    """An argument as it counts for what was done: arrays by number or contents, lengths by how they came about."""
-    number = getattr(item, "_number_in_run", None)
-    if number is not None:
-        return f"#{number}"
-    if isinstance(item, Noticing):
-        return item._said
-    if isinstance(item, (list, tuple)):
-        return f"{type(item).__name__}({','.join(map(_said, item))})"
-    if isinstance(item, dict):
-        return f"{{{','.join(f'{key}:{_said(each)}' for key, each in item.items())}}}"
-    if isinstance(item, slice):
-        return f"[{_said(item.start)}:{_said(item.stop)}:{_said(item.step)}]"
-    if isinstance(item, np.ndarray):
-        content = hashlib.blake2b(np.ascontiguousarray(item).tobytes(), digest_size=12).hexdigest()
-        return f"{item.shape}{item.dtype}{content}"
-    if callable(item):
-        return f"{getattr(item, '__module__', '')}.{getattr(item, '__name__', type(item).__name__)}"
-    return f"{type(item).__name__} {item!r}"
 
 
 def checked(array: Any, what: str) -> Any:
