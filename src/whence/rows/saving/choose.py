@@ -23,6 +23,8 @@ from whence.rows.saving.sizes import Sizes, width
 from whence.rows.saving.widen import BLOCK, widened
 from whence.rows.tree import walk
 
+FEW, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
+
 
 def scheme(
     plan: Operator,
@@ -101,6 +103,7 @@ class _Walker:
         """Nothing is saved at `limit`, which the plan shows without it, or above."""
         self._witness, self._sizes, self._chosen, self._limit = witness, sizes, chosen, limit
         self._serving: dict[tuple[Place, int], bool] = {}
+        self._tried: dict[tuple[Place, int], _Part] = {}
 
     def go(self, at: _At, table: Place, *, closed: bool, trying: bool = False) -> _Part:
         """What the question at an operator comes to below.
@@ -148,7 +151,7 @@ class _Walker:
             if at.place != table and at.place in self._chosen:
                 return _Cut(at.place, self._saved(at, table, why, trying))
         best: tuple[float, _At] | None = None
-        for at in sorted(path, key=lambda at: self._sizes.rows(at.operator)):
+        for at in self._smallest(path):
             # In a table itself all columns are known already. What is saved has no order, which a limit may ask for.
             if at.place == table or _ordered(at.operator) or not self._serves(at):
                 continue
@@ -160,7 +163,21 @@ class _Walker:
                 best = (cost, at)
         if best is None:
             raise _Stuck(why)
-        return _Cut(best[1].place, self._saved(best[1], table, why, trying))
+        at = best[1]
+        if not trying:
+            return _Cut(at.place, self._saved(at, table, why, trying))
+        # With all columns saved, what lies below does not depend on what is asked above.
+        key = (at.place, len(at.operator.output))
+        if key not in self._tried:
+            self._tried[key] = self._saved(at, table, why, trying)
+        return _Cut(at.place, self._tried[key])
+
+    def _smallest(self, path: _Path) -> list[_At]:
+        """The operators that may take the least space, those with the fewest rows first."""
+        rows = {at.place: self._sizes.rows(at.operator) for at in path}
+        most = NEAR * min(rows[at.place] for at in path)
+        near = [at for at in path if rows[at.place] <= most] if len(path) > FEW else path
+        return sorted(near, key=lambda at: rows[at.place])
 
     def _serves(self, at: _At) -> bool:
         """Whether all that an operator has, and what lies below, is enough."""
