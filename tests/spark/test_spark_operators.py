@@ -129,6 +129,8 @@ CASES: list[tuple[str, str, Any, Answer]] = [
     ("best of each", "select k, i from (select *, row_number() over (partition by k order by v desc, i) r from t) where r = 1", {"k": "a"}, {"t": [2]}),
     ("CTE twice", "with c as (select k, count(*) n from t group by k) select a.k, b.n from c a join c b on a.n = b.n", {"k": "b"}, {"t": [4, 5, 6, 7]}),
     ("self-join", "select a.i x, b.i y from t a join t b on a.v = b.v and a.i < b.i", {"x": 2}, {"t": [2, 3]}),
+    ("exists in a scalar subquery", "select i, (select sum(w) from (select * from u where exists (select 1 from t b where b.k = u.k)) x where x.k = t.k) s from t", {"i": 1}, {"t": [1, 2, 3], "u": [11, 12]}),
+    ("scalar in a scalar subquery", "select i, (select max(q) from (select k, (select max(v) from t b where b.k = u.k) q from u) x where x.k = t.k) s from t", {"i": 4}, {"t": [4, 7], "u": [15]}),
     ("lateral", "select i, s from t, lateral (select sum(w) s from u where u.k = t.k)", {"i": 1}, {"t": [1], "u": [11, 12]}),
     ("lateral, by range", "select i, s from t, lateral (select sum(w) s from u where u.w > t.v)", {"i": 7}, {"t": [7], "u": [15]}),
     ("scalar, by range", "select i, (select sum(w) from u where u.w > t.v) s from t", {"i": 5}, {"t": [5], "u": [15]}),

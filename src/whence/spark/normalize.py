@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 ANALYSIS = "org.apache.spark.sql.catalyst.analysis"
 
+# A subquery that becomes a join brings its own subqueries to the surface: these are pulled up before they become joins.
+PULLED_UP = f"{OPTIMIZER}.PullupCorrelatedPredicates"
 SUBQUERIES = (
-    f"{OPTIMIZER}.PullupCorrelatedPredicates",
+    PULLED_UP,
     f"{OPTIMIZER}.RewriteCorrelatedScalarSubquery",
+    PULLED_UP,
     f"{OPTIMIZER}.RewritePredicateSubquery",
+    PULLED_UP,
     f"{OPTIMIZER}.RewriteLateralSubquery",
 )
 NAMES = (f"{ANALYSIS}.EliminateSubqueryAliases", f"{ANALYSIS}.EliminateView")
