@@ -130,6 +130,8 @@ CASES: list[tuple[str, str, Any, Answer]] = [
     ("CTE twice", "with c as (select k, count(*) n from t group by k) select a.k, b.n from c a join c b on a.n = b.n", {"k": "b"}, {"t": [4, 5, 6, 7]}),
     ("self-join", "select a.i x, b.i y from t a join t b on a.v = b.v and a.i < b.i", {"x": 2}, {"t": [2, 3]}),
     ("exists in a scalar subquery", "select i, (select sum(w) from (select * from u where exists (select 1 from t b where b.k = u.k)) x where x.k = t.k) s from t", {"i": 1}, {"t": [1, 2, 3], "u": [11, 12]}),
+    ("not exists in exists", "select i from t where exists (select 1 from (select * from u where not exists (select 1 from t b where b.v = u.w)) x where x.k = t.k)", {"i": 1}, {"t": [1], "u": [11, 12]}),
+    ("exists in in", "select i from t where k in (select k from u where exists (select 1 from t b where b.v = u.w))", {"i": 4}, {"t": [2, 3, 4], "u": [15]}),
     ("scalar in a scalar subquery", "select i, (select max(q) from (select k, (select max(v) from t b where b.k = u.k) q from u) x where x.k = t.k) s from t", {"i": 4}, {"t": [4, 7], "u": [15]}),
     ("lateral", "select i, s from t, lateral (select sum(w) s from u where u.k = t.k)", {"i": 1}, {"t": [1], "u": [11, 12]}),
     ("lateral, by range", "select i, s from t, lateral (select sum(w) s from u where u.w > t.v)", {"i": 7}, {"t": [7], "u": [15]}),

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import NotTraceable
+from whence.spark.nested import inner_first
 
 if TYPE_CHECKING:
     from whence.spark.jvm import Jvm
@@ -42,8 +43,11 @@ ROUNDS = 20  # a subquery in a subquery takes one round a level
 
 def without_subqueries(jvm: Jvm, plan: Any) -> Any:
     """The plan with CTEs in their places and correlated subqueries as joins; names of views are still there."""
-    plan = jvm.made("optimizer.InlineCTE").apply(plan)
-    return _repeat(jvm, plan, SUBQUERIES)
+    return _joined(jvm, jvm.made("optimizer.InlineCTE").apply(plan))
+
+
+def _joined(jvm: Jvm, plan: Any) -> Any:
+    return _repeat(jvm, inner_first(jvm, plan, lambda inner: _joined(jvm, inner)), SUBQUERIES)
 
 
 def tidied(jvm: Jvm, plan: Any) -> Any:
