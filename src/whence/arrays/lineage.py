@@ -68,11 +68,12 @@ def _touches(cells: NDArray[Any], source: Source) -> bool:
 
 def _of_source(cells: NDArray[Any], source: Source) -> Relation:
     out_shape, in_shape = cells.shape, source.shape
-    if cells.size <= FEW_TUPLES and _folded(cells, source, natural(out_shape, in_shape), FEW_ROWS) is None:
-        tuples = _one_by_one(cells, source)
-        if tuples is not None:
-            return compress(tuples, out_shape, in_shape)
-    folder, layout = _best(cells, source, [natural(out_shape, in_shape), *_views(out_shape, in_shape)])
+    layout = natural(out_shape, in_shape)
+    folder = _folded(cells, source, layout, FEW_ROWS)
+    if folder is None and cells.size <= FEW_TUPLES and (tuples := _one_by_one(cells, source)) is not None:
+        return compress(tuples, out_shape, in_shape)
+    if folder is None:
+        folder, layout = _best(cells, source, [layout, *_views(out_shape, in_shape)])
     found = Relation(out_shape, in_shape, finish(folder, out_shape, in_shape, layout))
     if len(found) > FEW_ROWS and fits_key(out_shape, in_shape) and found.count() <= FEW_TUPLES:
         again = Relation(out_shape, in_shape, fold(found.to_array(), out_shape, in_shape))
