@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whence.rows import Operator, Project, Source, Tree, fresh, keep, transform
+from whence.rows import Filter
+from whence.rows.asking import predicate
 from whence.spark.lineage import Lineage
 from whence.spark.lower import frame
 from whence.spark.pipeline import Pipeline
+from whence.testing.rows import carried, over_only, united
 
 if TYPE_CHECKING:
     import duckdb
@@ -170,13 +172,36 @@ def test_lineage_of_a_query(spark: SparkSession, duck: duckdb.DuckDBPyConnection
     assert sorted(map(repr, output)) == sorted(map(repr, df.collect()))
     assert output
 
+    inferred = Pipeline(df, name=number)
+    assert sorted(map(repr, inferred.run().collect())) == sorted(map(repr, output))
     for row in dict.fromkeys((output[0], output[-1])):
         lineage = pipeline.backward(row)
+        answer = inferred.backward(row)
+        assert (answer.how, answer.precise) == ("saved", True)
+        assert all(rows(answer, source) == rows(lineage, source) for source in pipeline.sources)
         assert lineage.precise, lineage.reason
         for source, sql in LINEAGE.get(number, {}).items():
             assert found(lineage, source) == expected(duck, sql, row), source
         if row == output[-1]:
-            assert row in remade(pipeline, lineage)
+            assert row in remade(pipeline, row)
+
+
+@pytest.mark.parametrize("number", ["q02", "q15"])
+def test_whole_groups_where_rows_attain_a_value(spark: SparkSession, tpch: Path, number: str) -> None:
+    df = spark.sql((QUERIES / f"{number}.sql").read_text())
+    eager, inferred = Pipeline(df, mode="eager", witness="group"), Pipeline(df, witness="group")
+    row = eager.run().collect()[0]
+    inferred.run()
+    whole, answer = eager.backward(row), inferred.backward(row)
+    assert answer.precise
+    assert all(rows(answer, source) == rows(whole, source) for source in eager.sources)
+    assert sum(len(rows(answer, source)) for source in eager.sources) > sum(
+        len(rows(Pipeline(df).backward(row), source)) for source in eager.sources
+    )
+
+
+def rows(lineage: Lineage, source: str) -> list[str]:
+    return sorted(map(repr, lineage.arrow(source).to_pylist()))
 
 
 def found(lineage: Lineage, source: str) -> set[tuple[Any, ...]]:
@@ -189,18 +214,11 @@ def expected(duck: duckdb.DuckDBPyConnection, sql: str, row: Row) -> set[tuple[A
     return set(rows)
 
 
-def remade(pipeline: Pipeline, lineage: Lineage) -> list[Row]:
-    """The output over nothing but the lineage: each use of a source has its own rows, and no others."""
-    plan = transform(pipeline.plan, lambda part: _only(part, lineage) if isinstance(part, Source) else part)
-    assert isinstance(plan, Operator)
-    return frame(plan, pipeline._plan.jvm).collect()
-
-
-def _only(source: Source, lineage: Lineage) -> Tree:
-    if source.silent:
-        return source
-    rows = lineage._found.rows_of(source, [source.occurrence], fresh("_row", "long"))
-    return Project(rows, keep(*source.columns))
+def remade(pipeline: Pipeline, row: Row) -> list[Row]:
+    """The output over nothing but the lineage of a row: each use of a source has its own rows, and no others."""
+    plan = pipeline._plan
+    asked = predicate((tuple(zip(plan.root.output, row, strict=True)),))
+    return frame(over_only(plan, united(carried(plan, root=Filter(plan.root, asked)))), plan.jvm).collect()
 
 
 def test_forward_is_the_inverse_of_backward(spark: SparkSession, tpch: Path) -> None:

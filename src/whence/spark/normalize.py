@@ -10,6 +10,7 @@ rows contributed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import NotTraceable
@@ -23,14 +24,8 @@ ANALYSIS = "org.apache.spark.sql.catalyst.analysis"
 
 # A subquery that becomes a join brings its own subqueries to the surface: these are pulled up before they become joins.
 PULLED_UP = f"{OPTIMIZER}.PullupCorrelatedPredicates"
-SUBQUERIES = (
-    PULLED_UP,
-    f"{OPTIMIZER}.RewriteCorrelatedScalarSubquery",
-    PULLED_UP,
-    f"{OPTIMIZER}.RewritePredicateSubquery",
-    PULLED_UP,
-    f"{OPTIMIZER}.RewriteLateralSubquery",
-)
+SCALARS = (PULLED_UP, f"{OPTIMIZER}.RewriteCorrelatedScalarSubquery", PULLED_UP)
+PREDICATES = (f"{OPTIMIZER}.RewritePredicateSubquery", PULLED_UP, f"{OPTIMIZER}.RewriteLateralSubquery")
 NAMES = (f"{ANALYSIS}.EliminateSubqueryAliases", f"{ANALYSIS}.EliminateView")
 TIDY = (
     f"{OPTIMIZER}.BooleanSimplification",
@@ -47,19 +42,27 @@ def without_subqueries(jvm: Jvm, plan: Any) -> Any:
 
 
 def _joined(jvm: Jvm, plan: Any) -> Any:
-    return _repeat(jvm, inner_first(jvm, plan, lambda inner: _joined(jvm, inner)), SUBQUERIES)
+    def round_(plan: Any) -> Any:
+        plan = _applied(jvm, plan, SCALARS)
+        return _applied(jvm, inner_first(jvm, plan, lambda inner: _joined(jvm, inner)), PREDICATES)
+
+    return _repeat(plan, round_)
 
 
 def tidied(jvm: Jvm, plan: Any) -> Any:
     """The plan without aliases and views, its filters where they belong."""
-    return _repeat(jvm, plan, NAMES + TIDY)
+    return _repeat(plan, lambda plan: _applied(jvm, plan, NAMES + TIDY))
 
 
-def _repeat(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
+def _applied(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
+    for name in rules:
+        plan = jvm.singleton(name).apply(plan)
+    return plan
+
+
+def _repeat(plan: Any, change: Callable[[Any], Any]) -> Any:
     for _ in range(ROUNDS):
-        before = plan
-        for name in rules:
-            plan = jvm.singleton(name).apply(plan)
+        before, plan = plan, change(plan)
         if plan.fastEquals(before):
             return plan
     raise NotTraceable(f"the plan does not settle after {ROUNDS} rounds: {plan.nodeName()}")
