@@ -31,9 +31,9 @@ def separated(plan: Operator) -> Operator:
     """The plan with every column made in one place only.
 
     Catalyst gives two uses of a relation different columns, except in two places. A union of a frame with itself, or
-    an intersection or difference, keeps them: these are two uses like any others. And decorrelation puts a copy of the outer query into the
-    subquery, below an aggregate that yields the different values of the correlated columns (a *domain*): that copy
-    says which values to compute for, and no row of it contributes anything.
+    an intersection or difference, keeps them: these are two uses like any others. And decorrelation puts a copy of
+    the outer query into the subquery, below an aggregate that yields the different values of the correlated columns
+    (a *domain*): that copy says which values to compute for, and no row of it contributes anything.
     """
     return _visit(plan, frozenset())
 
