@@ -66,6 +66,10 @@ def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str) -> Non
     random.shuffle(questions)
     assert not faults(plan, rows, questions, witness)
     assert not answer_faults(Pipeline(df, witness=witness), plan, rows, questions[0])
+    ran = Pipeline(df, witness=witness)
+    assert shown(map(tuple, ran.run().collect())) == shown(row.values for row in rows), "it goes on from other rows"
+    if ran._known() is not None:
+        assert not [fault for each in questions[:2] for fault in answer_faults(ran, plan, rows, each)]
     if drawn.monotone:
         row = random.choice(rows)
         made = frame(over_only(plan, row.ids), plan.jvm).collect()

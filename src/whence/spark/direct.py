@@ -80,11 +80,14 @@ class Backward:
         known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
         first = uses[0]
         clauses = [self._clause(use, first.columns) for use in known if use.predicate != FALSE]
-        rows = source_table(first, identity and self._engine.engine == "spark")
-        found = self._engine.matching(rows, *(clauses or [(FALSE, None)]), identity=identity)
-        if identity and isinstance(rows.data, Files) and not found.here:  # it was Spark, after all
-            found = self._engine.matching(source_table(first, True), *(clauses or [(FALSE, None)]), identity=identity)
-        return found
+        rows = source_table(first)
+        if not identity:
+            return self._engine.matching(rows, *(clauses or [(FALSE, None)]))
+        if isinstance(rows.data, Files) and self._engine.engine != "spark":
+            found = self._engine.matching(rows, *(clauses or [(FALSE, None)]), identity=True)
+            if found.here:  # else it was Spark that could answer, and it has to number the rows first
+                return found
+        return self._engine.matching(source_table(first, True), *(clauses or [(FALSE, None)]))
 
     def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
         attrs: dict[Attr, Expr] = dict(zip(use.source.columns, columns, strict=True))
