@@ -40,13 +40,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def tpch(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tables at scale factor 0.01, as Parquet files and as views."""
+def tpch_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables at scale factor 0.01, as Parquet files."""
     directory = tmp_path_factory.mktemp("tpch")
     made = Path(sysconfig.get_path("scripts")) / "tpchgen-cli"
     subprocess.run(
         [made, "parquet", "-s", "0.01", "--output-dir", directory], check=True, capture_output=True, timeout=300
     )
-    for table in TABLES:
-        spark.read.parquet(str(directory / f"{table}.parquet")).createOrReplaceTempView(table)
     return directory
+
+
+@pytest.fixture
+def tpch(spark: SparkSession, tpch_files: Path) -> Path:
+    """The same tables, also as views: anew for each test, since others call theirs alike."""
+    for table in TABLES:
+        spark.read.parquet(str(tpch_files / f"{table}.parquet")).createOrReplaceTempView(table)
+    return tpch_files

@@ -149,12 +149,12 @@ TABLES = tuple(KEYS)
 
 
 @pytest.fixture(scope="module")
-def duck(tpch: Path) -> duckdb.DuckDBPyConnection:
+def duck(tpch_files: Path) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect()
     for table in TABLES:
-        connection.execute(f"create view {table} as select * from '{tpch / table}.parquet'")
+        connection.execute(f"create view {table} as select * from '{tpch_files / table}.parquet'")
     return connection
 
 
@@ -163,7 +163,7 @@ def test_there_are_22() -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_lineage_of_a_query(spark: SparkSession, duck: duckdb.DuckDBPyConnection, number: str) -> None:
+def test_lineage_of_a_query(spark: SparkSession, tpch: Path, duck: duckdb.DuckDBPyConnection, number: str) -> None:
     df = spark.sql((QUERIES / f"{number}.sql").read_text())
     pipeline = Pipeline(df, name=number, mode="eager")
     assert set(pipeline.sources) <= set(TABLES)
