@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from whence.errors import TooLarge, WhenceError
 from whence.rows import Attr, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
 from whence.rows.duck import Files
-from whence.rows.saving import OUTPUT, Place, Saved, Scheme, operator_at, replaced_at
+from whence.rows.saving import OUTPUT, Place, Saved, Scheme, operator_at, read_above, replaced_at
 from whence.spark.lineage import given
 from whence.spark.lower import frame
 from whence.spark.shrinking import shrunk
@@ -81,7 +81,7 @@ def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm)
             continue
         results[each.place] = result
         cached.append(rows)
-        going = replaced_at(going, each.place, Project(given(rows), keep(*operator_at(plan, each.place).output)))
+        going = replaced_at(going, each.place, Project(given(rows), keep(*read_above(going, each.place))))
     if planned.clear is not None:
         going, clear = _looked_at(going, planned.clear, cached, jvm)
         if not clear:
@@ -122,7 +122,7 @@ class Held:
 
 def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -> DataFrame:
     """The rows to save, and with them the columns that the pipeline goes on with."""
-    operator, own = each.operator, operator_at(going, each.place)
+    operator = each.operator
     done: list[Place] = []
     for other in saved:  # those above come first
         inside = other.place[len(each.place) :]
@@ -130,9 +130,9 @@ def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -
             continue
         new = operator_at(going, other.place)
         done.append(other.place)
-        if operator_at(operator, inside).output == new.output:
+        if set(read_above(operator, inside)) <= set(new.output):
             operator = replaced_at(operator, inside, new)
-    attrs = dict.fromkeys((*each.columns, *own.output))
+    attrs = dict.fromkeys((*each.columns, *read_above(going, each.place)))
     return frame(Project(operator, keep(*attrs)), jvm).persist()
 
 

@@ -2,7 +2,7 @@
 
 from whence.rows.saving.choose import scheme
 from whence.rows.saving.explain import explained
-from whence.rows.saving.places import Place, operator_at, replaced_at
+from whence.rows.saving.places import Place, operator_at, read_above, replaced_at
 from whence.rows.saving.scheme import OUTPUT, Note, Saved, Scheme, Use, param, selection
 from whence.rows.saving.sizes import Sizes, width
 
@@ -17,6 +17,7 @@ __all__ = [
     "explained",
     "operator_at",
     "param",
+    "read_above",
     "replaced_at",
     "scheme",
     "selection",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from whence.rows.operators import Operator
+from whence.rows.expressions import Attr, attrs_of
+from whence.rows.operators import Aggregate, Arrange, Filter, Join, Operator, Project, Sort
 from whence.rows.tree import Tree
 
 Place: TypeAlias = tuple[int, ...]
@@ -39,3 +40,22 @@ def replaced_at(plan: Operator, place: Place, new: Operator) -> Operator:
         return replaced_at(part, rest, new) if seen == wanted else part
 
     return plan.map_parts(change)
+
+
+def read_above(plan: Operator, place: Place) -> tuple[Attr, ...]:
+    """The columns of the operator there that the operators above it read; all of them, where that does not show.
+
+    >>> from whence.rows import Attr, Project, Source, keep
+    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
+    >>> [attr.name for attr in read_above(Project(Source("t", 0, (a, b)), keep(b)), (0,))]
+    ['b']
+    """
+    columns, read = operator_at(plan, place).output, set[Attr]()
+    for depth in range(len(place) - 1, -1, -1):
+        above = operator_at(plan, place[:depth])
+        if not isinstance(above, Project | Aggregate | Filter | Join | Sort | Arrange):
+            break
+        read |= attrs_of(*above.expressions)
+        if isinstance(above, Project | Aggregate):  # nothing else goes further up
+            return tuple(attr for attr in dict.fromkeys(columns) if attr in read)
+    return tuple(dict.fromkeys(columns))
