@@ -96,8 +96,8 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
             log.close()
         log = wh.open(place / f"{name}-{turn}.whence")
         pipeline = log.pipeline(spark.sql(text), name=name)
-        out.inference, _ = _timed(lambda pipeline=pipeline: pipeline.scheme)  # type: ignore[misc]
-        spent, rows = _timed(lambda pipeline=pipeline: pipeline.run().collect())  # type: ignore[misc]
+        out.inference, _ = _timed(getattr, pipeline, "scheme")
+        spent, rows = _timed(_collected, pipeline)
         ours.append(spent)
     assert log is not None
     assert pipeline is not None
@@ -107,7 +107,7 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
     if chosen:
         _ask(pipeline, chosen[0])  # warm: files are opened and verified once
     for row in chosen:
-        spent, (answer, _) = _timed(lambda row=row: _ask(pipeline, row))  # type: ignore[misc]
+        spent, (answer, _) = _timed(_ask, pipeline, row)
         out.asking.append(spent)
         out.how, out.precise = answer.how, out.precise and answer.precise
     if chosen and sum(table.num_rows for table in _ask(pipeline, chosen[0])[1].values()) <= MOST:
@@ -125,12 +125,12 @@ def _baselines(
     from whence.spark.tables import Engine
 
     eager = log.pipeline(spark.sql(text), mode="eager")
-    out.eager, _ = _timed(lambda: eager.run().collect())
+    out.eager, _ = _timed(_collected, eager)
     expected = _contents(_ask(eager, row)[1])
-    eager._carrying.unpersist()  # type: ignore[union-attr]
+    spark.catalog.clearCache()
     out.precise = out.precise and _contents(_ask(pipeline, row)[1]) == expected
     never = log.pipeline(spark.sql(text), save="never")
-    out.replay, (_, replayed) = _timed(lambda: _ask(never, row))
+    out.replay, (_, replayed) = _timed(_ask, never, row)
     out.precise = out.precise and _contents(replayed) == expected
     question = predicate(asked_rows(pipeline.plan.output, row))
     inference = infer(pipeline.plan, question)
@@ -199,9 +199,13 @@ def _unprojected(pipeline: Pipeline, place: Path) -> int:
     return total
 
 
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def _collected(pipeline: Pipeline) -> list[Row]:
+    return pipeline.run().collect()
+
+
+def _timed(work: Callable[..., Any], *args: Any) -> tuple[float, Any]:
     start = time.perf_counter()
-    result = work()
+    result = work(*args)
     return time.perf_counter() - start, result
 
 

@@ -40,7 +40,7 @@ from whence.spark.lineage import Found, Lineage, Replayed, given
 from whence.spark.lower import frame
 from whence.spark.plan import classic, read
 from whence.spark.recording import changed, record, recorded, sizes
-from whence.spark.tables import Engine, Table
+from whence.spark.tables import Engine, Table, schema_of
 from whence.spark.versions import require_unchanged, version
 from whence.store.clock import now
 
@@ -173,7 +173,7 @@ class Pipeline:
         run = self._known() if witness in (None, self.witness) else None
         if run is not None:
             output = self._output(run)
-            found = self._asked(matched, output, asked)
+            found = self._meant(matched, output, asked, "the output")
             count = self._require_one(found.data.num_rows, asked, one)
             return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), "saved", count)
         tagged = self._replayed(asked, witness or self.witness)
@@ -196,7 +196,8 @@ class Pipeline:
             raise UnknownName.of("source", source, self.sources)
         run = self._known() if witness in (None, self.witness) else None
         if run is not None:
-            rows = self._source_rows(matched, uses[0], row)
+            asked = asked_rows(uses[0].columns, self._collected(row), self._case_sensitive())
+            rows = self._meant(matched, source_table(uses[0]), asked, f"source {source!r}")
             return matched.dataframe(self._shown(Direct(run, matched, self._output(run)).forth(source, rows)))
         tagged = self._eager(witness or self.witness)
         wanted = self._source_ids(uses[0], row)
@@ -237,21 +238,8 @@ class Pipeline:
         old = {attr: rows.columns[index] for index, attr in reversed(list(enumerate(self.plan.output)))}
         return Table(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
 
-    def _asked(self, engine: Engine, output: Table, asked: tuple[Asked, ...]) -> Table:
-        """The whole rows of the output that are meant, in memory."""
-        if is_simple(asked) and len(asked) <= LITERALS:
-            found = engine.matching(output, (predicate(asked), None))
-        else:
-            found = Table(output.columns, self._matching(engine.operator(output), asked))
-        if not found.here:
-            found = Table(found.columns, engine.arrow(found))
-        if not found.data.num_rows:
-            raise self._absent("the output", asked)
-        return found
-
-    def _source_rows(self, engine: Engine, source: Source, row: object) -> Table:
-        asked = asked_rows(source.columns, self._collected(row), self._case_sensitive())
-        rows = source_table(source)
+    def _meant(self, engine: Engine, rows: Table, asked: tuple[Asked, ...], where: str) -> Table:
+        """The whole rows of a table that are meant, in memory; `where` is what an error calls the table."""
         if is_simple(asked) and len(asked) <= LITERALS:
             found = engine.matching(rows, (predicate(asked), None))
         else:
@@ -259,7 +247,7 @@ class Pipeline:
         if not found.here:
             found = Table(found.columns, engine.arrow(found))
         if not found.data.num_rows:
-            raise self._absent(f"source {source.name!r}", asked)
+            raise self._absent(where, asked)
         return found
 
     def _shown(self, rows: Table) -> Table:
@@ -324,21 +312,9 @@ class Pipeline:
         return Join(plan, table, "semi", same)
 
     def _table(self, attrs: tuple[Any, ...], rows: list[Asked]) -> DataFrame:
-        import json
-
         from pyspark.errors import PySparkException
-        from pyspark.sql.types import StructType
 
-        fields = [
-            {
-                "name": f"c{index}",
-                "type": json.loads(attr.dtype) if attr.dtype.startswith("{") else attr.dtype,
-                "nullable": True,
-                "metadata": {},
-            }
-            for index, attr in enumerate(attrs)
-        ]
-        schema = StructType.fromJson({"fields": fields})
+        schema = schema_of(attrs, [f"c{index}" for index in range(len(attrs))])
         try:
             made = self._df.sparkSession.createDataFrame([tuple(v for _, v in row) for row in rows], schema)
         except (PySparkException, TypeError, ValueError) as error:
