@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whence.rows import FALSE, Attr, Expr, Param, Source, fresh, walk
-from whence.rows.duck import Files
+from whence.rows.duck import Files, View
+from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Place, Saved, Use, param
 from whence.spark.identity import files_of, with_files
 from whence.spark.tables import ROW, Clause, Engine, Table, bound
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from whence.spark.keeping import Kept
+
+AGAIN = 1 << 30  # bytes of files from which a question may compute a result that a run did not write
 
 
 class Direct:
@@ -52,9 +55,12 @@ class Direct:
         return self._up(saved.table, saved.predicate, found, names)
 
     def table(self, place: Place) -> Table:
-        """All rows of a table: a saved result, or the output."""
+        """All rows of a table: a saved result, one that is computed again, or the output."""
         if place == OUTPUT:
             return self._output
+        saved = self._saved[place]
+        if saved.virtual:
+            return Table(saved.columns, view(saved) or saved.operator)
         result = self._kept.results[place]
         return Table(result.columns, result.files)
 
@@ -107,6 +113,23 @@ class Backward:
             clause = self._bound(saved.table, saved.predicate)
             self._rows[place] = self._engine.matching(self._direct.table(place), clause)
         return self._rows[place]
+
+
+def quickly_again(saved: Saved) -> bool:
+    """Whether a result need not be written, because a question gets it out of the sources in about a second."""
+    found = view(saved)
+    return found is not None and found.readable(found.columns) and found.size() <= AGAIN
+
+
+def view(saved: Saved) -> View | None:
+    """A result as DuckDB computes it from the files of the sources; None if they are not files on this machine."""
+    files = {}
+    for source in sources_of(saved.operator):
+        paths = _local(source)
+        if paths is None:
+            return None
+        files[source.occurrence] = Files(paths, source.columns)
+    return View(saved.operator, files, saved.columns)
 
 
 def source_table(source: Source, numbered: bool = False) -> Table:

@@ -60,7 +60,7 @@ class Kept:
     @property
     def complete(self) -> bool:
         """Whether lineage can be answered from it, without running anything again."""
-        return self.scheme.missing is None and {each.place for each in self.scheme.saved} <= self.results.keys()
+        return self.scheme.missing is None and {each.place for each in self.scheme.written} <= self.results.keys()
 
 
 def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm) -> Kept:
@@ -70,11 +70,10 @@ def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm)
     results: dict[Place, Result] = {}
     cached = held.cached
     failures: list[str] = []
-    planned_saves = () if planned.missing else planned.saved
-    for each in reversed(planned_saves):  # what lies below comes first
+    for each in reversed(planned.written):  # what lies below comes first
         try:
             with _steps(jvm, f"saving what {type(each.operator).__name__} gives"):
-                rows = _rows_of(each, planned_saves, going, jvm)
+                rows = _rows_of(each, planned.written, going, jvm)
                 result = _saved(each, rows, folder / f"result{len(results)}")
         except Exception as error:  # whatever it was: it is the pipeline that counts
             failures.append(f"the output of {type(each.operator).__name__} could not be saved: {_said(error)}")
@@ -167,8 +166,7 @@ def _within(place: Place, above: Place) -> bool:
 
 def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
     paths = _written(rows, len(each.columns), folder)
-    places = tuple(each.operator.output.index(attr) for attr in each.columns)
-    return Result(paths, each.columns, places, _count(paths))
+    return Result(paths, each.columns, tuple(each.places), _count(paths))
 
 
 def _first(output: DataFrame) -> pa.Table | None:

@@ -34,7 +34,7 @@ from whence.rows.pushdown import infer
 from whence.rows.restrict import restrict
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Scheme, explained, scheme
-from whence.spark.direct import Direct, source_table
+from whence.spark.direct import Direct, quickly_again, source_table
 from whence.spark.keeping import Kept, kept
 from whence.spark.lineage import Found, Lineage, Replayed, given
 from whence.spark.lower import frame
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from whence.store.log import Log
 
 MODES = ("lazy", "eager")
-SAVES = ("auto", "never")
+SAVES = ("auto", "always", "never")
 CUT_FOR = 20  # rows asked at once for which the sources are cut down
 LITERALS = 100  # rows asked at once that go into the predicate; more go as a table
 
@@ -214,7 +214,8 @@ class Pipeline:
     def scheme(self) -> Scheme:
         """What a run saves, and how rows are traced with it."""
         if self._scheme is None:
-            self._scheme = scheme(self.plan, self.witness, sizes(self, self._log))
+            found = scheme(self.plan, self.witness, sizes(self, self._log))
+            self._scheme = found if self.save == "always" else found.with_virtual(quickly_again)
         return self._scheme
 
     # --- from what a run kept

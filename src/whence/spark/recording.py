@@ -107,6 +107,7 @@ def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
             )
         document = {
             "saved": saved,
+            "virtual": [{"place": each.place, "columns": each.places} for each in run.scheme.saved if each.virtual],
             "sources": pipeline._documented(),
             "failures": list(run.failures),
             "missing": run.scheme.missing,
@@ -147,8 +148,9 @@ def changed(log: Log, pipeline: Pipeline) -> str:
 
 def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
     saved = {tuple(each["place"]): each for each in run.document["saved"]}
-    chosen = {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
-    found = scheme(pipeline.plan, pipeline.witness, chosen=chosen)
+    virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
+    chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
+    found = scheme(pipeline.plan, pipeline.witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
     if (
         run.document["missing"]
         or found.missing

@@ -23,15 +23,17 @@ def shrunk(
     plan: Operator, planned: Scheme, results: Mapping[Place, Result], witness: str
 ) -> tuple[Scheme, dict[Place, Result]]:
     """The results as they are kept, and the scheme that fits them."""
-    if planned.missing or not all(each.place in results for each in planned.saved):
+    written = planned.written
+    if not written or not all(each.place in results for each in written):
         return planned, dict(results)
-    wanted = {each.place: _told(each, results[each.place]) for each in planned.saved}
-    chosen = {place: [results[place].places[index] for index in indexes] for place, indexes in wanted.items()}
-    refined = scheme(plan, witness, chosen=chosen)
-    if refined.missing or {each.place for each in refined.saved} != wanted.keys():
-        wanted = {each.place: list(range(len(each.columns))) for each in planned.saved}
+    wanted = {each.place: _told(each, results[each.place]) for each in written}
+    chosen = {each.place: each.places for each in planned.saved}
+    chosen |= {place: [results[place].places[index] for index in indexes] for place, indexes in wanted.items()}
+    refined = scheme(plan, witness, chosen=chosen).with_virtual(lambda each: each.place not in wanted)
+    if refined.missing or {each.place for each in refined.saved} != chosen.keys():
+        wanted = {each.place: list(range(len(each.columns))) for each in written}
         refined = planned
-    small = {each.place: _rewritten(results[each.place], wanted[each.place], each.columns) for each in refined.saved}
+    small = {each.place: _rewritten(results[each.place], wanted[each.place], each.columns) for each in refined.written}
     return refined, {**results, **small}
 
 

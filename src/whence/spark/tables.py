@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.errors import BadType, NotTraceable
 from whence.rows import Attr, Expr, Filter, Join, Literal, Named, Operator, Param, Project, disjunction, fresh, keep
-from whence.rows.duck import Files, select
+from whence.rows.duck import Files, View, select
 from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree, transform
 from whence.spark.lineage import given
@@ -31,10 +31,10 @@ ROW = "_row"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with known columns: Parquet files on this machine, an Arrow table, or an operator that Spark runs."""
+    """Rows with known columns: Parquet files on this machine or a view of them, an Arrow table, or what Spark runs."""
 
     columns: tuple[Attr, ...]
-    data: Any  # Files | pyarrow.Table | Operator
+    data: Any  # Files | View | pyarrow.Table | Operator
 
     @property
     def here(self) -> bool:
@@ -51,6 +51,8 @@ class Table:
         if isinstance(self.data, Files):
             held = tuple(replace(attr, name=old.name) for attr, old in _pairs(columns, self.data.columns))
             return Table(columns, Files(self.data.paths, held)), new
+        if isinstance(self.data, View):
+            return Table(columns, self.data.called(columns)), new
         return Table(columns, self.data), new
 
 
@@ -73,7 +75,8 @@ class Engine:
         A predicate is over the columns of the rows and of its table, which have none in common. With `identity` there
         is one more column, `_row`; an operator has to have it already.
         """
-        if self.engine != "spark" and isinstance(rows.data, Files) and all(by is None or by.here for _, by in clauses):
+        here = isinstance(rows.data, Files | View) and all(by is None or by.here for _, by in clauses)
+        if self.engine != "spark" and here:
             found = self._by_duckdb(rows, clauses, identity)
             if found is not None:
                 self.used.add("duckdb")
@@ -129,14 +132,18 @@ class Engine:
         """The table as an operator, its columns under the table's attributes."""
         if isinstance(table.data, Operator):
             return table.data
-        rows = given(self._frame(table))
-        return Project(rows, tuple(Named(new, old) for new, old in _pairs(table.columns, rows.columns)))
+        if isinstance(table.data, View):
+            rows, held = table.data.operator, table.data.shown
+        else:
+            rows = given(self._frame(table))
+            held = rows.columns
+        return Project(rows, tuple(Named(new, old) for new, old in _pairs(table.columns, held)))
 
     def dataframe(self, table: Table) -> DataFrame:
         """The table as a DataFrame."""
         if isinstance(table.data, Operator):
             return frame(Project(table.data, keep(*table.columns)), self.jvm)
-        if isinstance(table.data, Files):
+        if isinstance(table.data, Files | View):
             return frame(self.operator(table), self.jvm)
         return self._frame(table).toDF(*(attr.name for attr in table.columns))
 
@@ -148,7 +155,7 @@ class Engine:
 
             held = pq.read_table(list(table.data.paths), columns=[attr.name for attr in table.data.columns])
             return held.rename_columns(names)
-        if isinstance(table.data, Operator):
+        if isinstance(table.data, Operator | View):
             unique = [f"c{index}" for index in range(len(names))]
             return self.dataframe(table).toDF(*unique).toArrow().rename_columns(names)
         return table.data.rename_columns(names)
@@ -192,7 +199,7 @@ def bound(predicate: Expr, params: Mapping[str, Expr], attrs: Mapping[Attr, Expr
 def _spelled(where: Expr, by: Table) -> Expr | None:
     """The predicate with the few rows of the table written out; None if they are many, or cannot be written."""
     used = [index for index, attr in enumerate(by.columns) if attr in where.attrs]
-    if isinstance(by.data, Operator | Files) or by.data.num_rows > FEW:
+    if isinstance(by.data, Operator | Files | View) or by.data.num_rows > FEW:
         return None
     if any(by.columns[index].dtype.startswith(("{", "timestamp")) for index in used):
         return None

@@ -3,5 +3,6 @@
 from whence.rows.duck.asking import count, select
 from whence.rows.duck.files import Files
 from whence.rows.duck.translate import translated
+from whence.rows.duck.views import View
 
-__all__ = ["Files", "count", "select", "translated"]
+__all__ = ["Files", "View", "count", "select", "translated"]

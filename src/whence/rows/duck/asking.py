@@ -11,6 +11,7 @@ from whence.rows.duck.files import Files, row_sql
 from whence.rows.duck.given import NAME, one_row, put
 from whence.rows.duck.translate import translated
 from whence.rows.duck.types import arrow_type, same_type
+from whence.rows.duck.views import View
 from whence.rows.expressions import FALSE, Attr, Expr, Literal, conjunction, conjuncts
 from whence.rows.tree import transform
 
@@ -22,9 +23,9 @@ ROW = Attr(0, "_row", "long", nullable=False)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Rows of files, the predicate, and the table that it may speak of beside them."""
+    """Rows of files or computed from them, the predicate, and the table that it may speak of beside them."""
 
-    rows: Files
+    rows: Files | View
     where: Expr
     table: Any
     columns: tuple[Attr, ...]  # of the table
@@ -41,9 +42,9 @@ class Question:
 
 
 def select(
-    rows: Files,
+    rows: Files | View,
     where: Expr,
-    table: pa.Table | Files | None = None,
+    table: pa.Table | Files | View | None = None,
     table_columns: tuple[Attr, ...] = (),
     *,
     identity: bool = False,
@@ -67,7 +68,7 @@ def select(
 
 
 def count(
-    rows: Files, where: Expr, table: pa.Table | Files | None = None, table_columns: tuple[Attr, ...] = ()
+    rows: Files | View, where: Expr, table: pa.Table | Files | View | None = None, table_columns: tuple[Attr, ...] = ()
 ) -> int | None:
     """How many rows `select` would give; None where DuckDB is not known to answer as Spark would."""
     found = _answer(Question(rows, where, table, table_columns), "count(*) AS c0", (), False)

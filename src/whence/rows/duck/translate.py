@@ -32,8 +32,13 @@ def translated(predicate: Expr, names: Mapping[Attr, str]) -> str | None:
     """
     if predicate.dtype != "boolean":
         return None
+    return value_sql(predicate, names)
+
+
+def value_sql(expr: Expr, names: Mapping[Attr, str]) -> str | None:
+    """Any expression in the same way: its value, in the type that it has in Spark."""
     try:
-        return _Sql(names).of(computed(predicate))
+        return _Sql(names).of(computed(expr))
     except Outside:
         return None
 

@@ -28,6 +28,7 @@ def explained(plan: Operator, scheme: Scheme) -> str:
     names = _names(plan, scheme)
     numbers = {each.place: number for number, each in enumerate(scheme.saved, 1)}
     why = {each.place: each.why for each in scheme.saved}
+    how = {each.place: "found again when asked" if each.virtual else "saved" for each in scheme.saved}
     columns = {each.place: ", ".join(attr.name for attr in each.columns) for each in scheme.saved}
     asked: dict[Place, Expr] = {}
     for note in scheme.notes:
@@ -41,7 +42,7 @@ def explained(plan: Operator, scheme: Scheme) -> str:
             shown = text(_named(asked[place], names)) if asked[place] != TRUE else "every row"
             lines.append(f"{space}  ? {shown[:LONGEST]}{'...' if len(shown) > LONGEST else ''}")
         if place in numbers:
-            lines.append(f"{space}  saved as {numbers[place]}: {columns[place]}  ({why[place]})")
+            lines.append(f"{space}  {how[place]} as {numbers[place]}: {columns[place]}  ({why[place]})")
         for index, child in enumerate(op.children):
             add(child, (*place, index), depth + 1)
 

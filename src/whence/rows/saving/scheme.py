@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from whence.rows.expressions import Attr, Compare, Expr, Param, conjunction
 from whence.rows.operators import Operator, Source
@@ -28,7 +28,7 @@ class Saved:
     """An intermediate result: of the operator at `place`, widened to `operator`, the `columns`.
 
     The rows that matter are those for which `predicate` holds with some row of `table`. `sure`: there is at least one
-    such row for every row of that table.
+    such row for every row of that table. `virtual`: nothing is written; a question computes it from the sources again.
     """
 
     place: Place
@@ -39,6 +39,13 @@ class Saved:
     sure: bool
     why: str
     cost: float
+    virtual: bool = False
+
+    @property
+    def places(self) -> list[int]:
+        """Where the columns stand in the operator's output."""
+        output = self.operator.output
+        return [output.index(attr) for attr in self.columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +78,12 @@ class Scheme:
     notes: tuple[Note, ...] = ()
     missing: str | None = None
     clear: Place | None = None
+
+    @property
+    def written(self) -> tuple[Saved, ...]:
+        """What a run writes."""
+        return () if self.missing else tuple(each for each in self.saved if not each.virtual)
+
+    def with_virtual(self, virtual: Callable[[Saved], bool]) -> Scheme:
+        """The scheme in which nothing else is written than what `virtual` says no to."""
+        return replace(self, saved=tuple(replace(each, virtual=virtual(each)) for each in self.saved))

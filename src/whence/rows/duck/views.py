@@ -1,0 +1,239 @@
+"""Rows that DuckDB computes from files: the part of a pipeline that it runs as Spark does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import singledispatchmethod
+
+from whence.errors import BadType
+from whence.rows.asking import INTEGERS
+from whence.rows.duck.files import Files
+from whence.rows.duck.translate import translated, value_sql
+from whence.rows.duck.types import FLOATS, decimal, duckdb_type
+from whence.rows.expressions import AggCall, Attr, Expr, attrs_of, fresh
+from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Operator, Project, Source
+from whence.rows.tree import Tree
+
+JOINED = {
+    "inner": "JOIN",
+    "cross": "JOIN",
+    "left": "LEFT JOIN",
+    "right": "RIGHT JOIN",
+    "full": "FULL JOIN",
+    "single": "LEFT JOIN",  # of at most one match: Spark would have said if there were more
+    "semi": "SEMI JOIN",
+    "anti": "ANTI JOIN",
+}
+
+
+class Unknown(Exception):
+    """An operator that is not proven to mean the same to both engines. It never leaves this module."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The different rows that an operator gives in some of its columns, computed when they are asked for.
+
+    `files` are those of each source below, by its occurrence. `columns` are what the `shown` ones are called outside.
+
+    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
+    >>> rows = Source("t", 0, (a, b))
+    >>> View(rows, {0: Files(("/t.parquet",), (a, b))}, (a,)).sql()[:33]
+    '(SELECT DISTINCT v.x1 AS c0 FROM '
+    """
+
+    operator: Operator
+    files: Mapping[int, Files]
+    shown: tuple[Attr, ...]
+    columns: tuple[Attr, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            object.__setattr__(self, "columns", self.shown)
+
+    def called(self, columns: tuple[Attr, ...]) -> View:
+        """The same rows under other attributes."""
+        return replace(self, columns=columns)
+
+    def require(self, columns: Iterable[Attr]) -> None:
+        """Raise for a column that it does not have."""
+        for attr in columns:
+            if attr not in self.columns:
+                raise BadType(f"the rows have no column {attr}: they have {', '.join(map(str, self.columns))}")
+
+    def names(self, alias: str) -> dict[Attr, str]:
+        """How each column is written in a query."""
+        return {attr: f"{alias}.c{place}" for place, attr in enumerate(self.columns)}
+
+    def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
+        """Whether DuckDB gives the rows that Spark gives. Rows that are computed have no identity."""
+        made = self._made()
+        return not identity and made is not None and all(self.files[at].readable(read) for at, read in made[1].items())
+
+    def sql(self) -> str:
+        """The query, in parentheses."""
+        made = self._made()
+        if made is None:
+            raise BadType(f"DuckDB cannot compute {type(self.operator).__name__} as Spark does")
+        shown = ", ".join(f"v.{_name(attr)} AS c{place}" for place, attr in enumerate(self.shown))
+        return f"(SELECT DISTINCT {shown} FROM ({made[0]}) AS v)"
+
+    def size(self) -> int:
+        """Bytes of the files."""
+        paths = {path for each in self.files.values() for path in each.paths}
+        return sum(os.stat(path).st_size for path in paths)
+
+    def _made(self) -> tuple[str, dict[int, set[Attr]]] | None:
+        query = _Query(self.files)
+        try:
+            return query.of(self.operator, frozenset(self.shown)), query.read
+        except Unknown:
+            return None
+
+
+def _name(attr: Attr) -> str:
+    return f"x{attr.id}" if attr.id >= 0 else f"y{-attr.id}"
+
+
+class _Query:
+    """Operators as SELECTs, each with no more columns than the one above it needs."""
+
+    def __init__(self, files: Mapping[int, Files]) -> None:
+        self._files = files
+        self.read: dict[int, set[Attr]] = {}
+
+    def of(self, op: Operator, needed: frozenset[Attr]) -> str:
+        return self._of(op, needed)
+
+    @singledispatchmethod
+    def _of(self, op: Operator, needed: frozenset[Attr]) -> str:
+        raise Unknown(type(op).__name__)
+
+    @_of.register
+    def _(self, op: Source, needed: frozenset[Attr]) -> str:
+        files = self._files.get(op.occurrence)
+        if files is None or op.row_id is not None:
+            raise Unknown(op.name)
+        given = dict(zip(op.columns, files.columns, strict=True))
+        names = files.names("s")
+        used = [attr for attr in dict.fromkeys(op.columns) if attr in needed]
+        self.read.setdefault(op.occurrence, set()).update(given[attr] for attr in used)
+        return _select(((attr, names[given[attr]]) for attr in used), f"{files.sql()} AS s")
+
+    @_of.register
+    def _(self, op: Arrange, needed: frozenset[Attr]) -> str:
+        return self.of(op.child, needed)
+
+    @_of.register
+    def _(self, op: Filter, needed: frozenset[Attr]) -> str:
+        child = self.of(op.child, needed | op.condition.attrs)
+        names = _names(op.child.output, "f")
+        where = _said(translated(op.condition, names))
+        return f"{_select(_kept(op, needed, names), f'({child}) AS f')} WHERE {where}"
+
+    @_of.register
+    def _(self, op: Project, needed: frozenset[Attr]) -> str:
+        columns = [column for column in op.columns if column.attr in needed]
+        child = self.of(op.child, attrs_of(*(column.expr for column in columns)))
+        return _select(_computed(columns, _names(op.child.output, "p")), f"({child}) AS p")
+
+    @_of.register
+    def _(self, op: Join, needed: frozenset[Attr]) -> str:
+        both = needed | (op.condition.attrs if op.condition is not None else frozenset())
+        left = self.of(op.left, both & frozenset(op.left.output))
+        right = self.of(op.right, both & frozenset(op.right.output))
+        if frozenset(op.left.output) & frozenset(op.right.output):
+            raise Unknown("a join of equal columns")
+        names = {**_names(op.left.output, "l"), **_names(op.right.output, "r")}
+        on = "TRUE" if op.condition is None else _said(translated(op.condition, names))
+        if op.flag is not None:
+            found = f"EXISTS (SELECT 1 FROM ({right}) AS r WHERE {on})"
+            shown = [*_kept(op.left, needed, names), (op.flag, found)]
+            return _select(shown, f"({left}) AS l")
+        return _select(_kept(op, needed, names), f"({left}) AS l {JOINED[op.how]} ({right}) AS r ON {on}")
+
+    @_of.register
+    def _(self, op: Aggregate, needed: frozenset[Attr]) -> str:
+        columns = [column for column in op.outputs if column.attr in needed]
+        keys = {key: fresh("key", key.dtype) for key in dict.fromkeys(op.keys)}
+        calls: dict[AggCall, Attr] = {}
+        shown = [Named(column.attr, _grouped(column.expr, keys, calls)) for column in columns]
+        child = self.of(op.child, attrs_of(*keys, *calls))
+        names = _names(op.child.output, "a")
+        values = [(attr, _exact(key, names)) for key, attr in keys.items()]
+        by = f" GROUP BY {', '.join(value for _, value in values)}" if values else ""
+        values += [(attr, _aggregate(call, names)) for call, attr in calls.items()]
+        groups = _select(values, f"({child}) AS a")
+        inner = (*keys.values(), *calls.values())
+        return _select(_computed(shown, _names(inner, "g")), f"({groups}{by}) AS g")
+
+
+def _select(columns: Iterable[tuple[Attr, str]], rows: str) -> str:
+    shown = ", ".join(f"{value} AS {_name(attr)}" for attr, value in columns)
+    return f"SELECT {shown or 'TRUE AS no'} FROM {rows}"
+
+
+def _names(attrs: Iterable[Attr], alias: str) -> dict[Attr, str]:
+    return {attr: f"{alias}.{_name(attr)}" for attr in attrs}
+
+
+def _kept(op: Operator, needed: frozenset[Attr], names: Mapping[Attr, str]) -> list[tuple[Attr, str]]:
+    return [(attr, names[attr]) for attr in dict.fromkeys(op.output) if attr in needed]
+
+
+def _computed(columns: Iterable[Named], names: Mapping[Attr, str]) -> list[tuple[Attr, str]]:
+    return [(column.attr, _said(value_sql(column.expr, names))) for column in columns]
+
+
+def _said(sql: str | None) -> str:
+    if sql is None:
+        raise Unknown("an expression")
+    return sql
+
+
+def _exact(expr: Expr, names: Mapping[Attr, str]) -> str:
+    """A value that is the same for all that are equal: of floats, zero has two."""
+    if expr.dtype in FLOATS:
+        raise Unknown(expr.dtype)
+    return _said(value_sql(expr, names))
+
+
+def _grouped(expr: Expr, keys: Mapping[Expr, Attr], calls: dict[AggCall, Attr]) -> Expr:
+    """An output of a group over columns of their own for keys and calls, which are met from above."""
+
+    def change(part: Tree) -> Tree:
+        if isinstance(part, Expr) and part in keys:
+            return keys[part]
+        if isinstance(part, AggCall):
+            return calls.setdefault(part, fresh("call", part.dtype))
+        return part.map_parts(change)
+
+    made = change(expr)
+    assert isinstance(made, Expr)
+    return made
+
+
+def _aggregate(call: AggCall, names: Mapping[Attr, str]) -> str:
+    if call.python or len(call.args) != 1:
+        raise Unknown(call.name)
+    (arg,) = call.args
+    word = "DISTINCT " if call.distinct else ""
+    where = "" if call.where is None else f" FILTER (WHERE {_said(translated(call.where, names))})"
+    value = _exact(arg, names)
+    if call.name == "Count":
+        return f"count({word}{value}){where}"
+    if call.name in ("Min", "Max") and call.dtype == arg.dtype:
+        return f"{call.name.lower()}({value}){where}"
+    if call.name == "Sum" and _summed(arg.dtype, call.dtype):
+        return f"CAST(sum({word}{value}){where} AS {duckdb_type(call.dtype)})"
+    raise Unknown(call.name)
+
+
+def _summed(old: str, new: str) -> bool:
+    """Whether Spark's sum is exact: of integers it is a long, of decimals one with ten digits more."""
+    before, after = decimal(old), decimal(new)
+    if before and after:
+        return after == (before[0] + 10, before[1])
+    return old in INTEGERS and new == "long"
