@@ -43,6 +43,7 @@ struct Traits {
   bool gives_numbers = false;  // all float64 operands give a float64, so that tracked ones give a tracked one
   bool silent = false;
   Loop* loop = nullptr;  // of our own
+  Plain plain = {};      // NumPy's loop of all float64 operands
 };
 
 const Traits& traits_of(const PyUFuncObject* ufunc) {
@@ -54,6 +55,10 @@ const Traits& traits_of(const PyUFuncObject* ufunc) {
     const char* types = ufunc->types + t * ufunc->nargs;
     made.gives_numbers = ufunc->nout == 1 && !ufunc->core_enabled;
     for (int i = 0; i < ufunc->nargs; ++i) made.gives_numbers = made.gives_numbers && types[i] == NPY_DOUBLE;
+    if (!made.gives_numbers) continue;
+    made.plain.function = ufunc->functions[t];
+    made.plain.data = ufunc->data ? const_cast<void*>(static_cast<const void*>(ufunc->data[t])) : nullptr;
+    made.plain.extreme = extreme_of(ufunc->name);
   }
   if (made.gives_numbers && ufunc->nin <= 2) made.loop = fused_loop(ufunc->name, &made.silent);
   return known[ufunc] = made;
@@ -102,6 +107,22 @@ PyArrayObject* shape_of(const PyUFuncObject* ufunc, PyObject* const* inputs, Py_
   return some ? first : nullptr;
 }
 
+// Runs a loop without the GIL and gives NumPy's warnings for what happened in it; -1 and an error if it fails, and whatever
+// else it returns if it did nothing.
+template <class Body>
+int watched(const char* name, bool silent, Body body) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  int failed = 0, raised = 0;
+  Py_BEGIN_ALLOW_THREADS;
+  failed = body();
+  raised = silent ? 0 : std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
+  Py_END_ALLOW_THREADS;
+  if (failed != 0 || raised == 0) return failed;
+  const int errors = (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
+                     (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
+  return PyUFunc_GiveFloatingpointErrors(name, errors);
+}
+
 // A call for which there is a loop of our own, without NumPy's way there; -1 and an error if it fails.
 int run_directly(const PyUFuncObject* ufunc, PyObject* const* inputs, PyArrayObject* out) {
   const Traits& traits = traits_of(ufunc);
@@ -125,51 +146,56 @@ int run_directly(const PyUFuncObject* ufunc, PyObject* const* inputs, PyArrayObj
   data[ufunc->nin] = PyArray_BYTES(out);
   strides[ufunc->nin] = sizeof(Cell);
   const npy_intp n = PyArray_SIZE(out);
-  std::feclearexcept(FE_ALL_EXCEPT);
-  int failed = 0, raised = 0;
-  Py_BEGIN_ALLOW_THREADS;
-  failed = traits.loop(nullptr, data, &n, strides, &plain.base);
-  raised = traits.silent ? 0 : std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
-  Py_END_ALLOW_THREADS;
-  if (failed < 0 || raised == 0) return failed;
-  const int errors = (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
-                     (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
-  return PyUFunc_GiveFloatingpointErrors(ufunc->name, errors);
+  return watched(ufunc->name, traits.silent, [&] { return traits.loop(nullptr, data, &n, strides, &plain.base); });
 }
 
-bool is_default(PyObject* key, PyObject* value) {
-  const auto is = [key](const char* name) { return PyUnicode_CompareWithASCIIString(key, name) == 0; };
-  if (is("axis")) return PyLong_CheckExact(value) && PyLong_AsLong(value) == 0;
-  if (is("keepdims")) return value == Py_False;
-  if (is("where")) return value == Py_True;
-  return (is("dtype") || is("out")) && value == Py_None;
+// The axis of a reduction without other options; -1 for any other.
+int only_axis(PyObject* kwargs, int ndim) {
+  long axis = 0;
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; kwargs != nullptr && PyDict_Next(kwargs, &at, &key, &value);) {
+    const auto is = [key](const char* name) { return PyUnicode_CompareWithASCIIString(key, name) == 0; };
+    if (is("axis") && PyLong_CheckExact(value)) {
+      int beyond = 0;
+      axis = PyLong_AsLongAndOverflow(value, &beyond);
+      if (beyond != 0) return -1;
+      if (axis < 0) axis += ndim;
+    } else if (!(is("keepdims") && value == Py_False) && !(is("where") && value == Py_True) &&
+               !((is("dtype") || is("out")) && value == Py_None)) {
+      return -1;
+    }
+  }
+  return 0 <= axis && axis < ndim ? static_cast<int>(axis) : -1;
 }
 
-// np.add.reduce over the first axis of a matrix; null (without an error) where it is not that, or not regular.
+// A reduction of adjacent cells over their last axis, or of a matrix over its first; null (without an error) where it is
+// neither, or not regular.
 PyObject* reduced(const PyUFuncObject* ufunc, PyObject* inputs, PyObject* kwargs) {
-  if (std::string_view(ufunc->name) != "add" || PyTuple_GET_SIZE(inputs) != 1) return nullptr;
+  if (PyTuple_GET_SIZE(inputs) != 1) return nullptr;
   PyObject* only = PyTuple_GET_ITEM(inputs, 0);
   if (!PyArray_CheckExact(only)) return nullptr;
-  PyArrayObject* matrix = array_of(only);
-  if (!is_tracked(PyArray_DESCR(matrix)) || PyArray_NDIM(matrix) != 2 || !PyArray_IS_C_CONTIGUOUS(matrix)) return nullptr;
-  const npy_intp n = PyArray_DIM(matrix, 0), m = PyArray_DIM(matrix, 1);
-  if (n < 2 || m < 2 || n * m < kWorthIt) return nullptr;
-  bool usual = true;
-  PyObject *key, *value;
-  for (Py_ssize_t at = 0; kwargs != nullptr && PyDict_Next(kwargs, &at, &key, &value);) usual = usual && is_default(key, value);
-  if (!usual) return nullptr;
-  PyObject* out = unwritten(1, &m);
-  if (out == nullptr) return nullptr;
-  bool done = false;
-  int failed = 0;
-  Py_BEGIN_ALLOW_THREADS;
-  failed = guarded([&] {
-    done = column_sums(static_cast<const Cell*>(PyArray_DATA(matrix)), n, m, static_cast<Cell*>(PyArray_DATA(array_of(out))));
+  PyArrayObject* array = array_of(only);
+  const int ndim = PyArray_NDIM(array);
+  if (!is_tracked(PyArray_DESCR(array)) || ndim < 2 || !PyArray_ISCARRAY_RO(array) || PyArray_SIZE(array) < kWorthIt) {
+    return nullptr;
+  }
+  const int axis = only_axis(kwargs, ndim);
+  const npy_intp m = PyArray_DIM(array, ndim - 1), n = PyArray_SIZE(array) / m;
+  if (axis < 0 || m < 2 || n < 2) return nullptr;
+  const bool rows = axis == ndim - 1, adds = std::string_view(ufunc->name) == "add";
+  const Columns columns = axis == 0 && ndim == 2 ? columns_of(ufunc->name) : nullptr;
+  if (rows ? !adds && extreme_of(ufunc->name) == nullptr : columns == nullptr) return nullptr;
+  Ref out(rows ? unwritten(ndim - 1, PyArray_DIMS(array)) : unwritten(1, &m));
+  if (!out) return nullptr;
+  const auto* cells = static_cast<const Cell*>(PyArray_DATA(array));
+  auto* into = static_cast<Cell*>(PyArray_DATA(array_of(out.get())));
+  const Plain& plain = traits_of(ufunc).plain;
+  const int failed = watched("reduce", !adds, [&] {
+    bool done = false;
+    const int thrown = guarded([&] { done = rows ? reduce_rows(plain, cells, n, m, into) : columns(cells, n, m, into); });
+    return done ? 0 : thrown < 0 ? -1 : 1;
   });
-  Py_END_ALLOW_THREADS;
-  if (failed == 0 && done) return out;
-  Py_DECREF(out);
-  return nullptr;
+  return failed == 0 ? out.release() : nullptr;
 }
 
 // A result as the class that was called.

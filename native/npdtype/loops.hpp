@@ -3,6 +3,7 @@
 #pragma once
 
 #include "npdtype/api.hpp"
+#include "npdtype/simd.hpp"
 
 namespace whence::tracked {
 
@@ -14,6 +15,7 @@ struct Plain {
   NpyAuxData base;
   PyUFuncGenericFunction function;  // NumPy's float64 loop
   void* data;
+  Extreme extreme;  // of the ufunc that gives the largest or the smallest; nullptr for others
   int nin, nout;
   bool tracked[kMostOperands];
 
@@ -40,6 +42,11 @@ Loop* fused_loop(const char* name, bool* silent);
 void reduce(const Plain& plain, Cell* into, const char* cells, npy_intp stride, npy_intp n);
 // The same for np.add, in one pass over adjacent cells.
 void reduce_sum(const Plain& plain, Cell* into, const char* cells, npy_intp stride, npy_intp n);
+// Each of n rows of m > 1 adjacent cells into one, for np.add and the ufuncs that have an extreme. False (and nothing is
+// written) if this NumPy adds in another order.
+bool reduce_rows(const Plain& plain, const Cell* cells, npy_intp n, npy_intp m, Cell* out);
+// The pass for a ufunc that gives the largest or the smallest of its operands; nullptr for others.
+Extreme extreme_of(const char* ufunc);
 // The operands of an accumulation: each output cell is the next one's first input.
 void accumulate(const Plain& plain, char* const* data, const npy_intp* strides, npy_intp n);
 

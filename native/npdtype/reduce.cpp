@@ -1,8 +1,11 @@
 // Reductions and accumulations.
 #include <algorithm>
+#include <cfenv>
 #include <cstring>
+#include <string_view>
 
 #include "npdtype/loops.hpp"
+#include "npdtype/pieces.hpp"
 #include "npdtype/sets.hpp"
 #include "npdtype/simd.hpp"
 #include "npdtype/unions.hpp"
@@ -51,13 +54,103 @@ void gather(Cell* into, Handle before, const char* cells, npy_intp stride, npy_i
   into->handle = all.finish();
 }
 
+// The extreme of `into` and adjacent cells, unless NumPy has to say which: there are two zeros, and many NaNs.
+bool extreme_into(double* into, const Plain& plain, const Cell* cells, npy_intp n, Handle first, uint64_t step,
+                  uint64_t* off) {
+  const double found = plain.extreme(*into, cells, n, first, step, off);
+  if (found != found) std::feclearexcept(FE_INVALID);  // the processor's word for a NaN; NumPy gives no warning of it
+  if (found == 0 || found != found) return false;
+  *into = found;
+  return true;
+}
+
+// NumPy's loop over the values of adjacent cells; whether their handles are first, first + step, ...
+bool by_numpy(const Plain& plain, double* into, const Cell* cells, npy_intp n, Handle first, uint64_t step) {
+  alignas(64) double values[kChunk];
+  char* out = reinterpret_cast<char*>(into);
+  bool regular = true;
+  for (npy_intp i = 0; i < n; i += kChunk) {  // np.add alone depends on how many numbers it is given at a time
+    const npy_intp some = std::min(kChunk, n - i);
+    regular &= split(cells + i, some, first + step * static_cast<uint64_t>(i), step, values);
+    char* operands[3] = {out, reinterpret_cast<char*>(values), out};
+    const npy_intp strides[3] = {0, sizeof(double), 0};
+    plain.run(operands, some, strides);
+  }
+  return regular;
+}
+
+// The sets of rows, one after the other. Sets are the same wherever they lie: where a row's handles are the latest row's,
+// moved, so is its set.
+class RowSets {
+ public:
+  explicit RowSets(npy_intp m) : m_(m) {}
+
+  Handle of(const Cell* row, bool regular) {
+    const Handle first = row[0].handle, last = row[m_ - 1].handle;
+    const uint64_t step = row[1].handle - first;
+    const auto kind = [](Handle h) { return h >> kOriginBits; };
+    const bool moved = regular && step == step_ && kind(first) == kind_ && kind(last) == kind_;
+    if (moved) return set_ + (first - first_);
+    Cell into = {0.0, 0};
+    gather(&into, 0, reinterpret_cast<const char*>(row), sizeof(Cell), m_, regular);
+    // Steps shorter than the numbering itself, and the same kind at both ends: the same kind at all of them.
+    const bool short_step = step <= kOrigin || -step <= kOrigin;
+    if (regular && short_step && is_interval(first) && kind(first) == kind(last) && into.handle != 0 &&
+        tag(into.handle) == Tag::shaped) {
+      kind_ = kind(first);
+      step_ = step;
+      first_ = first;
+      set_ = into.handle;
+    }
+    return into.handle;
+  }
+
+ private:
+  npy_intp m_;
+  uint64_t kind_ = ~uint64_t{0};  // no handle's
+  uint64_t step_ = 0;
+  Handle first_ = 0, set_ = 0;
+};
+
+void reduce_some_rows(const Plain& plain, const Cell* cells, npy_intp n, npy_intp m, Cell* out) {
+  RowSets sets(m);
+  for (npy_intp i = 0; i < n; ++i) {
+    const Cell* row = cells + i * m;
+    const Handle first = row[0].handle;
+    const uint64_t step = row[1].handle - first;
+    uint64_t off = 0;
+    double value = row[0].value;
+    if (plain.extreme == nullptr) {
+      value = 0.0 + sum(row, m, first, step, &off);
+    } else if (!extreme_into(&value, plain, row, m, first, step, &off)) {
+      by_numpy(plain, &value, row + 1, m - 1, first, step);
+    }
+    out[i] = {value, sets.of(row, off == 0)};
+  }
+}
+
 }  // namespace
+
+Extreme extreme_of(const char* ufunc) {
+  const std::string_view name = ufunc;
+  if (name == "maximum" || name == "fmax") return largest;
+  if (name == "minimum" || name == "fmin") return smallest;
+  return nullptr;
+}
+
+bool reduce_rows(const Plain& plain, const Cell* cells, npy_intp n, npy_intp m, Cell* out) {
+  if (plain.extreme == nullptr && !adds_like_numpy(plain)) return false;
+  in_pieces(n * m, [&](npy_intp from, npy_intp to) {  // of cells; a row belongs to the piece in which it begins
+    const npy_intp top = (from + m - 1) / m, end = (to + m - 1) / m;
+    reduce_some_rows(plain, cells + top * m, end - top, m, out + top);
+  });
+  return true;
+}
 
 void reduce(const Plain& plain, Cell* into, const char* cells, npy_intp stride, npy_intp n) {
   const Handle before = into->handle;
-  char* out = reinterpret_cast<char*>(into);
-  // np.add alone depends on how many numbers it is given at a time.
   if (stride != sizeof(Cell) || n < 4) {
+    char* out = reinterpret_cast<char*>(into);
     char* operands[3] = {out, const_cast<char*>(cells), out};
     const npy_intp strides[3] = {0, stride, 0};
     plain.run(operands, n, strides);
@@ -66,15 +159,13 @@ void reduce(const Plain& plain, Cell* into, const char* cells, npy_intp stride, 
   const Cell* all = reinterpret_cast<const Cell*>(cells);
   const Handle first = all[0].handle;
   const uint64_t step = all[1].handle - first;
-  alignas(64) double values[kChunk];
-  bool regular = true;
-  for (npy_intp i = 0; i < n; i += kChunk) {
-    const npy_intp some = std::min(kChunk, n - i);
-    regular &= split(all + i, some, first + step * static_cast<uint64_t>(i), step, values);
-    char* operands[3] = {out, reinterpret_cast<char*>(values), out};
-    const npy_intp strides[3] = {0, sizeof(double), 0};
-    plain.run(operands, some, strides);
+  if (plain.extreme != nullptr) {
+    uint64_t off = 0;
+    const bool found = extreme_into(&into->value, plain, all, n, first, step, &off);
+    if (!found) by_numpy(plain, &into->value, all, n, first, step);
+    return gather(into, before, cells, stride, n, off == 0);
   }
+  const bool regular = by_numpy(plain, &into->value, all, n, first, step);
   gather(into, before, cells, stride, n, regular);
 }
 

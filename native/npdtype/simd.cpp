@@ -1,5 +1,8 @@
 #include "npdtype/simd.hpp"
 
+#include <cmath>
+#include <limits>
+
 namespace whence::tracked {
 
 namespace {
@@ -68,6 +71,19 @@ double pairwise(const Cell* cells, npy_intp n, Handle first, uint64_t step, uint
   half -= half % 8;
   const double left = pairwise<leaf>(cells, half, first, step, off);
   return left + pairwise<leaf>(cells + half, n - half, first + step * static_cast<uint64_t>(half), step, off);
+}
+
+template <bool large>
+double extreme_plain(double start, const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off) {
+  double best = start;
+  bool nan = start != start;
+  for (npy_intp i = 0; i < n; ++i) {
+    const double value = cells[i].value;
+    best = (large ? std::isgreater(value, best) : std::isless(value, best)) ? value : best;
+    nan |= value != value;
+    *off |= cells[i].handle ^ (first + step * static_cast<uint64_t>(i));
+  }
+  return nan ? std::numeric_limits<double>::quiet_NaN() : best;
 }
 
 #ifdef WHENCE_AVX2
@@ -155,6 +171,47 @@ __attribute__((target("avx2"))) double leaf_avx2(const Cell* cells, npy_intp n, 
   return result;
 }
 
+// Sixteen cells at a time, so that four comparisons are under way.
+template <bool large>
+__attribute__((target("avx2"))) double extreme_avx2(double start, const Cell* cells, npy_intp n, Handle first,
+                                                    uint64_t step, uint64_t* off) {
+  constexpr int lanes = 4;
+  __m256i expected = progression(first, step), o = _mm256_setzero_si256();
+  const __m256i ahead = _mm256_set1_epi64x(static_cast<long long>(4 * step));
+  __m256d best[lanes], nan = _mm256_setzero_pd();
+  for (__m256d& each : best) each = _mm256_set1_pd(start);
+  npy_intp i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    Four four[lanes];
+    for (int k = 0; k < lanes; ++k) {
+      four[k] = load(cells + i + 4 * k);
+      o = _mm256_or_si256(o, _mm256_xor_si256(four[k].handles, expected));
+      expected = _mm256_add_epi64(expected, ahead);
+      best[k] = large ? _mm256_max_pd(four[k].values, best[k]) : _mm256_min_pd(four[k].values, best[k]);
+    }
+    for (int k = 0; k < lanes; k += 2) {  // one comparison tells whether either is a NaN
+      nan = _mm256_or_pd(nan, _mm256_cmp_pd(four[k].values, four[k + 1].values, _CMP_UNORD_Q));
+    }
+  }
+  for (; i + 4 <= n; i += 4) {
+    const Four four = load(cells + i);
+    o = _mm256_or_si256(o, _mm256_xor_si256(four.handles, expected));
+    expected = _mm256_add_epi64(expected, ahead);
+    best[0] = large ? _mm256_max_pd(four.values, best[0]) : _mm256_min_pd(four.values, best[0]);
+    nan = _mm256_or_pd(nan, _mm256_cmp_pd(four.values, four.values, _CMP_UNORD_Q));
+  }
+  if (!_mm256_testz_si256(o, o)) *off |= 1;
+  const auto better = [](__m256d a, __m256d b) __attribute__((target("avx2"))) {
+    return large ? _mm256_max_pd(a, b) : _mm256_min_pd(a, b);
+  };
+  double found[4];
+  _mm256_storeu_pd(found, better(better(best[0], best[1]), better(best[2], best[3])));
+  double result = found[0];
+  for (double each : found) result = (large ? each > result : each < result) ? each : result;
+  if (_mm256_movemask_pd(nan) != 0) result = std::numeric_limits<double>::quiet_NaN();
+  return extreme_plain<large>(result, cells + i, n - i, first + step * static_cast<uint64_t>(i), step, off);
+}
+
 #endif
 
 }  // namespace
@@ -173,11 +230,15 @@ Split split = has_avx2() ? split_avx2 : split_plain;
 Separate separate = has_avx2() ? separate_avx2 : separate_plain;
 Join join = has_avx2() ? join_avx2 : join_plain;
 Sum sum = has_avx2() ? pairwise<leaf_avx2> : pairwise<leaf_plain>;
+Extreme largest = has_avx2() ? extreme_avx2<true> : extreme_plain<true>;
+Extreme smallest = has_avx2() ? extreme_avx2<false> : extreme_plain<false>;
 #else
 Split split = split_plain;
 Separate separate = separate_plain;
 Join join = join_plain;
 Sum sum = pairwise<leaf_plain>;
+Extreme largest = extreme_plain<true>;
+Extreme smallest = extreme_plain<false>;
 #endif
 
 }  // namespace whence::tracked

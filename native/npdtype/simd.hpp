@@ -20,6 +20,11 @@ extern Join join;
 using Sum = double (*)(const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off);
 extern Sum sum;
 
+// The same check with the largest (smallest) of `start` and the values; NaN where any of them is one. Which zero is
+// taken of 0.0 and -0.0 is not defined.
+using Extreme = double (*)(double start, const Cell* cells, npy_intp n, Handle first, uint64_t step, uint64_t* off);
+extern Extreme largest, smallest;
+
 bool has_avx2();
 
 }  // namespace whence::tracked

@@ -54,6 +54,7 @@ int get_loop(PyArrayMethod_Context* context, int, int, const npy_intp*, PyArrayM
   plain.base.clone = clone_plain;
   plain.nin = ufunc->nin;
   plain.nout = ufunc->nout;
+  plain.extreme = extreme_of(ufunc->name);
   char wanted[kMostOperands];
   bool any_output = false;
   for (int i = 0; i < ufunc->nargs; ++i) {

@@ -132,6 +132,78 @@ def test_sums_of_columns(shape: tuple[int, int]) -> None:
             assert np.atleast_2d(made)[0, 1].parents == [("A", each) for each in source]
 
 
+ROWS: list[Any] = [np.add, np.maximum, np.minimum, np.fmax, np.fmin, np.multiply]
+
+
+@pytest.mark.parametrize("ufunc", ROWS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("shape", [(200, 2), (60, 5), (41, 43), (3, 300), (2, 9, 17), (2, 5, 1, 33), (260, 1037)])
+def test_reductions_over_the_last_axis_and_the_first(ufunc: Any, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(8)
+    plain = rng.normal(size=shape)
+    zeros = np.where(rng.random(shape) < 0.5, 0.0, -0.0) * np.where(rng.random(shape) < 0.9, 1.0, plain)
+    awkward = np.where(
+        rng.random(shape) < 0.02, rng.choice([np.nan, -np.nan, np.inf, -np.inf, 1e308, 5e-324], shape), plain
+    )
+    for number, a in enumerate((plain, zeros, -np.abs(zeros), np.abs(zeros), awkward)):
+        x: Any = wh.tracked(a, f"A {number}")
+        for axis in (-1, 0):
+            made, said = warned(lambda x=x, axis=axis: ufunc.reduce(x, axis=axis))
+            expected, warnings_expected = warned(lambda a=a, axis=axis: ufunc.reduce(a, axis=axis))
+            any_nan = np.isnan(expected) if ufunc in (np.add, np.multiply) else False  # whose sign nobody defines
+            assert same(np.where(any_nan, wh.tracked(np.zeros(1), "0"), made), np.where(any_nan, 0.0, expected))
+            assert np.isnan(values(made)[any_nan]).all()
+            assert said == warnings_expected
+            assert isinstance(made, TrackedArray)
+            every = wh.Relation.identity(shape)
+            kept = tuple(np.delete(np.arange(len(shape)), axis))
+            assert made.shape == tuple(shape[k] for k in kept)
+            last = tuple(side - 1 for side in made.shape)
+            lane = every.backward(np.array([np.insert(last, axis % len(shape), k) for k in range(shape[axis])]))
+            assert made[last].parents == [(f"A {number}", tuple(each)) for each in lane.cells().tolist()]
+            assert wh.relation(made, f"A {number}").count() == a.size
+
+
+def test_rows_whose_cells_come_from_anywhere() -> None:
+    a = np.random.default_rng(9).normal(size=(40, 50))
+    order = np.random.default_rng(10).permutation(2000).reshape(40, 50)
+    x: Any = wh.tracked(a, "A")
+    mixed = x.copy()
+    mixed[7] = x.ravel()[order[7]]  # between regular rows
+    mixed[9] = x[3, ::-1]
+    mixed[11] = x[11, 5]
+    mixed[20:] = x[20:] + x[20:, ::-1]
+    for name in ("sum", "max", "min"):
+        made = getattr(mixed, name)(axis=1)
+        assert same(made, getattr(np.asarray(values(mixed)), name)(axis=1))
+        assert made[6].parents == [("A", (6, j)) for j in range(50)]
+        assert made[7].parents == [("A", divmod(int(cell), 50)) for cell in sorted(order[7])]
+        assert made[8].parents == [("A", (8, j)) for j in range(50)]
+        assert made[9].parents == [("A", (3, j)) for j in range(50)]
+        assert made[11].parents == [("A", (11, 5))]
+        assert made[39].parents == [("A", (39, j)) for j in range(50)]
+
+
+def test_reductions_with_options() -> None:
+    a = np.random.default_rng(11).normal(size=(20, 30))
+    x: Any = wh.tracked(a, "A")
+    where = a > 0
+    calls: list[Any] = [
+        lambda v: v.max(axis=1, keepdims=True), lambda v: v.max(axis=1, initial=3.0), lambda v: v.max(axis=None),
+        lambda v: np.max(v, axis=1, where=where, initial=-9.0), lambda v: v[:, ::2].max(axis=1),
+        lambda v: v.T.max(axis=1), lambda v: v.max(axis=(0, 1)), lambda v: v[:, :1].max(axis=1),
+        lambda v: np.asarray(v).min(axis=1),
+    ]  # fmt: skip
+    for call in calls:
+        assert same(np.asarray(call(x)), np.asarray(call(a)))
+    for axis in (2, -3, 2**70):
+        with pytest.raises((np.exceptions.AxisError, OverflowError)):
+            np.maximum.reduce(x, axis=axis)
+    with pytest.raises(np.exceptions.AxisError):
+        x.max(axis=2)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow encountered in reduce"):
+        np.sum(wh.tracked(np.full((20, 30), 1e308), "B"), axis=1)
+
+
 def test_irregular_columns() -> None:
     a = np.random.default_rng(6).normal(size=(40, 50))
     x = wh.tracked(a, "A").ravel()[np.random.default_rng(7).permutation(2000)].reshape(40, 50)

@@ -13,6 +13,7 @@ import numpy as np
 
 from whence import _tracked
 from whence.arrays import known
+from whence.arrays.tracking import is_tracked, values
 from whence.errors import BadType, NoRule, TooLarge, WhenceError
 from whence.relation import Relation
 
@@ -29,7 +30,8 @@ class TrackedArray(_tracked.Held):
     """An array of the tracked dtype that answers also for functions which compiled code keeps to plain numbers."""
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-        if not _any_tracked((args, kwargs)):  # numbers that were cast, asked for
+        first = args[0] if args else None
+        if not is_tracked(first) and not _any_tracked((args, kwargs)):  # numbers that were cast, asked for
             return super().__array_function__(function, types, args, kwargs)
         if function in RULED:
             return _by_rule(function, args, kwargs)
@@ -64,7 +66,7 @@ class TrackedArray(_tracked.Held):
         if return_scalar:
             return np.asarray(array)[()]
         plain = np.asarray(array)
-        return plain.view(TrackedArray) if _is_tracked(plain) else plain
+        return plain.view(TrackedArray) if is_tracked(plain) else plain
 
 
 def _any_tracked(item: Any) -> bool:
@@ -72,7 +74,7 @@ def _any_tracked(item: Any) -> bool:
         return any(map(_any_tracked, item))
     if isinstance(item, dict):
         return any(map(_any_tracked, item.values()))
-    return _is_tracked(item)
+    return is_tracked(item)
 
 
 _ORDERED = ("dot", "inner", "vdot", "tensordot", "linalg.multi_dot", "convolve", "correlate")
@@ -85,24 +87,16 @@ RULED = {found for name in _RULED if (found := known._rules.named(name)) is not 
 def _kept(function: Callable[..., Any], result: Any) -> Any:
     """The result, unless it is of plain numbers that no longer say where they came from."""
     for each in result if isinstance(result, (list, tuple)) else (result,):
-        if isinstance(each, np.ndarray) and each.dtype.kind in "fc" and each.size and not _is_tracked(each):
+        if isinstance(each, np.ndarray) and each.dtype.kind in "fc" and each.size and not is_tracked(each):
             raise NoRule(f"{known.name_of(function)} gave plain numbers for tracked ones: its lineage is not known")
     return result
 
 
-def _is_tracked(item: Any) -> bool:
-    from whence.arrays.tracking import is_tracked
-
-    return is_tracked(item)
-
-
 def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    from whence.arrays.tracking import values
-
     mine: dict[int, Any] = {}
 
     def plain(item: Any) -> Any:
-        if _is_tracked(item):
+        if is_tracked(item):
             array = np.asarray(item)
             numbers = _laid_out(values(array))
             mine[id(numbers)] = array
