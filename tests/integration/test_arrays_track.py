@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -184,6 +185,23 @@ def test_arrays_of_other_kinds_are_refused_by_name(log: wh.Log, kind: str) -> No
     assert log.datasets() == []
 
 
+def test_arrays_that_compute_in_a_way_of_their_own_are_refused(log: wh.Log) -> None:
+    plain = np.arange(4.0).reshape(2, 2)
+    squared = log.track(lambda a: a * a, name="squared")
+    squared(plain)
+    squared(plain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)  # NumPy's own word on matrices
+        matrix, masked = np.asmatrix(plain), np.ma.array(plain, mask=plain > 2)
+    for given, word in ((matrix, "is a matrix"), (masked, r"is a MaskedArray.*filled")):
+        with pytest.raises(BadType, match=word):  # not reused either, though the shape is known
+            squared(given)
+        with log.capture() as capture, pytest.raises(BadType, match=word):
+            capture.read("A", given)
+    with pytest.raises(BadType, match="matrix"):
+        wh.tracked(matrix, "A")
+
+
 def test_arrays_of_too_many_cells_are_refused(log: wh.Log) -> None:
     with pytest.raises(BadType, match=r"at most 2\^36"):
         log.track(lambda a: a[0, 0], name="first")(np.broadcast_to(0.0, (1 << 20, 1 << 17)))
@@ -219,6 +237,19 @@ def test_numbers_taken_out_of_arrays_are_reported(log: wh.Log) -> None:
 
     with pytest.warns(LineageLost, match="scaled took 1 value"):
         scaled(np.array([1.0, 2.0]))
+    assert scaled.last.notes == {"casts": 1}
+
+
+def test_numbers_taken_out_in_a_block_are_reported(log: wh.Log) -> None:
+    with warnings.catch_warnings(record=True) as said, log.capture("block") as capture:
+        warnings.simplefilter("always")
+        a = capture.read("A", np.array([1.0, 2.0]))
+        capture.write("B", a * sum(float(each) for each in a) if a[0] > 0 else a)
+    (warning,) = said
+    assert warning.category is LineageLost
+    assert "block took 2 values" in str(warning.message)
+    assert warning.filename == __file__
+    assert capture.record.notes == {"casts": 2, "branches": 1}
 
 
 def test_reuse_by_shape_is_seen_in_the_views(log: wh.Log) -> None:
@@ -288,6 +319,31 @@ def test_a_maximum_may_come_from_the_winner_alone(log: wh.Log) -> None:
     assert tuples(log, "top", "A") == [[1, 0]]
     peaks(x[::-1].copy())
     assert not peaks.last.reused  # another winner
+
+
+def test_a_block_may_want_the_winner_too(log: wh.Log) -> None:
+    with log.capture(extremes="winner") as capture:
+        capture.write("B", capture.read("A", np.array([3.0, 7.0, 5.0])).max())
+    assert log.backward("B", [()], to="A").cells().tolist() == [[1]]
+    with pytest.raises(BadType, match="'most'"):
+        log.capture(extremes="most")  # type: ignore[arg-type]  # which is what is tried
+
+
+def test_what_decided_is_told_apart(log: wh.Log) -> None:
+    log.track(lambda a: a[a > 1], name="kept", lineage="value+selection")(np.array([3.0, 1.0]))
+    said = str(log.show("kept"))
+    assert "kept <- a by kept: 1 tuple in 1 box" in said
+    assert "kept <- a by kept (selection): 1 tuple in 1 box" in said
+
+
+def test_functions_that_ask_where_memory_lies_are_traced_every_time(log: wh.Log) -> None:
+    tracked = log.track(lambda a, b: a * 1 if np.shares_memory(a, b) else b * 1, name="either")
+    a = np.ones(3)
+    for b, expected in ((a[:], "a"), (a.copy(), "b")):
+        tracked(a, b)
+        assert not tracked.last.reused
+        (source,) = log.backward(tracked.last.outputs[0], [(0,)])
+        assert source == tracked.last.inputs[expected == "b"]
 
 
 def test_arguments_that_do_not_matter_are_left_out_of_the_signature(log: wh.Log) -> None:

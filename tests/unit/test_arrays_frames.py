@@ -11,7 +11,7 @@ import pytest
 
 import whence as wh
 from whence.arrays import frames
-from whence.errors import BadCells, ShapeMismatch, UnknownName
+from whence.errors import BadCells, BadType, ShapeMismatch, UnknownName
 
 
 def tuples(relation: Any) -> set[tuple[int, ...]]:
@@ -125,3 +125,40 @@ def test_bad_tables_are_refused() -> None:
         frames.group_by(CODES[0], 0)
     with pytest.raises(ShapeMismatch, match="'bad'"):
         frames.add_columns(CODES, {"bad": lambda each: each})
+    no_function: Any = {"c1": "sum"}
+    with pytest.raises(BadType, match="such as np.sum"):
+        frames.group_by(CODES, 0, no_function)
+    with pytest.raises(BadType, match="cannot be compared"):
+        frames.inner_join(np.array([["1.0", "x"]]), np.array([[1.0, 2.0]]), 0)
+    with pytest.raises(UnknownName, match="2 columns"):
+        frames.one_hot(pd.DataFrame([[1, 2]], columns=["a", "a"]), "a")
+
+
+LARGE = 2**53
+KEYS = {
+    "text": ["b", None, "a", None, "b"],
+    "float": [2.0, np.nan, 1.0, np.nan, 2.0],
+    "string": pd.array(["b", None, "a", None, "b"], dtype="string"),
+    "whole": pd.array([LARGE + 1, None, LARGE, None, LARGE + 1], dtype="Int64"),
+    "time": pd.to_datetime(["2026-01-02", None, "2026-01-01", None, "2026-01-02"]),
+    "category": pd.Categorical(["b", None, "a", None, "b"]),
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_missing_keys_are_one_key_as_in_pandas(kind: str) -> None:
+    table = pd.DataFrame({"k": KEYS[kind], "v": [1.0, 2.0, 4.0, 8.0, 16.0]})
+    groups = frames.group_by(table, "k")
+    assert groups.result["v"].tolist() == [4.0, 17.0, 10.0]
+    assert pd.isna(groups.result["k"]).tolist() == [False, False, True]
+    assert [groups.relations[0].backward([(g, 1)]).cells()[:, 0].tolist() for g in range(3)] == [[2], [0, 4], [1, 3]]
+    joined = frames.inner_join(table, table.rename(columns={"v": "w"}), "k")
+    theirs = table.merge(table.rename(columns={"v": "w"}), on="k")
+    assert joined.result[["v", "w"]].to_numpy().tolist() == theirs[["v", "w"]].to_numpy().tolist()
+    assert frames.one_hot(table, "k").result.iloc[:, 1:].to_numpy().argmax(axis=1).tolist() == [1, 2, 0, 2, 1]
+
+
+def test_keys_of_two_kinds_are_compared_as_they_are() -> None:
+    whole = pd.DataFrame({"k": [LARGE, LARGE + 1], "v": [1, 2]})
+    other = pd.DataFrame({"k": [float(LARGE)], "w": [3]})
+    assert frames.inner_join(whole, other, "k").result.to_numpy().tolist() == [[LARGE, 1, 3]]

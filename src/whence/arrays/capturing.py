@@ -236,10 +236,9 @@ def by_tracing(call: Call) -> Captured:
     looked = run.looked_at | (set(given) if noticed is plain_given else set())
     not_loaded = set(given) - loaded(function.__code__) if isinstance(function, types.FunctionType) else set()
     numbers_only = {key for key, item in plain_given.items() if type(item) in (int, float)}
-    notes = {key: count for key, count in (("casts", run.casts), ("branches", run.branches)) if count}
     return Captured(
         bare(replaced(result, _plain)), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
-        written=tuple(first[numbers[id(each)]] for each in written), notes=notes,
+        written=tuple(first[numbers[id(each)]] for each in written), notes=run.notes,
         unread=frozenset((numbers_only - looked - run.used) | not_loaded), literal=frozenset(looked - {LENGTH}),
         marks=frozenset(run.marks), trail=run.trail,
     )  # fmt: skip

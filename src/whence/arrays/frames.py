@@ -54,7 +54,9 @@ def _column(table: Any, column: Column) -> int:
     """The position of a column: its number, or in a frame its name."""
     if _is_frame(table):
         found = [i for i, name in enumerate(table.columns) if name == column]
-        if len(found) != 1:
+        if len(found) > 1:
+            raise UnknownName(f"{len(found)} columns are called {column!r}: give them different names first")
+        if not found:
             raise UnknownName.of("column", str(column), [str(name) for name in table.columns])
         return found[0]
     if not isinstance(column, (int, np.integer)) or not -_shape(table)[1] <= column < _shape(table)[1]:
@@ -64,6 +66,44 @@ def _column(table: Any, column: Column) -> int:
 
 def _values(table: Any, position: int) -> Any:
     return table.iloc[:, position].to_numpy() if _is_frame(table) else np.asarray(table)[:, position]
+
+
+def _keys(table: Any, position: int) -> Any:
+    """The values of a column as keys: where some are missing, pandas would round whole numbers to floats."""
+    if not _is_frame(table):
+        return _values(table, position)
+    column = table.iloc[:, position]
+    return column.to_numpy(object if not isinstance(column.dtype, np.dtype) and column.isna().any() else None)
+
+
+def _coded(column: Column, *values: Any) -> tuple[Any, list[Ints]]:
+    """The distinct keys in order, missing ones as one key at the end, and of each array the number of each key.
+
+    >>> keys, (left, right) = _coded("k", np.array(["b", None, "a"], object), np.array(["a", "c"], object))
+    >>> keys.tolist(), left.tolist(), right.tolist()
+    (['a', 'b', 'c', None], [1, 3, 0], [0, 2])
+    """
+    alike = len({each.dtype.kind for each in values}) == 1  # else NumPy would make 1.0 of 1, and text of both
+    every = np.concatenate([each if alike else each.astype(object) for each in values])
+    missing = _missing(every) if every.dtype == object else np.zeros(len(every), bool)
+    try:
+        keys, codes = np.unique(every[~missing], return_inverse=True)
+    except TypeError as error:
+        raise BadType(f"the keys in {column!r} are of kinds that cannot be compared ({error}): convert them") from error
+    if missing.any():
+        found = np.full(len(every), len(keys))
+        found[~missing] = codes
+        last = np.empty(1, object)
+        last[0] = every[missing][0]
+        keys, codes = np.concatenate([keys, last]), found
+    ends = np.cumsum([len(each) for each in values])[:-1]
+    return keys, np.split(codes.astype(np.int64), ends)
+
+
+def _missing(values: Any) -> Any:
+    """Whether each is None, NaN, or what pandas puts in their place."""
+    return np.array([each is None or type(each).__name__ in ("NAType", "NaTType")
+                     or (isinstance(each, float) and each != each) for each in values], bool)  # fmt: skip
 
 
 def _rows_of(table: Any, rows: Ints) -> Any:
@@ -141,7 +181,7 @@ def one_hot(table: Any, column: Column) -> Done:
     """A column of categories replaced by one column of flags for each, behind the others."""
     rows, columns = _shape(table)
     at = _column(table, column)
-    classes, codes = np.unique(_values(table, at), return_inverse=True)
+    classes, (codes,) = _coded(column, _keys(table, at))
     flags = (codes[:, None] == np.arange(len(classes))).astype(float)
     out = (rows, columns - 1 + len(classes))
     parts = [
@@ -167,7 +207,9 @@ def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) 
     rows, columns = _shape(table)
     at = _column(table, key)
     others = [i for i in range(columns) if i != at]
-    keys, codes = np.unique(_values(table, at), return_inverse=True)
+    if not callable(aggregate):
+        raise BadType(f"aggregate is a function of an array, such as np.sum, and {aggregate!r} is none")
+    keys, (codes,) = _coded(key, _keys(table, at))
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(len(keys) + 1))
     out = (len(keys), columns)
@@ -210,7 +252,8 @@ def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> Don
         raise BadType("a join takes two arrays or two frames")
     own_key, other_key = on if isinstance(on, tuple) else (on, on)
     at, other_at = _column(left, own_key), _column(right, other_key)
-    left_rows, right_rows = _matches(_values(left, at), _values(right, other_at))
+    _, codes = _coded(own_key, _keys(left, at), _keys(right, other_at))
+    left_rows, right_rows = _matches(*codes)
     shapes = _shape(left), _shape(right)
     others = [i for i in range(shapes[1][1]) if i != other_at]
     out = (len(left_rows), shapes[0][1] + len(others))
@@ -243,7 +286,7 @@ def _joined(left: Any, right: Any, left_rows: Ints, right_rows: Ints, others: li
     return pd.concat([a, b.rename(columns=taken)], axis=1)
 
 
-def _matches(left: Any, right: Any) -> tuple[Ints, Ints]:
+def _matches(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     """The numbers of the rows whose keys are equal, in the left one's order, then the right one's."""
     order = np.argsort(right, kind="stable")
     start = np.searchsorted(right[order], left, "left")

@@ -1,4 +1,4 @@
-"""Does a function do the same again? One that draws random numbers, or asks the time, need not.
+"""Does a function do the same again? One that draws random numbers, asks the time, or where its memory lies, need not.
 
 Its lineage is recorded, and never used for another call. Names in its code (and in the helpers of its module) are
 looked at, the objects that it holds, and whether the global generators moved on while it ran.
@@ -42,6 +42,8 @@ WORDS = frozenset(
         "getenv",
         "input",
         "open",
+        "shares_memory",
+        "may_share_memory",
     ]
 )
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)

@@ -118,13 +118,7 @@ class Tracked:
         )
         if not found.outputs:
             raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
-        if lost := found.notes.get("casts"):
-            warnings.warn(
-                f"{self.name} took {lost} value{'s' * (lost > 1)} out of arrays as plain numbers: "
-                "what was computed from them has no lineage",
-                LineageLost,
-                stacklevel=3,
-            )
+        _warn_of_casts(self.name, found.notes, stacklevel=4)
         return found
 
     def _recorded(self, found: Captured, args: tuple[Any, ...], kwargs: dict[str, Any], *, reused: bool) -> Any:
@@ -152,10 +146,7 @@ def track(
     ignore: Sequence[str] = (),
 ) -> Any:
     """The function tracked, or a decorator that tracks."""
-    if extremes not in ("all", "winner"):
-        raise BadType(f"extremes is 'all' or 'winner', not {extremes!r}")
-    if lineage not in ("value", "value+selection"):
-        raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
+    _check(lineage, extremes)
     if reuse not in (True, False, "verify"):
         raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
     if function is None:
@@ -175,19 +166,35 @@ def track(
     return Tracked(book, function, own, dict(names or {}), lineage, reuse, extremes, frozenset(ignore))
 
 
+def _check(lineage: object, extremes: object) -> None:
+    if extremes not in ("all", "winner"):
+        raise BadType(f"extremes is 'all' or 'winner', not {extremes!r}")
+    if lineage not in ("value", "value+selection"):
+        raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
+
+
+def _warn_of_casts(name: str, notes: Mapping[str, int], stacklevel: int) -> None:
+    if lost := notes.get("casts"):
+        warnings.warn(
+            f"{name} took {lost} value{'s' * (lost > 1)} out of arrays as plain numbers: "
+            "what was computed from them has no lineage",
+            LineageLost,
+            stacklevel=stacklevel,
+        )
+
+
 class Capture:
     """A piece of code whose arrays are traced: `read` gives inputs, `write` takes results; all is recorded at the end.
 
     An exception on the way leaves the log as it was.
     """
 
-    def __init__(self, book: Book, name: str, lineage: Lineage) -> None:
-        if lineage not in ("value", "value+selection"):
-            raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
+    def __init__(self, book: Book, name: str, lineage: Lineage = "value", extremes: Extremes = "all") -> None:
+        _check(lineage, extremes)
         self.name = name
         self.record: Any = None
         self._book = book
-        self._run = Run(selection=lineage == "value+selection")
+        self._run = Run(selection=lineage == "value+selection", winner=extremes == "winner")
         self._inputs: list[Array] = []
         self._outputs: list[tuple[str, Traced]] = []
         self._open = False
@@ -200,9 +207,10 @@ class Capture:
     def read(self, name: str, array: Any) -> Any:
         """An input of that name, to compute with."""
         self._must_be_open()
-        given = np.asarray(array)
+        given = array if isinstance(array, np.ndarray) else np.asarray(array)
+        traced = self._run.input(given, repr(name))
         self._inputs.append(Array(name, given))
-        return self._run.input(given, repr(name))
+        return traced
 
     def write(self, name: str, array: Any) -> Any:
         """A result of that name; the plain array comes back."""
@@ -227,7 +235,9 @@ class Capture:
             for relation in union(relations)
         )
         outputs = tuple(Array(name, array.value) for name, array in self._outputs)
-        found = Captured(None, tuple(self._inputs), outputs, edges)
+        notes = self._run.notes
+        _warn_of_casts(self.name, notes, stacklevel=3)
+        found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes)
         names = {each.label: each.label for each in (*self._inputs, *outputs)}
         self.record = self._book.record(self.name, found, names, {}, False)
 

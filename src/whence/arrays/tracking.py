@@ -76,6 +76,8 @@ def whole(array: NDArray[Any]) -> NDArray[Any]:
 def _as_float64(array: Any, name: str) -> NDArray[np.float64]:
     if isinstance(array, np.ma.MaskedArray):
         raise BadType(f"{name!r} is a masked array, whose mask would be lost; fill it first: array.filled(...)")
+    if isinstance(array, np.matrix):
+        raise BadType(f"{name!r} is a matrix, whose products are not those of arrays; give np.asarray(matrix)")
     try:
         given = np.asarray(array)
     except ValueError as error:

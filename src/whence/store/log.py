@@ -158,11 +158,16 @@ class Log:
 
         return track(self._tracking(), function, **options)
 
-    def capture(self, name: str = "capture", lineage: Literal["value", "value+selection"] = "value") -> Capture:
+    def capture(
+        self,
+        name: str = "capture",
+        lineage: Literal["value", "value+selection"] = "value",
+        extremes: Literal["all", "winner"] = "all",
+    ) -> Capture:
         """A block of code whose arrays are traced: `read` inputs, compute, `write` results."""
         from whence.arrays.track import Capture
 
-        return Capture(self._tracking(), name, lineage)
+        return Capture(self._tracking(), name, lineage, extremes)
 
     def table(
         self, operation: str, *args: Any, names: Mapping[str, str] | None = None, lineage: str = "value", **options: Any

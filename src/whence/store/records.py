@@ -94,6 +94,7 @@ class Derivation:
 
     def __str__(self) -> str:
         how = f" by {self.operation}" if self.operation else ""
+        how += f" ({self.kind})" if self.kind != "boxes" else ""
         tuples, boxes = counted(self.tuples, "tuple"), counted(self.boxes, "box", "boxes")
         return f"{self.output} <- {self.input}{how}: {tuples} in {boxes}, {in_units(self.size)}"
 

@@ -12,7 +12,7 @@ import os
 import time
 import weakref
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,12 +38,17 @@ PATIENCE = 5.0  # seconds
 
 @dataclass(slots=True)
 class Record:
-    """What a call was recorded as."""
+    """What a call was recorded as, and what its lineage does not hold.
+
+    `notes` counts the values taken out of arrays as plain numbers ("casts") and the decisions of Python code that
+    looked at one ("branches"); a reused call looked at nothing.
+    """
 
     operation: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     reused: bool
+    notes: Mapping[str, int] = field(default_factory=dict)
 
     def rename(self, other: Mapping[str, str]) -> None:
         """Another program was faster to take these names."""
@@ -108,7 +113,7 @@ class Tracker:
             shapes: dict[str, tuple[int, ...]] = {}
             inputs = tuple(self._input(each, names, given, shapes) for each in found.inputs)
             outputs = tuple(self._output(each, names, given, shapes) for each in found.outputs)
-            record = Record(call, inputs, outputs, reused)
+            record = Record(call, inputs, outputs, reused, found.notes)
             args = {key: _recordable(value, key) for key, value in scalars.items()}
             self._waiting.append(_Waiting(record, shapes, given, found.edges, args, now()))
             for name, array in zip((*inputs, *outputs), (*found.inputs, *found.outputs), strict=True):

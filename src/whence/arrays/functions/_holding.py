@@ -62,6 +62,13 @@ class TrackedArray(_tracked.Held):
                 )
         return super().view(*args, **kwargs)
 
+    def tofile(self, *_: Any, **__: Any) -> None:
+        """Refused: what lies in memory is of use to this process only."""
+        raise BadType(
+            "a tracked array cannot be saved: its lineage lives in this process only; keep the numbers "
+            "with whence.arrays.values(x) and the lineage with whence.relation(x, name).save(path)"
+        )
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         if return_scalar:
             return np.asarray(array)[()]

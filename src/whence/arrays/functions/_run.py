@@ -44,6 +44,11 @@ class Run:
         """A hash of what was done with which arrays: two runs that have it in common did the same. Or nothing."""
         return "" if self._untold else self._steps.hexdigest()
 
+    @property
+    def notes(self) -> dict[str, int]:
+        """What was lost, and decided, if anything."""
+        return {key: count for key, count in (("casts", self.casts), ("branches", self.branches)) if count}
+
     def next_array(self) -> int:
         """A number for a new array."""
         self._arrays += 1
@@ -119,6 +124,11 @@ def checked(array: Any, what: str) -> Any:
     """
     if isinstance(array, _tracked.Held):
         raise BadType(f"{what} is tracked already (whence.tracked): pass its numbers, whence.arrays.values(x)")
+    if type(array) not in (np.ndarray, np.memmap):
+        raise BadType(
+            f"{what} is a {type(array).__name__}, which computes in a way of its own: give a plain array, np.asarray(x)"
+            + (", or x.filled(...)" if isinstance(array, np.ma.MaskedArray) else "")
+        )
     if array.dtype.kind not in KINDS:
         raise BadType(f"{what} is an array of {array.dtype}: lineage is kept of numbers (float, integer, bool)")
     if array.size > MOST_CELLS:

@@ -46,8 +46,8 @@ def value_of(item: Any) -> Hashable:
 
 def _part(item: Any, seen: dict[int, int]) -> Hashable:
     if isinstance(item, np.ndarray):
-        if item.dtype.kind == "V":  # no numbers, or tracked ones, which whoever runs the call refuses by name
-            raise Unkeyed(f"an array of {item.dtype}")
+        if type(item) not in (np.ndarray, np.memmap) or item.dtype.kind == "V":
+            raise Unkeyed(f"a {type(item).__name__} of {item.dtype}")  # whoever runs the call refuses it by name
         return ("array", item.shape, item.dtype.str, seen.setdefault(id(item), len(seen)))
     if isinstance(item, Any_):
         return ("any", item.kind, item.like)
