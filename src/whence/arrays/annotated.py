@@ -15,16 +15,23 @@ from whence.arrays.capturing import Array, Call, Captured, Edge, outputs_of, rep
 from whence.arrays.lineage import relation
 from whence.arrays.losses import watch
 from whence.arrays.tracking import is_tracked, tracked, values
-from whence.errors import NoRule
+from whence.errors import NoRule, WhenceError
 
 _runs = itertools.count()
 
 
 def by_dtype(call: Call, error: NoRule) -> Captured:
     """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
-    inputs, label = call.inputs, call.label
-    if any(each.value.dtype != np.float64 for each in inputs):
+    if any(each.value.dtype != np.float64 for each in call.inputs):
         raise error  # results would be of another type than the function's own
+    try:
+        return _followed(call)
+    except (TypeError, WhenceError) as refused:  # what no dtype can carry, or a plain result, which lost its lineage
+        raise error from refused
+
+
+def _followed(call: Call) -> Captured:
+    inputs, label = call.inputs, call.label
     run = next(_runs)
     copies: dict[int, Any] = {}
     for number, each in enumerate(inputs):
@@ -32,17 +39,14 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
             copies[id(each.value)] = tracked(each.value, f"{label} {run}: {number} {each.label}")
     first = {key: next(i for i, each in enumerate(inputs) if id(each.value) == key) for key in copies}
     before = {key: copy.copy() for key, copy in copies.items()}
-    try:
-        with watch() as lost:
-            result = call.function(
-                *replaced(call.args, lambda item: copies[id(item)]),
-                **replaced(call.kwargs, lambda item: copies[id(item)]),
-            )
-    except TypeError as refused:  # what no dtype can carry
-        raise error from refused
+    with watch() as lost:
+        result = call.function(
+            *replaced(call.args, lambda item: copies[id(item)]),
+            **replaced(call.kwargs, lambda item: copies[id(item)]),
+        )
     outputs = outputs_of(result, label)
     if not all(is_tracked(each.value) for each in outputs):
-        raise error  # a plain result has lost its lineage
+        raise NoRule(f"{label} returns plain numbers for tracked ones")
     written = [key for key, copy in copies.items() if not _same(copy, before[key])]
     outputs += [Array(inputs[first[key]].label, copies[key]) for key in written]
     edges = [
@@ -68,7 +72,7 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
 
 def _same(a: Any, b: Any) -> bool:
     """The same numbers from the same cells."""
-    return bool(a.tobytes() == b.tobytes())
+    return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
 
 
 def _plain(item: Any) -> Any:

@@ -265,9 +265,7 @@ def _must_not_overlap(written: Traced, all_inputs: list[Traced], label: str) -> 
 
 def _plain(item: Any) -> Any:
     """The numbers of a traced array; a single one as NumPy returns it."""
-    if not isinstance(item, Traced):
-        return item
-    return item.value[()] if not item.value.shape and item.value.base is None else item.value
+    return item.plain if isinstance(item, Traced) else item
 
 
 def _refolded(relation: Relation) -> Relation:

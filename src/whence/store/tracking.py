@@ -40,8 +40,8 @@ PATIENCE = 5.0  # seconds
 class Record:
     """What a call was recorded as, and what its lineage does not hold.
 
-    `notes` counts the values taken out of arrays as plain numbers ("casts") and the decisions of Python code that
-    looked at one ("branches"); a reused call looked at nothing.
+    `notes` counts the values taken out of arrays as plain numbers ("casts"), the decisions of Python code that looked
+    at one ("branches"), and those made into text ("texts"); a reused call looked at nothing.
     """
 
     operation: str

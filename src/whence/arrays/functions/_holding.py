@@ -62,12 +62,23 @@ class TrackedArray(_tracked.Held):
                 )
         return super().view(*args, **kwargs)
 
-    def tofile(self, *_: Any, **__: Any) -> None:
+    def tobytes(self, *_: Any, **__: Any) -> Any:
         """Refused: what lies in memory is of use to this process only."""
         raise BadType(
             "a tracked array cannot be saved: its lineage lives in this process only; keep the numbers "
             "with whence.arrays.values(x) and the lineage with whence.relation(x, name).save(path)"
         )
+
+    tofile = tobytes
+
+    def byteswap(self, *_: Any, **__: Any) -> Any:
+        """Refused: only numbers have bytes in an order, and parts."""
+        raise BadType(
+            "the memory of a tracked array holds lineage beside the numbers, and is not taken apart; "
+            "whence.arrays.values(x) are the numbers"
+        )
+
+    getfield = setfield = byteswap
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         if return_scalar:
@@ -104,9 +115,8 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
     def plain(item: Any) -> Any:
         if is_tracked(item):
-            array = np.asarray(item)
-            numbers = _laid_out(values(array))
-            mine[id(numbers)] = array
+            numbers = _laid_out(values(np.asarray(item)))
+            mine[id(numbers)] = item
             return numbers
         if isinstance(item, (list, tuple)):
             return type(item)(plain(each) for each in item)
@@ -115,6 +125,13 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     plain_args, plain_kwargs = plain(tuple(args)), {key: plain(each) for key, each in kwargs.items()}
     outputs = known.lineage(function, plain_args, plain_kwargs)
     result = function(*plain_args, **plain_kwargs)
+    given = (*plain_args, *plain_kwargs.values())
+    if isinstance(result, np.ndarray) and result.size and any(result is each for each in given):  # it was out=
+        if id(result) not in mine:
+            raise NoRule(f"{known.name_of(function)} would write into an array that is not tracked: leave out= out")
+        into = mine[id(result)]
+        into[...] = _held(function, result.copy(), outputs[0], mine)
+        return into
     if not isinstance(result, tuple):
         return _held(function, result, outputs[0], mine)
     made = [_held(function, each, links, mine) for each, links in zip(result, outputs, strict=True)]
@@ -143,7 +160,7 @@ def _held(function: Callable[..., Any], result: Any, links: known.Links, mine: d
     total: Any = None
     for link in links:
         if link.kind == "value" and id(link.operand) in mine:
-            carried = _carried(link.relation, _zeroed(mine[id(link.operand)]))
+            carried = _carried(link.relation, _zeroed(np.asarray(mine[id(link.operand)])))
             total = carried if total is None else total + carried
     if total is None:
         return result

@@ -7,11 +7,21 @@ from typing import Any
 
 import numpy as np
 
+
+def _choose(a: Any, *choices: Any, **options: Any) -> Any:
+    return np.choose(a, choices[0] if len(choices) == 1 else choices, **options)
+
+
+def _compress(a: Any, condition: Any, *more: Any, **options: Any) -> Any:
+    return np.compress(condition, a, *more, **options)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
-    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argsort": np.argsort, "clip": np.clip,
-    "compress": lambda a, condition, **options: np.compress(condition, a, **options), "conj": np.conjugate,
+    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
+    "argsort": np.argsort, "choose": _choose, "clip": np.clip, "compress": _compress, "conj": np.conjugate,
     "conjugate": np.conjugate, "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal,
-    "dot": np.dot, "max": np.max, "mean": np.mean, "min": np.min, "prod": np.prod, "ravel": np.ravel,
-    "repeat": np.repeat, "round": np.round, "squeeze": np.squeeze, "std": np.std, "sum": np.sum,
-    "swapaxes": np.swapaxes, "take": np.take, "trace": np.trace, "var": np.var,
+    "dot": np.dot, "max": np.max, "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "prod": np.prod,
+    "put": np.put, "ravel": np.ravel, "repeat": np.repeat, "round": np.round, "searchsorted": np.searchsorted,
+    "squeeze": np.squeeze, "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take, "trace": np.trace,
+    "var": np.var,
 }  # fmt: skip

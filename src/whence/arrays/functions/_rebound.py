@@ -106,6 +106,22 @@ def _range(*bounds: Any) -> Any:
     return [Size.of(each, run, names, f"range({said}) {each}") for each in range(*bare(bounds))]
 
 
+class _KindOfType(type):
+    def __call__(cls, item: Any, *more: Any, **options: Any) -> Any:
+        from whence.arrays.functions._traced import Traced
+
+        if more or options:
+            return type(item, *more, **options)
+        return type(item.plain if isinstance(item, Traced) else bare(item))
+
+    def __instancecheck__(cls, item: Any) -> bool:
+        return isinstance(item, type)
+
+
+class _Type(metaclass=_KindOfType):
+    """The builtin, but a traced array and a length that notices are what they stand for."""
+
+
 def _holds_traced(item: Any) -> bool:
     from whence.arrays.functions._traced import Traced
 
@@ -131,6 +147,7 @@ def _rebuilt(
     made[function] = copy
     names.setdefault("len", _len)
     names.setdefault("range", _range)
+    names.setdefault("type", _Type)
     for name in _named_in(function.__code__):
         item = names.get(name)
         if item is np:

@@ -26,6 +26,7 @@ class Run:
         self.shapes: list[tuple[int, ...]] = []
         self.casts = 0  # numbers that left the traced world: their lineage ends there
         self.branches = 0  # Python decisions on traced values
+        self.texts = 0  # traced values made into text
         self.values_matter = False  # whether other values could have had another lineage
         self.looked_at: set[str] = set()  # arguments whose numbers Python code looked at, and LENGTH
         self.used: set[str] = set()  # arguments whose numbers were indices or parameters of NumPy's functions
@@ -47,7 +48,8 @@ class Run:
     @property
     def notes(self) -> dict[str, int]:
         """What was lost, and decided, if anything."""
-        return {key: count for key, count in (("casts", self.casts), ("branches", self.branches)) if count}
+        counts = (("casts", self.casts), ("branches", self.branches), ("texts", self.texts))
+        return {key: count for key, count in counts if count}
 
     def next_array(self) -> int:
         """A number for a new array."""
@@ -85,6 +87,8 @@ class Run:
     def parameters(self, *given: Any) -> None:
         """These are indices or parameters, which a rule reads."""
         for each in given:
+            if hasattr(each, "_number_in_run"):
+                continue  # an array of this run is no parameter
             if isinstance(each, Noticing):
                 self.used |= each._names
             elif isinstance(each, (int, np.integer)):

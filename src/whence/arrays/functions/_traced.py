@@ -7,18 +7,19 @@ through any view changes the origins of the memory, so every other view sees it.
 
 from __future__ import annotations
 
+import dis
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from whence import _tracked
 from whence.arrays import known
 from whence.arrays.functions._composed import COMPOSED
-from whence.arrays.functions._methods import METHODS
+from whence.arrays.functions._members import Members
 from whence.arrays.functions._origins import Origins, Shape, composed, merged, overwritten, union, united
-from whence.arrays.functions._sizes import LENGTH, Noticing, Size, bare
+from whence.arrays.functions._sizes import LENGTH, Noticing, bare
 from whence.arrays.known._rows import moved
 from whence.arrays.known.elementwise import broadcast
 from whence.arrays.known.shapes import reshaped
@@ -41,7 +42,7 @@ class Buffer:
         self.version = 0
 
 
-class Traced(NDArrayOperatorsMixin):
+class Traced(Members):
     """A NumPy array within a run; `value` are its numbers, `relation(n)` its lineage from the n-th input."""
 
     __slots__ = ("_buffer", "_cached", "_number_in_run", "_run", "_view", "value")
@@ -205,6 +206,11 @@ class Traced(NDArrayOperatorsMixin):
         return made
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, Traced) and value._buffer is self._buffer and value.value.shape and _from_compiled_code():
+            raise NoRule(
+                "compiled code moves rows of a traced array, and may do so in another way than with a plain one "
+                "(rng.shuffle): write x = x[rng.permutation(len(x))]"
+            )
         plain, _ = self._key(key)
         target_shape = np.shape(self.value[plain]) if _basic(plain) else None
         given = value.value if isinstance(value, Traced) else np.asarray(value)
@@ -242,7 +248,7 @@ class Traced(NDArrayOperatorsMixin):
         """A slice that is cut off at the end of an axis would not be in a longer array."""
         taking = [each for each in parts if each is not None]
         after = next((i for i, each in enumerate(taking) if each is Ellipsis), len(taking))
-        several = any(np.ndim(each) > 1 for each in taking if isinstance(each, np.ndarray))
+        several = any(getattr(each, "ndim", 0) > 1 for each in taking)
         for i, part in enumerate(taking):
             if isinstance(part, slice):
                 side = 0 if several else self.value.shape[i if i < after else i - len(taking)]
@@ -260,112 +266,11 @@ class Traced(NDArrayOperatorsMixin):
         self._run.looked_at.add(LENGTH)
         return len(self.value)
 
-    # --- out of the traced world
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise NoRule(
-            "a traced array was about to become a plain one, which would lose its lineage (np.asarray, np.array, or "
-            "writing into an array that is not traced): make results with np.zeros_like(x, shape=...), "
-            "and call NumPy's functions on x itself"
-        )
-
-    def _number(self) -> Any:
-        if any(map(len, (each for relations in self.origins().values() for each in relations))):
-            self._run.casts += 1
-        self._run.values_matter = True
-        return self.value
-
-    def __float__(self) -> float:
-        return float(self._number())
-
-    def __int__(self) -> int:
-        return int(self._number())
-
-    def __index__(self) -> int:
-        return int(self._number().__index__())
-
-    def __bool__(self) -> bool:
-        self._run.branches += 1
-        self._run.values_matter = True
-        return bool(self.value)
-
-    def __round__(self, digits: Any = None) -> Any:
-        return round(self._number().item(), digits)
-
-    def item(self, *args: Any) -> Any:
-        """A plain number: counted, because its lineage ends here."""
-        return self._number().item(*args)
-
-    def tolist(self) -> Any:
-        """Plain numbers: counted, because their lineage ends here."""
-        return self._number().tolist()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise BadType("a traced array is not saved or copied out of its run: keep its .value")
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return np.copy(self)
-
-    def __repr__(self) -> str:
-        return f"Traced({self.value!r})"
-
-    # --- what arrays have
-
-    @property
-    def shape(self) -> tuple[Size, ...]:
-        """The lengths of the axes; comparing one in Python is noticed."""
-        lengths = enumerate(self.value.shape)
-        return tuple(Size.of(side, self._run, said=f"#{self._number_in_run}.{i}") for i, side in lengths)
-
-    @property
-    def size(self) -> Size:
-        """How many cells."""
-        return Size.of(self.value.size, self._run, said=f"#{self._number_in_run}.size")
-
-    @property
-    def ndim(self) -> int:
-        """How many axes."""
-        return int(self.value.ndim)
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the values."""
-        return self.value.dtype
-
-    @property
-    def T(self) -> Any:
-        """The transpose, a view."""
-        return np.transpose(self)
-
-    def astype(self, dtype: Any, **_: Any) -> Any:
-        """The same cells as another type."""
-        link = known.Link(self.value, Relation.identity(self.value.shape))
-        return self._made(self.value.astype(dtype), [link], {id(self.value): self})
-
-    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
-        """The same cells under another shape."""
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
-
-    def transpose(self, *axes: Any) -> Any:
-        """The axes in another order."""
-        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else (axes or None)
-        return np.transpose(self, given)
-
-    def flatten(self, order: Any = "C") -> Any:
-        """A flat copy."""
-        return np.copy(np.ravel(self, order))
-
-    def fill(self, value: Any) -> None:
-        """Write one number everywhere."""
-        self[...] = value
-
-    def __getattr__(self, name: str) -> Any:
-        function = METHODS.get(name)
-        if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
-            raise AttributeError(name)
-        if function is None:
-            raise NoRule(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
-        return lambda *args, **kwargs: function(self, *args, **kwargs)
+def _from_compiled_code() -> bool:
+    """Whether the method that asks was called by compiled code (or by its name), and not by an assignment."""
+    frame = sys._getframe(2)
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL")
 
 
 def _root(array: Any) -> Any:

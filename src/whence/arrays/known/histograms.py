@@ -43,7 +43,7 @@ def _codes(values: Any, edges: Any) -> Ints:
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Each bin from the cells inside its edges; the edges, unless given, from the least and the greatest cell."""
     values = np.asarray(a).ravel()
-    edges = np.histogram_bin_edges(values, bins, range, None if weights is None else np.asarray(weights))
+    edges = np.histogram_bin_edges(values, bins, range, None if weights is None else np.asarray(weights).ravel())
     codes = _codes(values, edges)
     inside = np.flatnonzero(codes >= 0)
     counted = linked(codes[inside], inside, (len(edges) - 1,), shape(a))
