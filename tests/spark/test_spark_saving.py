@@ -62,7 +62,7 @@ def found(answer: Any) -> dict[str, list[str]]:
 
 def test_answers_from_what_was_saved_are_those_of_eager_mode(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     df = revenue(spark, shop)
-    pipeline, eager = log.pipeline(df, name="revenue"), log.pipeline(df, mode="eager")
+    pipeline, eager = log.pipeline(df, name="revenue", save="always"), log.pipeline(df, mode="eager")
     rows = pipeline.run().collect()
     eager.run()
     assert sorted(rows) == sorted(df.collect())
@@ -93,7 +93,7 @@ def test_answers_from_what_was_saved_are_those_of_eager_mode(spark: SparkSession
 
 
 def test_only_what_is_needed_is_saved_and_said(spark: SparkSession, shop: Path, log: wh.Log) -> None:
-    pipeline = log.pipeline(revenue(spark, shop), name="revenue")
+    pipeline = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     before = pipeline.explain()
     assert "saved as 1: region, customer" in before or "saved as 1: region, id" in before
     assert "a run saves 1 intermediate result" in before
@@ -107,7 +107,7 @@ def test_only_what_is_needed_is_saved_and_said(spark: SparkSession, shop: Path, 
 
 
 def test_a_later_program_asks_without_running(spark: SparkSession, shop: Path, log: wh.Log) -> None:
-    first = log.pipeline(revenue(spark, shop), name="revenue")
+    first = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     row = first.run().collect()[0]
     expected = found(first.backward(row))
     again = log.pipeline(revenue(spark, shop))
@@ -127,7 +127,7 @@ def test_a_later_program_asks_without_running(spark: SparkSession, shop: Path, l
 
 
 def test_a_saved_result_that_is_damaged_or_gone(spark: SparkSession, shop: Path, log: wh.Log) -> None:
-    first = log.pipeline(revenue(spark, shop), name="revenue")
+    first = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     row = first.run().collect()[0]
     assert first._kept is not None
     (path,) = next(result.paths for place, result in first._kept.results.items() if place != OUTPUT)
@@ -140,7 +140,7 @@ def test_a_saved_result_that_is_damaged_or_gone(spark: SparkSession, shop: Path,
     with pytest.raises(Damaged, match="missing"):
         log.pipeline(revenue(spark, shop)).backward(row)
     assert found(log.pipeline(revenue(spark, shop), save="never").backward(row))
-    log.pipeline(revenue(spark, shop), name="revenue").run()
+    log.pipeline(revenue(spark, shop), name="revenue", save="always").run()
     assert log.check().ok
     assert log.pipeline(revenue(spark, shop)).backward(row).how == "saved"
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_saved_never_fails_the_pipeline(
     df = revenue(spark, shop)
     expected = sorted(df.collect())
     monkeypatch.setattr(keeping, "LARGEST", 0)
-    pipeline = log.pipeline(df, name="revenue")
+    pipeline = log.pipeline(df, name="revenue", save="always")
     assert sorted(pipeline.run().collect()) == expected
     assert "could not be saved: it is more than 0 MiB" in pipeline.explain()
     answer = pipeline.backward(expected[0])
@@ -179,7 +179,7 @@ def test_what_cannot_be_saved_never_fails_the_pipeline(
     eager.run()
     assert found(answer) == found(eager.backward(expected[0]))
     monkeypatch.setattr(keeping, "SMALL", -1)  # the output is too large to be saved, and stays with Spark
-    large = log.pipeline(df, name="large")
+    large = log.pipeline(df, name="large", save="always")
     assert sorted(large.run().collect()) == expected
     assert large.backward(expected[0]).how == "saved"
     assert found(large.backward(expected[0])) == found(answer)
@@ -189,7 +189,7 @@ def test_what_cannot_be_saved_never_fails_the_pipeline(
 
 def test_a_log_that_cannot_be_written_to(spark: SparkSession, shop: Path, tmp_path: Path) -> None:
     log = wh.open(tmp_path / "closed.whence")
-    pipeline = log.pipeline(revenue(spark, shop), name="revenue")
+    pipeline = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     log.close()
     rows = pipeline.run().collect()
     assert rows

@@ -94,9 +94,10 @@ class Report:
 @click.option("--run", "run_first", is_flag=True, help="Run the pipeline first, and record the run in the log.")
 @click.option(
     "--save",
-    type=click.Choice(["auto", "never"]),
+    type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    help="Whether a run saves the intermediate results that exact answers need.",
+    help="Whether a run saves the intermediate results that exact answers need; auto leaves out what a question "
+    "finds again in local files in about a second.",
 )
 @click.option(
     "--engine", type=click.Choice(["auto", "duckdb", "spark"]), default="auto", help="What answers the question."

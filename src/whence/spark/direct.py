@@ -10,7 +10,7 @@ from whence.rows import FALSE, Attr, Expr, Param, Source, fresh, walk
 from whence.rows.duck import Files, View
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Place, Saved, Use, param
-from whence.spark.identity import files_of, with_files
+from whence.spark.identity import files_of, named, with_files
 from whence.spark.tables import ROW, Clause, Engine, Table, bound
 
 if TYPE_CHECKING:
@@ -82,18 +82,30 @@ class Backward:
         """The same rows in memory."""
         return self._engine.arrow(self._found(uses, False))
 
+    def identities(self, uses: list[Source]) -> pa.Table:
+        """Which rows these are, without what they hold."""
+        import pyarrow as pa
+
+        found = self._engine.numbers(source_table(uses[0]), *self._clauses(uses))
+        if found is None:
+            found = self._engine.arrow(self._found(uses, True)).column(ROW)
+        return named(pa.table({ROW: found}), uses[0])
+
+    def _clauses(self, uses: list[Source]) -> list[Clause]:
+        known = (self._uses[each.occurrence] for each in uses if each.occurrence in self._uses)
+        clauses = [self._clause(use, uses[0].columns) for use in known if use.predicate != FALSE]
+        return clauses or [(FALSE, None)]
+
     def _found(self, uses: list[Source], identity: bool) -> Table:
-        known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
-        first = uses[0]
-        clauses = [self._clause(use, first.columns) for use in known if use.predicate != FALSE]
+        first, clauses = uses[0], self._clauses(uses)
         rows = source_table(first)
         if not identity:
-            return self._engine.matching(rows, *(clauses or [(FALSE, None)]))
+            return self._engine.matching(rows, *clauses)
         if isinstance(rows.data, Files) and self._engine.engine != "spark":
-            found = self._engine.matching(rows, *(clauses or [(FALSE, None)]), identity=True)
+            found = self._engine.matching(rows, *clauses, identity=True)
             if found.here:  # else it was Spark that could answer, and it has to number the rows first
                 return found
-        return self._engine.matching(source_table(first, True), *(clauses or [(FALSE, None)]))
+        return self._engine.matching(source_table(first, True), *clauses)
 
     def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
         attrs: dict[Attr, Expr] = dict(zip(use.source.columns, columns, strict=True))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from whence.spark.jvm import items
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from whence.rows import Source
@@ -49,12 +51,42 @@ def with_files(rows: DataFrame, source: Source) -> DataFrame:
     return named.withColumn("_row", F.col("_row") - F.shiftleft(position, SHIFT))
 
 
-def files_of(source: Source) -> list[str] | None:
+def named(numbers: pa.Table, source: Source) -> pa.Table:
+    """The same for a table of identities, `_row`, in memory: a file's name is there once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    files = files_of(source)
+    if files is None:
+        return numbers
+    rows = numbers.column("_row")
+    places = pc.cast(pc.shift_right(rows, SHIFT), pa.int32()).combine_chunks()
+    within = pc.bit_wise_and(rows, (1 << SHIFT) - 1)
+    return pa.table({"_file": pa.DictionaryArray.from_arrays(places, pa.array(files)), "_row": within})
+
+
+# By the name that an object of the JVM has here, with the object itself: another may get the name after it.
+_known: dict[str, tuple[weakref.ref[Any], tuple[str, ...] | None]] = {}
+
+
+def files_of(source: Source) -> tuple[str, ...] | None:
+    """The files in the order in which rows are numbered; None if rows are not numbered by files.
+
+    Asking the JVM takes milliseconds, and a relation keeps its files: a source that has others now has changed.
+    """
     if source.format != "parquet" or any(attr.name.lower() == "_metadata" for attr in source.columns):
         return None
-    relation: Any = source.origin
+    origin: Any = source.origin
+    name = str(origin._target_id)
+    known = _known.get(name)
+    if known is None or known[0]() is not origin:
+        known = _known[name] = (weakref.ref(origin, lambda _: _known.pop(name, None)), _listed(origin))
+    return known[1]
+
+
+def _listed(relation: Any) -> tuple[str, ...] | None:
     location = relation.relation().location()
     if "InMemoryFileIndex" not in location.getClass().getName():  # others list files only when a query runs
         return None
-    files = [str(each.getPath().toString()) for each in items(location.allFiles())]
+    files = tuple(str(each.getPath().toString()) for each in items(location.allFiles()))
     return files if 0 < len(files) <= FILES else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from whence.errors import UnknownName
 from whence.rows import FALSE, Attr, Compare, Filter, In, Join, Literal, Operator, Project, Source, Values, fresh, keep
 from whence.rows.eager.ids import LONG
-from whence.spark.identity import with_files
+from whence.spark.identity import named, with_files
 from whence.spark.lower import frame
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class Answer(Protocol):
     def arrow(self, uses: list[Source]) -> pa.Table:
         """The same, in memory."""
 
+    def identities(self, uses: list[Source]) -> pa.Table:
+        """The columns `_file` and `_row` of it alone, in memory."""
+
 
 class Replayed:
     """Rows known by the ids that a run of the pipeline carried along."""
@@ -96,6 +99,11 @@ class Replayed:
         names = [attr.name for attr in uses[0].columns]
         unique = [f"c{index}" for index in range(len(names))]
         return self.dataframe(uses, False).toDF(*unique).toArrow().rename_columns(names)
+
+    def identities(self, uses: list[Source]) -> pa.Table:
+        row_id = fresh("_row", LONG, nullable=False)
+        rows = self._found.rows_of(uses[0], [each.occurrence for each in uses], row_id)
+        return named(frame(Project(rows, keep(row_id)), self._jvm).toArrow(), uses[0])
 
 
 class Lineage(Mapping[str, "DataFrame"]):
@@ -141,6 +149,10 @@ class Lineage(Mapping[str, "DataFrame"]):
     def identified(self, name: str) -> DataFrame:
         """The rows of a source with their identity: columns `_file` and `_row`, or `_row` alone without files."""
         return self._answer.dataframe(self._uses(name), True)
+
+    def identities(self, name: str) -> pa.Table:
+        """Which rows of a source they are, without what they hold: `_file` and `_row`, or `_row` alone."""
+        return self._answer.identities(self._uses(name))
 
     def arrow(self, name: str) -> pa.Table:
         """The rows of a source as an Arrow table: the fastest way to them."""

@@ -121,10 +121,10 @@ class Pipeline:
             why = found.missing or "nothing is to be saved"
             lines.append(f"replayed: the pipeline runs again on the part of the sources that matters ({why})")
         else:
-            count = len(found.saved)
-            lines.append(
-                f"a run saves {count} intermediate result{'' if count == 1 else 's'}; rows are traced from there"
-            )
+            written, again = len(found.written), len(found.saved) - len(found.written)
+            said = f"a run saves {written} intermediate result{'' if written == 1 else 's'}; rows are traced from there"
+            more = f", and from {again} that a question finds again in the files (save='always' saves that, too)"
+            lines.append(said + (more if again else ""))
         lines += [f"not saved: {failure}" for failure in (self._kept.failures if self._kept is not None else ())]
         lines += [f"not reproducible: {reason}" for reason in self._unpinned]
         lines += [f"a superset: {reason}" for reason in self._eager(self.witness).reasons]
@@ -170,12 +170,13 @@ class Pipeline:
         matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
         asked = asked_rows(self.plan.output, self._collected(rows), self._case_sensitive())
-        run = self._known() if witness in (None, self.witness) else None
+        run = self._traced(engine) if witness in (None, self.witness) else None
         if run is not None:
             output = self._output(run)
             found = self._meant(matched, output, asked, "the output")
             count = self._require_one(found.data.num_rows, asked, one)
-            return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), "saved", count)
+            how = "saved" if run is self._kept else "replayed"
+            return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), how, count)
         tagged = self._replayed(asked, witness or self.witness)
         selected = self._matching(self._carried(tagged), asked)
         names = {number: f"_ids_{number}" for number in tagged.ids}
@@ -194,7 +195,7 @@ class Pipeline:
         uses = [each for each in sources_of(self.plan) if each.name == source]
         if not uses:
             raise UnknownName.of("source", source, self.sources)
-        run = self._known() if witness in (None, self.witness) else None
+        run = self._traced(engine) if witness in (None, self.witness) else None
         if run is not None:
             asked = asked_rows(uses[0].columns, self._collected(row), self._case_sensitive())
             rows = self._meant(matched, source_table(uses[0]), asked, f"source {source!r}")
@@ -220,6 +221,14 @@ class Pipeline:
 
     # --- from what a run kept
 
+    def _traced(self, engine: str) -> Kept | None:
+        """What rows are traced with: what a run kept, or what is found again in the sources without one."""
+        run = self._known()
+        if run is not None or self.mode == "eager" or self._unpinned or engine == "duckdb":
+            return run
+        found = self.scheme.with_virtual(quickly_again)
+        return None if found.missing or found.written or found.clear is not None else Kept(found)
+
     def _known(self) -> Kept | None:
         """What a run kept, here or in the log, if it is enough to answer from."""
         if self.mode == "eager" or self.save == "never":
@@ -233,9 +242,10 @@ class Pipeline:
         result = run.results.get(OUTPUT)
         if result is not None:
             return Table(result.columns, result.files)
-        assert run.output is not None
-        rows = given(run.output)
         columns = tuple(dict.fromkeys(self.plan.output))
+        if run.output is None:  # nothing has run
+            return Table(columns, self.plan)
+        rows = given(run.output)
         old = {attr: rows.columns[index] for index, attr in reversed(list(enumerate(self.plan.output)))}
         return Table(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
 

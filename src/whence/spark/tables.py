@@ -88,6 +88,30 @@ class Engine:
         self.used.add("spark")
         return Table(rows.columns, self._by_spark(self.operator(rows), clauses))
 
+    def numbers(self, rows: Table, *clauses: Clause) -> pa.ChunkedArray | None:
+        """The identities of these rows, in order, without the rows; None if it is not for DuckDB to find them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.engine == "spark" or not isinstance(rows.data, Files):
+            return None
+        parts = []
+        for where, by in clauses:
+            if by is not None and not by.here:
+                return None
+            data, columns = (None, ()) if by is None else (by.data, by.columns)
+            part = select(rows.data, where, data, columns, identity=True, columns=())
+            if part is None:
+                return None
+            parts.append(part.column(0))
+        self.used.add("duckdb")
+        found = (
+            parts[0]
+            if len(parts) == 1
+            else pc.unique(pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.int64()))
+        )
+        return pc.take(found, pc.sort_indices(found))
+
     def _by_duckdb(self, rows: Table, clauses: Sequence[Clause], identity: bool) -> Table | None:
         import pyarrow as pa
 

@@ -11,7 +11,7 @@ from whence.errors import BadType
 from whence.rows.asking import INTEGERS
 from whence.rows.duck.files import Files
 from whence.rows.duck.translate import translated, value_sql
-from whence.rows.duck.types import FLOATS, decimal, duckdb_type
+from whence.rows.duck.types import FLOATS, WIDEST, decimal, duckdb_type
 from whence.rows.expressions import AggCall, Attr, Expr, attrs_of, fresh
 from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Operator, Project, Source
 from whence.rows.tree import Tree
@@ -226,14 +226,38 @@ def _aggregate(call: AggCall, names: Mapping[Attr, str]) -> str:
         return f"count({word}{value}){where}"
     if call.name in ("Min", "Max") and call.dtype == arg.dtype:
         return f"{call.name.lower()}({value}){where}"
-    if call.name == "Sum" and _summed(arg.dtype, call.dtype):
-        return f"CAST(sum({word}{value}){where} AS {duckdb_type(call.dtype)})"
-    raise Unknown(call.name)
+    made = {"Sum": _sum, "Average": _average}.get(call.name, _none)(value, word, where, arg.dtype, call.dtype)
+    if made is None:
+        raise Unknown(call.name)
+    return made
 
 
-def _summed(old: str, new: str) -> bool:
-    """Whether Spark's sum is exact: of integers it is a long, of decimals one with ten digits more."""
+def _none(*_: str) -> None:
+    return None
+
+
+def _sum(value: str, word: str, where: str, old: str, new: str) -> str | None:
+    """Of integers it is a long, which DuckDB refuses to make of a larger number; of decimals one with more digits."""
     before, after = decimal(old), decimal(new)
-    if before and after:
-        return after == (before[0] + 10, before[1])
-    return old in INTEGERS and new == "long"
+    made = f"CAST(sum({word}{value}){where} AS {duckdb_type(new)})"
+    if before and after and before[1] == after[1]:
+        if after[0] == before[0] + 10:  # room for any number of rows that there can be
+            return made
+        if after[0] == WIDEST:  # Spark says that it does not fit as soon as some of the rows do not
+            most = f"CAST(max(abs({value})){where} AS DOUBLE) * count({value}){where}"
+            refusal = f"CAST(error('overflow') AS {duckdb_type(new)})"
+            return f"CASE WHEN {most} >= 1e{WIDEST - 1 - after[1]} THEN {refusal} ELSE {made} END"
+    return made if old in INTEGERS and new == "long" else None
+
+
+def _average(value: str, word: str, where: str, old: str, new: str) -> str | None:
+    """Of decimals: four digits more, rounded half up, which is computed here in integers."""
+    before, after = decimal(old), decimal(new)
+    if not before or not after or after != (before[0] + 4, before[1] + 4) or after[0] + after[1] + 1 > WIDEST:
+        return None
+    whole = f"CAST({value} * CAST('1{'0' * before[1]}' AS DECIMAL({before[1] + 1},0)) AS HUGEINT)"
+    total, count = f"sum({word}{whole}){where}", f"count({word}{value}){where}"
+    rounded = f"(2 * abs({total}) * 10000 + {count}) // (2 * {count})"
+    scaled = f"CAST(sign({total}) * ({rounded}) AS DECIMAL({after[0]},0))"
+    unit = f"CAST('0.{'0' * (after[1] - 1)}1' AS DECIMAL({after[1] + 1},{after[1]}))"
+    return f"CASE WHEN {count} > 0 THEN CAST({scaled} * {unit} AS {duckdb_type(new)}) END"
