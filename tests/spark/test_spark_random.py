@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,22 +33,26 @@ ROWS = (("a", 1, 1, 0.5), ("a", 2, 1, 1.5), ("a", 2, None, float("nan")), ("b", 
     suppress_health_check=list(HealthCheck),
 )
 @given(pipelines(), st.data())
-def test_random_pipelines(spark: SparkSession, drawn: Drawn, data: st.DataObject) -> None:
-    checked(spark, drawn, data.draw(st.randoms(use_true_random=False)), data.draw(st.sampled_from(["rows", "group"])))
+def test_random_pipelines(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, drawn: Drawn, data: st.DataObject
+) -> None:
+    random, witness = data.draw(st.randoms(use_true_random=False)), data.draw(st.sampled_from(["rows", "group"]))
+    checked(spark, drawn, random, witness, tmp_path_factory.mktemp("drawn"))
 
 
 @pytest.mark.parametrize("names", [sorted(STEPS)[start::8] for start in range(8)], ids=lambda names: names[0])
-def test_each_step(spark: SparkSession, names: list[str]) -> None:
+def test_each_step(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     """Every kind of step once, over the tables as they are: what random pipelines may leave out."""
     from random import Random
 
     for name in names:
-        checked(spark, Drawn(ROWS, (*ROWS[2:], *ROWS[:2], ROWS[0]), ((name, 1),)), Random(name), "rows")
+        drawn = Drawn(ROWS, (*ROWS[2:], *ROWS[:2], ROWS[0]), ((name, 1),))
+        checked(spark, drawn, Random(name), "rows", tmp_path_factory.mktemp("drawn"))
 
 
-def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str) -> None:
-    """One pipeline, and some questions about it: whole rows and parts of rows."""
-    df = drawn.frame(spark)
+def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder: Path) -> None:
+    """One pipeline, and some questions about it: whole rows and parts of rows, over files or tables in memory."""
+    df = drawn.frame(spark, random.choice([folder, folder, None]))
     plan = read(df)
     steady = not unpinned(plan.root)
     rows = carried(plan, witness)
@@ -66,7 +71,7 @@ def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str) -> Non
     random.shuffle(questions)
     assert not faults(plan, rows, questions, witness)
     assert not answer_faults(Pipeline(df, witness=witness), plan, rows, questions[0])
-    ran = Pipeline(df, witness=witness)
+    ran = Pipeline(df, witness=witness, save=random.choice(["auto", "always"]))
     assert shown(map(tuple, ran.run().collect())) == shown(row.values for row in rows), "it goes on from other rows"
     if ran._known() is not None:
         assert not [fault for each in questions[:2] for fault in answer_faults(ran, plan, rows, each)]

@@ -100,6 +100,10 @@ class Lowering:
     @_lower.register
     def _(self, expr: Compare) -> Any:
         left, right = self._lower(expr.left), self._lower(expr.right)
+        if _misread(expr.left):
+            right = self.jvm.new("optimizer.NormalizeNaNAndZero", right)
+        if _misread(expr.right):
+            left = self.jvm.new("optimizer.NormalizeNaNAndZero", left)
         if expr.op == "!=":
             return self.jvm.new("expressions.Not", self.jvm.new("expressions.EqualTo", left, right))
         return self.jvm.new(f"expressions.{COMPARISONS[expr.op]}", left, right)
@@ -199,3 +203,14 @@ class Lowering:
         if name == "explode":
             return jvm.new("expressions.Explode", self._lower(args[0]))
         return jvm.made("analysis.UnresolvedFunction", jvm.seq([name]), self.seq(args), False)
+
+
+def _misread(expr: Expr) -> bool:
+    """Whether it is a value asked for that Spark's reader of Parquet looks up wrongly.
+
+    It leaves a part of a file out whose dictionary has -0.0 and not 0.0, or whose statistics do not count NaN. A filter
+    on a normalized column never gets there. What the pipeline itself compares with is left as Spark reads it.
+    """
+    if not isinstance(expr, Literal) or isinstance(expr.origin, Origin) or not isinstance(expr.value, float):
+        return False
+    return expr.value == 0 or expr.value != expr.value

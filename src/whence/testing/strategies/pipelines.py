@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
 Row = tuple[str | None, int | None, int | None, float | None]
@@ -120,15 +122,23 @@ class Drawn:
     def monotone(self) -> bool:
         return all(name in MONOTONE for name, _ in self.steps)
 
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """The pipeline over temporary views; the second input is a table, or the result of an earlier step."""
+    def frame(self, spark: SparkSession, folder: Path | None = None) -> DataFrame:
+        """The pipeline over temporary views; the second input is a table, or the result of an earlier step.
+
+        The tables are in memory, or Parquet files in a folder.
+        """
         import pyarrow as pa
+        import pyarrow.parquet as pq
 
         views = ["rx", "ry"]
         schema = pa.schema([("k", pa.string()), ("v", pa.int32()), ("w", pa.int32()), ("x", pa.float64())])
         for name, rows in zip(views, (self.left, self.right), strict=True):
             table = pa.Table.from_pylist([dict(zip("kvwx", row, strict=True)) for row in rows], schema)
-            spark.createDataFrame(table).createOrReplaceTempView(name)
+            if folder is None:
+                spark.createDataFrame(table).createOrReplaceTempView(name)
+            else:
+                pq.write_table(table, folder / f"{name}.parquet")
+                spark.read.parquet(str(folder / f"{name}.parquet")).createOrReplaceTempView(name)
         df = spark.table("rx")
         last = "rx"
         for number, (name, other) in enumerate(self.steps):
