@@ -14,7 +14,7 @@ import numpy as np
 from whence.arrays.capturing import Array, Call, Captured, Edge, outputs_of, replaced
 from whence.arrays.lineage import relation
 from whence.arrays.losses import watch
-from whence.arrays.tracking import is_tracked, tracked, values
+from whence.arrays.tracking import axes_in_memory, is_tracked, tracked, values
 from whence.errors import NoRule, WhenceError
 
 _runs = itertools.count()
@@ -48,6 +48,8 @@ def _followed(call: Call) -> Captured:
     if not all(is_tracked(each.value) for each in outputs):
         raise NoRule(f"{label} returns plain numbers for tracked ones")
     written = [key for key, copy in copies.items() if not _same(copy, before[key])]
+    if any(not _in_one_piece(inputs[first[key]].value) for key in written):
+        raise NoRule(f"{label} writes into an array with gaps, of which a copy has none: pass a copy of it")
     outputs += [Array(inputs[first[key]].label, copies[key]) for key in written]
     edges = [
         Edge(at, first[key], "value", found)
@@ -65,9 +67,14 @@ def _followed(call: Call) -> Captured:
         tuple(edges),
         values_matter=lost.any,
         certain=False,
+        wrote=True,  # for all that is known
         written=tuple(first[key] for key in written),
         notes={key: count for key, count in notes.items() if count},
     )
+
+
+def _in_one_piece(array: Any) -> bool:
+    return bool(array.transpose(axes_in_memory(array)).flags.c_contiguous)
 
 
 def _same(a: Any, b: Any) -> bool:

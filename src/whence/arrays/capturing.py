@@ -88,10 +88,12 @@ class Captured:
     sizes_compared: bool = False  # so may other shapes, beyond what can be seen from the lineage
     certain: bool = True  # whether the two above are known, and not guessed
     written: tuple[int, ...] = ()  # inputs that the function changed
+    wrote: bool = False  # whether it wrote into any memory, so that it matters what is a view and what a copy
     unsteady: bool = False  # the same arguments may have another lineage next time
     unread: frozenset[str] = frozenset()  # arguments that this lineage surely does not follow from
     literal: frozenset[str] = frozenset()  # arguments whose integers decided something: they are no lengths
     marks: frozenset[int] = frozenset()  # integers of the function's own that met lengths
+    divisors: frozenset[int] = frozenset()  # integers by which it divided lengths
     trail: str = ""  # what was done, if other calls that did the same can be recognised
     notes: dict[str, int] = field(default_factory=dict)  # casts, branches
 
@@ -169,7 +171,7 @@ def by_rule(call: Call) -> Captured:
     function, args, kwargs, inputs = call.function, call.args, call.kwargs, call.inputs
     if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
         raise known.NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
-    links = known.lineage(function, args, kwargs)
+    links, values_matter = known.watched(function, args, kwargs, {id(each.value): each.value for each in inputs})
     result = function(*args, **kwargs)
     outputs = tuple(outputs_of(result, call.label))
     numbers: dict[int, list[int]] = {}
@@ -188,7 +190,15 @@ def by_rule(call: Call) -> Captured:
             raise known.NoRule(f"the rule of {known.name_of(function)} does not know this way of calling it")
     places = dict(enumerate(named(call.names, args, {})))
     ignored = frozenset(places[each] if isinstance(each, int) else each for each in unread(function, args, kwargs))
-    return Captured(result, inputs, outputs, _merged(edges), known.values_matter(function), unread=ignored)
+    return Captured(
+        result,
+        inputs,
+        outputs,
+        _merged(edges),
+        values_matter,
+        unread=ignored,
+        divisors=frozenset(known.divisors(function, args, kwargs)),
+    )
 
 
 def by_tracing(call: Call) -> Captured:
@@ -238,9 +248,9 @@ def by_tracing(call: Call) -> Captured:
     numbers_only = {key for key, item in plain_given.items() if type(item) in (int, float)}
     return Captured(
         bare(replaced(result, _plain)), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
-        written=tuple(first[numbers[id(each)]] for each in written), notes=run.notes,
+        wrote=run.wrote, written=tuple(first[numbers[id(each)]] for each in written), notes=run.notes,
         unread=frozenset((numbers_only - looked - run.used) | not_loaded), literal=frozenset(looked - {LENGTH}),
-        marks=frozenset(run.marks), trail=run.trail,
+        marks=frozenset(run.marks), divisors=frozenset(run.divisors), trail=run.trail,
     )  # fmt: skip
 
 

@@ -21,7 +21,8 @@ MOST_CELLS = (1 << 36) - 2
 def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
     """A copy of an array that NumPy computes with as before, while each result remembers the cells it came from.
 
-    Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact. A comparison gives
+    Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact. The order of axes in
+    memory is kept, because NumPy adds along it. A comparison gives
     plain booleans, so what a mask or an order decided is not carried along: `log.track` and `log.capture` find that.
 
     >>> import numpy as np
@@ -42,9 +43,29 @@ def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
         raise BadType(f"a tracked array needs a name, and {name!r} is none; give a word such as 'A'")
     cells, first = _tracked.track(_as_float64(array, name))
     sources.add(Source(name, cells.shape, first, cells.size))
+    cells = _in_order(cells, axes_in_memory(np.asarray(array)))
     from whence.arrays.functions import TrackedArray  # which stands on this module
 
     return cells.view(TrackedArray)
+
+
+def axes_in_memory(array: NDArray[Any]) -> tuple[int, ...]:
+    """The axes, from the one with the longest steps on.
+
+    >>> import numpy as np
+    >>> axes_in_memory(np.zeros((2, 3))), axes_in_memory(np.zeros((2, 3)).T)
+    ((0, 1), (1, 0))
+    """
+    if array.flags.c_contiguous:
+        return tuple(range(array.ndim))
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+
+
+def _in_order(cells: NDArray[Any], axes: tuple[int, ...]) -> NDArray[Any]:
+    """The same cells with their axes in this order in memory."""
+    if axes == tuple(range(cells.ndim)):
+        return cells
+    return cells.transpose(axes).copy().transpose(np.argsort(axes))
 
 
 def is_tracked(array: object) -> bool:

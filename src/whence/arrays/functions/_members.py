@@ -14,6 +14,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from whence.arrays import known
 from whence.arrays.functions._methods import METHODS
 from whence.arrays.functions._sizes import Size
+from whence.arrays.known.shapes import reshaped
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
 
@@ -181,14 +182,22 @@ class Members(NDArrayOperatorsMixin):
         """Bytes of all cells."""
         return self.size * self.itemsize
 
-    def astype(self, dtype: Any, **_: Any) -> Any:
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
         """The same cells as another type."""
-        link = known.Link(self.value, Relation.identity(self.value.shape))
-        return self._made(self.value.astype(dtype), [link], {id(self.value): self})
+        return self.held_as(self.value.astype(dtype, *args, **options))
+
+    def held_as(self, result: Any) -> Any:
+        """The same cells, as NumPy returned them: as another type, in other memory, under a shape with more axes."""
+        if result is self.value:
+            return self
+        own = self.value.shape
+        relation = Relation.identity(own) if result.shape == own else reshaped(own, result.shape)
+        return self._made(result, [known.Link(self.value, relation)], {id(self.value): self})
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         """The same cells under another shape."""
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+        options = {} if copy is None else {"copy": copy}
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, **options)
 
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order."""

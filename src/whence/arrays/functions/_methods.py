@@ -16,10 +16,14 @@ def _compress(a: Any, condition: Any, *more: Any, **options: Any) -> Any:
     return np.compress(condition, a, *more, **options)
 
 
+def _copy(a: Any, order: Any = "C") -> Any:
+    return np.copy(a, order=order)  # the function keeps the order by default, the method does not
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
     "argsort": np.argsort, "choose": _choose, "clip": np.clip, "compress": _compress, "conj": np.conjugate,
-    "conjugate": np.conjugate, "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal,
+    "conjugate": np.conjugate, "copy": _copy, "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal,
     "dot": np.dot, "max": np.max, "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "prod": np.prod,
     "put": np.put, "ravel": np.ravel, "repeat": np.repeat, "round": np.round, "searchsorted": np.searchsorted,
     "squeeze": np.squeeze, "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take, "trace": np.trace,

@@ -45,7 +45,7 @@ def _make(run: Run, real: Callable[..., Any], shape: Any, *args: Any, **kwargs: 
     from whence.arrays.functions._traced import Traced
 
     if real is np.full and args and isinstance(args[0], Traced):
-        made = run.fresh(np.empty(_plain(shape), args[0].dtype))
+        made = run.fresh(real(_plain(shape), args[0].value, *bare(args[1:]), **bare(kwargs)))
         made[...] = args[0]
         return made
     run.parameters(shape)
@@ -75,18 +75,14 @@ def _plain(shape: Any) -> Any:
     return tuple(int(bare(side)) for side in shape) if isinstance(shape, (tuple, list)) else int(bare(shape))
 
 
-def _read(run: Run, real: Callable[..., Any], object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def _read(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs: Any) -> Any:
     from whence.arrays.functions._traced import Traced
 
     if isinstance(object, Traced):
-        same = dtype is None or np.dtype(dtype) == object.dtype
-        if not same:
-            return object.astype(dtype)
-        return np.copy(object) if real is np.array else object
+        return object.held_as(real(object.value, *bare(args), **bare(kwargs)))
     if _holds_traced(object):
-        stacked = np.stack([_read(run, real, each) for each in object])
-        return stacked if dtype is None else stacked.astype(dtype)
-    return run.fresh(real(bare(object), dtype=dtype, **bare(kwargs)))
+        return _read(run, real, np.stack([_read(run, np.asarray, each) for each in object]), *args, **kwargs)
+    return run.fresh(real(bare(object), *bare(args), **bare(kwargs)))
 
 
 def _len(item: Any) -> int:

@@ -27,10 +27,12 @@ class Run:
         self.casts = 0  # numbers that left the traced world: their lineage ends there
         self.branches = 0  # Python decisions on traced values
         self.texts = 0  # traced values made into text
+        self.wrote = False  # whether memory was written that views may share
         self.values_matter = False  # whether other values could have had another lineage
         self.looked_at: set[str] = set()  # arguments whose numbers Python code looked at, and LENGTH
         self.used: set[str] = set()  # arguments whose numbers were indices or parameters of NumPy's functions
         self.marks: set[int] = set()  # integers that were so, and came from the function's own code
+        self.divisors: set[int] = set()  # integers by which lengths were divided, and rounded
         self._arrays = 0
         self._untold = False  # plain arrays took part that are too large to be looked at
         self._steps = hashlib.blake2b(digest_size=16)
@@ -99,6 +101,10 @@ class Run:
                 self.parameters(*each.values())
             elif isinstance(each, slice):
                 self.parameters(each.start, each.stop, each.step)
+                if isinstance(each.step, Noticing):
+                    each.step._looked()
+                elif each.step is not None:
+                    self.divisors.add(abs(int(each.step)))
             elif isinstance(each, np.ndarray):
                 self.marks.update(each.shape)
 

@@ -166,6 +166,16 @@ def _binary(name: str, *, swapped: bool) -> Any:
     return method
 
 
+def _floor_divided(self: Any, other: Any) -> Any:
+    """What is rounded goes in steps, which are known where the divisor is; by another length it is a look."""
+    if not isinstance(other, (int, float)) or isinstance(other, np.generic):
+        return NotImplemented
+    if isinstance(other, (Noticing, float)):
+        return self.__divmod__(other)[0]  # which looks at both
+    self._run.divisors.add(abs(other))
+    return _computed(bare(self) // other, self, other, sign="floordiv")
+
+
 def _unary(name: str) -> Any:
     function = getattr(operator, name)
     return lambda self: _computed(function(bare(self)), self, sign=name)
@@ -193,10 +203,11 @@ def _text(name: str) -> Any:
 
 _NOT_OURS = {"from_bytes", "fromhex", "__getformat__", "__getnewargs__"}
 for _type, _plain in ((Size, int), (Number, float)):
-    for _name in ("add", "sub", "mul", "floordiv", "truediv", "pow"):
+    setattr(_type, "__floordiv__", _floor_divided)  # noqa: B010  # as the others, of which typing knows nothing
+    for _name in ("add", "sub", "mul", "truediv", "pow"):
         setattr(_type, f"__{_name}__", _binary(_name, swapped=False))
         setattr(_type, f"__r{_name}__", _binary(_name, swapped=True))
-    for _name in ("neg", "pos", "abs"):
+    for _name in ("neg", "pos"):
         setattr(_type, f"__{_name}__", _unary(_name))
     for _name in ("__str__", "__repr__", "__format__"):
         setattr(_type, _name, _text(_name))

@@ -78,6 +78,7 @@ class Traced(Members):
         written = whole.forward(Selection.all(whole.in_shape))
         self._buffer.origins = overwritten(self._buffer.origins, composed(whole, origins), written)
         self._buffer.version += 1
+        self._run.wrote = True
 
     # --- calls
 
@@ -94,7 +95,9 @@ class Traced(Members):
         unwrapped, mine = self._unwrapped((inputs, kwargs))
         self._run.parameters(kwargs if method == "__call__" else (inputs[1:], kwargs))
         self._run.step(ufunc, method, [_operand(each) for each in inputs], kwargs, targets)
-        outputs = known.lineage(ufunc, unwrapped[0], unwrapped[1], method)
+        arrays = {key: each.value for key, each in mine.items()}
+        outputs, by_values = known.watched(ufunc, unwrapped[0], unwrapped[1], arrays, method)
+        self._run.values_matter |= by_values
         raw = dict(unwrapped[1])
         if targets:
             raw["out"] = tuple(None if each is None else each.value for each in targets)
@@ -120,15 +123,16 @@ class Traced(Members):
         unwrapped, mine = self._unwrapped((args, kwargs))
         self._run.parameters(args, kwargs)
         self._run.step(function, args, kwargs)
+        self._run.divisors |= known.divisors(function, *unwrapped)
         if kwargs.get("out") is not None:
             raise NoRule(f"{known.name_of(function)} with out=: assign its result instead, out[...] = ...")
         if self._run.winner and function in known.EXTREMES:
             outputs = known.winner(function, *unwrapped[0], **unwrapped[1])
             self._run.values_matter = True
         else:
-            outputs = known.lineage(function, unwrapped[0], unwrapped[1])
-        if known.values_matter(function):
-            self._run.values_matter = True
+            arrays = {key: each.value for key, each in mine.items()}
+            outputs, by_values = known.watched(function, unwrapped[0], unwrapped[1], arrays)
+            self._run.values_matter |= by_values
         return self._wrapped(function(*unwrapped[0], **unwrapped[1]), outputs, mine)
 
     def _unwrapped(self, call: tuple[Any, Any]) -> tuple[Any, dict[int, Traced]]:

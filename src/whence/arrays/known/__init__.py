@@ -29,6 +29,7 @@ from whence.arrays.known import (
     views,
     windows,
 )
+from whence.arrays.known._outlines import outlined
 from whence.arrays.known._rows import affine, product, whole_out
 from whence.arrays.known._rules import RULES, VALUES_MATTER, Function, Kind, Link, Links
 from whence.arrays.known.selecting import EXTREMES, winner
@@ -42,11 +43,13 @@ __all__ = [
     "Links",
     "NoRule",
     "deciding",
+    "divisors",
     "has_rule",
     "indexed",
     "lineage",
     "name_of",
     "values_matter",
+    "watched",
     "winner",
 ]
 
@@ -77,6 +80,30 @@ def values_matter(function: Function) -> bool:
     return function in VALUES_MATTER
 
 
+DIVIDING = {np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit}
+"""Functions that divide lengths by an integer that they are given."""
+
+HALVING = {
+    np.fft.fftshift, np.fft.ifftshift, np.fft.rfft, np.fft.irfft, np.fft.rfft2, np.fft.irfft2, np.fft.rfftn,
+    np.fft.irfftn, np.fft.hfft, np.fft.ihfft,
+}  # fmt: skip
+"""Functions that need the middle of an axis; of convolutions, those of the mode "same"."""
+
+
+def divisors(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> set[int]:
+    """The integers by which a call divides lengths, rounding.
+
+    >>> divisors(np.array_split, (np.zeros(7), 3), {"axis": 0}), divisors(np.roll, (np.zeros(7), 3), {})
+    ({3}, set())
+    """
+    given = (*args[1:], *kwargs.values())
+    modes = [each for each in given if isinstance(each, (str, int))]
+    if function in HALVING or (function in (np.convolve, np.correlate) and modes not in ([], ["full"], ["valid"])):
+        return {2}
+    given = given if function in DIVIDING else ()
+    return {int(each) for each in given if isinstance(each, (int, np.integer)) and each > 1}
+
+
 def lineage(
     function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, method: str = "__call__"
 ) -> tuple[Links, ...]:
@@ -105,6 +132,31 @@ def lineage(
             "write it with functions that have a rule, or give its lineage with log.lineage"
         ) from error
     return found if isinstance(found, tuple) else (found,)
+
+
+def watched(
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    arrays: Mapping[int, Any],
+    method: str = "__call__",
+) -> tuple[tuple[Links, ...], bool]:
+    """The links of each output of a call, and whether they may follow from numbers in these arrays (by identity).
+
+    >>> x, by = np.zeros(3), np.array([1])
+    >>> watched(np.roll, (x, by), {}, {id(x): x})[1], watched(np.roll, (x, by), {}, {id(x): x, id(by): by})[1]
+    (False, True)
+    """
+    if function in VALUES_MATTER or (isinstance(function, np.ufunc) and method == "__call__"):
+        return lineage(function, args, kwargs, method), function in VALUES_MATTER
+    (drawn_args, drawn_kwargs), back = outlined((args, dict(kwargs)), arrays)
+    try:
+        found = lineage(function, drawn_args, drawn_kwargs, method)
+    except Exception:  # it wants the numbers, or cannot do without; if it is another error, it comes again
+        return lineage(function, args, kwargs, method), True
+    return tuple(
+        [link._replace(operand=back.get(id(link.operand), link.operand)) for link in each] for each in found
+    ), False
 
 
 def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Links, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 from whence.arrays.capturing import Captured, Function, named, parameters_of
 from whence.arrays.reuse.arguments import Arguments
 from whence.arrays.reuse.identity import identity
-from whence.arrays.reuse.signatures import Signature, Unkeyed, base_sig, dim_sig, gen_sig, text_of
+from whence.arrays.reuse.signatures import Signature, Unkeyed, base_sig, dim_sig, gen_sig, in_order, text_of
 from whence.arrays.reuse.templates import Observation, Template, fitted, observed
 from whence.arrays.reuse.views import Known, Level, Shelf, View, packed, same, unpacked
 
@@ -40,6 +40,8 @@ class Group:
     compared: bool = False  # a decision hung on a length
     refused: bool = False
     marks: set[int] = field(default_factory=set)  # integers of the function's own that met lengths
+    divisors: set[int] = field(default_factory=set)  # integers by which it divided lengths
+    wrote: bool = False  # into memory of its own: for arrays in another order that may be another lineage
     observations: list[tuple[Observation, dict[str, Any]]] = field(default_factory=list)
     templates: tuple[Template, ...] = ()
 
@@ -52,7 +54,7 @@ class Group:
         found = []
         for structure in dict.fromkeys(each.structure for each in seen):
             alike = [each for each in seen if each.structure == structure]
-            tried = fitted(alike, self.ranks, frozenset(self.marks))
+            tried = fitted(alike, self.ranks, frozenset(self.marks), frozenset(self.divisors))
             found += [template for template in tried if all(_agrees(template, each) for each in seen)]
         self.templates = tuple(found)
 
@@ -65,8 +67,10 @@ class Group:
     def payload(self) -> dict[str, Any]:
         """In the terms of JSON."""
         flags = {"values": self.values, "writes": self.writes, "compared": self.compared, "refused": self.refused}
+        flags["wrote"] = self.wrote
         seen = [{"sizes": list(each.sizes), **data} for each, data in self.observations]
-        return {"ranks": list(self.ranks), **flags, "marks": sorted(self.marks), "observations": seen}
+        integers = {"marks": sorted(self.marks), "divisors": sorted(self.divisors)}
+        return {"ranks": list(self.ranks), **flags, **integers, "observations": seen}
 
     @property
     def state(self) -> str:
@@ -104,6 +108,7 @@ class Memory:
         self._groups: dict[str, Group] = {}
         self._candidates: dict[Signature, Candidate] = {}
         self._stored: dict[str, View] = {}
+        self._by_order = False  # whether the order of arrays in memory may matter
         self._lock = threading.RLock()
         self._load()
 
@@ -114,6 +119,8 @@ class Memory:
         given: Given = named(self._parameters, args, kwargs)
         try:
             with self._lock:
+                if self._by_order and not in_order(given):
+                    return None
                 given = self._arguments.reduced(given)
                 signature = dim_sig(given)
                 known = self._dims.get(signature)
@@ -160,6 +167,8 @@ class Memory:
         given: Given = named(self._parameters, args, kwargs)
         try:
             with self._lock:
+                if (found.wrote or self._by_order) and not in_order(given):
+                    return  # of use for no other call
                 self._save_arguments(self._arguments.learn(given, found))
                 given = self._arguments.reduced(given)
                 self._learned(dim_sig(given), given, found)
@@ -174,6 +183,9 @@ class Memory:
         group.writes |= bool(found.written) or found.unsteady
         group.compared |= found.sizes_compared
         group.marks |= found.marks
+        group.divisors |= found.divisors
+        group.wrote |= found.wrote
+        self._by_order |= found.wrote
         outputs = tuple(each.shape for each in found.outputs)
         if group.writes:
             self._drop_dims(group)
@@ -287,7 +299,7 @@ class Memory:
             data = view.payload
             group = Group(
                 view.signature, tuple(data["ranks"]), data["values"], data["writes"], data["compared"], data["refused"],
-                set(data.get("marks", ())),
+                set(data.get("marks", ())), set(data.get("divisors", ())), data.get("wrote", False),
             )  # fmt: skip
             for each in data["observations"]:
                 outputs, edges = unpacked(each)
@@ -296,3 +308,4 @@ class Memory:
                     group.observations.append((seen, {key: each[key] for key in ("outputs", "edges")}))
             group.fit()
             self._groups[view.signature] = group
+            self._by_order |= group.wrote

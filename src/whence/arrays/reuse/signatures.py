@@ -68,6 +68,24 @@ def _part(item: Any, seen: dict[int, int]) -> Hashable:
     raise Unkeyed(f"an argument of type {type(item).__name__}")
 
 
+def in_order(given: Mapping[str, Any]) -> bool:
+    """Whether all arrays lie in memory as new ones do: NumPy may return copies of others, and no views.
+
+    >>> x = np.zeros((3, 2))
+    >>> in_order({"a": x, "more": [x, 1]}), in_order({"a": x, "more": [x.T, 1]})
+    (True, False)
+    """
+
+    def fine(item: Any) -> bool:
+        if isinstance(item, np.ndarray):
+            return bool(item.flags.c_contiguous)
+        if isinstance(item, dict):
+            return all(map(fine, item.values()))
+        return all(map(fine, item)) if isinstance(item, (list, tuple)) else True
+
+    return fine(dict(given))
+
+
 def gen_sig(
     signature: Signature, literal: Collection[str] = ()
 ) -> tuple[tuple[Hashable, ...], tuple[int, ...], tuple[int, ...]]:

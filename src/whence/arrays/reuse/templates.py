@@ -11,6 +11,10 @@ were always equal must be equal, those that were always smaller must be so by as
 shortest seen, nor than 4, since lengths of 1, 2 and 3 are where functions have special cases. Other special cases are
 where a length meets an integer of the function's own (a mark) or a given one: there the fit is used beyond the lengths
 observed only if these were all well above it.
+
+What is divided is rounded: x[: n // 4] has two cells for any n from 8 to 11. Among lengths of the same remainders by
+all divisors it is linear, with the same factors for all remainders. So the observations of one class of remainders must
+determine the fit, one of another class confirms it there, and lengths of a class never seen are not covered.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
@@ -32,6 +36,7 @@ from whence.relation import Relation
 from whence.relation.columns import spread
 
 Shape = tuple[int, ...]
+Columns = dict[tuple[int, ...], list[int]]  # of each term, its value in each observation
 SMALL = 4
 MOST_ROWS = 64
 FEW = 3
@@ -39,9 +44,6 @@ FEW = 3
 
 SPARE = 2
 """So many observations more than unknowns."""
-
-MODULI = range(2, 9)
-"""Steps whose remainders are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class Template:
     apart: tuple[tuple[int, int, int, int], ...]  # (i, factor, j, d): symbol i is at least d above that many times j
     most: tuple[int, ...]  # of each symbol; 0: no limit
     ties: tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]  # a product that always was this much of the terms
-    remainders: tuple[tuple[int, int, int], ...] = ()  # (symbol, modulus, remainder)
+    divisors: tuple[int, ...]
+    classes: frozenset[tuple[int, ...]]  # remainders of all symbols by all divisors, as they were seen
 
     def covers(self, sizes: tuple[int, ...]) -> bool:
         """Whether these lengths are like those observed."""
@@ -99,7 +102,7 @@ class Template:
             and all(value >= least for value, least in zip(values, self.least, strict=True))
             and all(not most or value <= most for value, most in zip(values, self.most, strict=True))
             and all(values[i] - factor * values[j] >= gap for i, factor, j, gap in self.apart)
-            and all(values[i] % modulus == left for i, modulus, left in self.remainders)
+            and _class(values, self.divisors) in self.classes
         )
 
     @staticmethod
@@ -146,7 +149,10 @@ def _lengths(seen: Sequence[Observation], axes: int) -> _Lengths:
 
 
 def fitted(
-    observations: Sequence[Observation], ranks: tuple[int, ...], marks: frozenset[int] = frozenset()
+    observations: Sequence[Observation],
+    ranks: tuple[int, ...],
+    marks: frozenset[int] = frozenset(),
+    divisors: frozenset[int] = frozenset(),
 ) -> list[Template]:
     """The templates that explain all observations, or all of one remainder, as far as these make sure of them."""
     seen = list({each.sizes: each for each in observations}.values())
@@ -158,35 +164,34 @@ def fitted(
         return []
     highest = max((each for each in marks if each >= SMALL), default=0)
     above = [each for each in seen if all(each.sizes[at] >= 2 * highest + 2 for at in lengths.symbols)]
-    found = [_fit(seen, lengths, ranks, bounded=highest > 0 and len(above) < len(seen))]
+    rounding = tuple(sorted(divisors - {0, 1}))
+    found = [_fit(seen, lengths, ranks, rounding, bounded=highest > 0 and len(above) < len(seen))]
     if 0 < len(above) < len(seen):
-        found.append(_fit(above, lengths, ranks, bounded=False))
-    return [each for each in found if each is not None] or _by_remainder(seen, lengths, ranks, bounded=highest > 0)
+        found.append(_fit(above, lengths, ranks, rounding, bounded=False))
+    exact = [each for each in found if each is not None]
+    return exact or _by_remainder(seen, lengths, ranks, rounding, bounded=highest > 0)
 
 
 def _by_remainder(
-    seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], *, bounded: bool
+    seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], rounding: tuple[int, ...], *, bounded: bool
 ) -> list[Template]:
     """Templates for lengths that leave one remainder: of one symbol, or of all."""
     numbers = range(len(lengths.symbols))
     for some in dict.fromkeys([*((n,) for n in numbers), tuple(numbers)]):
-        for modulus in MODULI:
+        for modulus in rounding:
             classes: dict[tuple[int, ...], list[Observation]] = {}
             for each in seen:
                 left = tuple(each.sizes[lengths.symbols[n]] % modulus for n in some)
                 classes.setdefault(left, []).append(each)
-            found = []
-            for left, members in classes.items():
-                made = _fit(members, lengths, ranks, bounded=bounded)
-                if made is not None:
-                    remainders = tuple((n, modulus, rest) for n, rest in zip(some, left, strict=True))
-                    found.append(replace(made, remainders=remainders))
-            if found:
-                return found
+            found = [_fit(members, lengths, ranks, rounding, bounded=bounded) for members in classes.values()]
+            if any(found):
+                return [each for each in found if each is not None]
     return []
 
 
-def _fit(seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], *, bounded: bool) -> Template | None:
+def _fit(
+    seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], rounding: tuple[int, ...], *, bounded: bool
+) -> Template | None:
     symbols = lengths.symbols
     terms = _terms(lengths, ranks)
     if len(seen) < len(terms) + SPARE or any(len({each.sizes[at] for each in seen}) < 3 for at in symbols):
@@ -203,6 +208,11 @@ def _fit(seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...],
     divisor = math.lcm(*(value.denominator for row in rows for value in row)) if rows else 1
     coefficients = np.array([[int(value * divisor) for value in row] for row in rows], np.int64)
     values = np.array([[each.sizes[at] for at in symbols] for each in seen], np.int64)
+    classes: dict[tuple[int, ...], list[int]] = {}
+    for at, some in enumerate(values.tolist()):
+        classes.setdefault(_class(some, rounding), []).append(at)
+    if not any(len(_independent(_rows(columns, terms, members))) == len(terms) for members in classes.values()):
+        return None
     varying = {at for group in lengths.groups for at in group}
     return Template(
         seen[0].structure, ranks, symbols, terms, coefficients.reshape(len(rows), len(terms)), divisor,
@@ -211,7 +221,16 @@ def _fit(seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...],
         tuple(int(n) for n in values.min(axis=0)), tuple(_apart(values, lengths.given)),
         tuple(int(n) * bounded for n in values.max(axis=0)),
         tuple(zip((each for each in columns if each not in terms), map(tuple, tied), strict=True)),
+        rounding, frozenset(classes),
     )  # fmt: skip
+
+
+def _class(values: Sequence[int], divisors: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(value % divisor for value in values for divisor in divisors)
+
+
+def _rows(columns: Columns, terms: tuple[tuple[int, ...], ...], members: list[int]) -> Columns:
+    return {term: [columns[term][at] for at in members] for term in terms}
 
 
 def _apart(values: NDArray[np.int64], given: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
@@ -219,7 +238,7 @@ def _apart(values: NDArray[np.int64], given: tuple[int, ...]) -> Iterator[tuple[
     for i, j in itertools.permutations(range(values.shape[1]), 2):
         gap = int((values[:, i] - values[:, j]).min())
         if i not in given and j not in given:
-            if gap > 0:
+            if gap >= 0:
                 yield i, 1, j, gap
         elif j in given and (values[:, i] >= 2 * values[:, j] + 2).all():  # well above what was given: however far
             yield i, 2, j, 2
@@ -242,7 +261,7 @@ def _terms(lengths: _Lengths, ranks: tuple[int, ...]) -> tuple[tuple[int, ...], 
     return tuple(terms)
 
 
-def _independent(columns: dict[tuple[int, ...], list[int]]) -> tuple[tuple[int, ...], ...]:
+def _independent(columns: Columns) -> tuple[tuple[int, ...], ...]:
     """The terms that no earlier ones determine: an array that is reshaped has as many cells as its new shape."""
     kept: list[tuple[int, ...]] = []
     for term in columns:
