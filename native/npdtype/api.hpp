@@ -47,6 +47,7 @@ struct Losses {
   uint64_t cast_cells = 0;  // cast to a plain dtype
   uint64_t floats = 0;      // float() and int() of a cell
   uint64_t decisions = 0;   // bool() of a cell, and comparisons of one
+  uint64_t looks = 0;       // whatever else followed from values and is no cell: masks, orders, places, texts
 };
 Losses& losses();
 

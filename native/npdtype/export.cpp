@@ -171,8 +171,14 @@ PyObject* handles(PyObject*, PyObject* array) { return half(array, NPY_UINT64, o
 
 PyObject* read_losses(PyObject*, PyObject*) {
   const Losses& mine = losses();
-  return Py_BuildValue("KKK", static_cast<unsigned long long>(mine.cast_cells),
-                       static_cast<unsigned long long>(mine.floats), static_cast<unsigned long long>(mine.decisions));
+  return Py_BuildValue("KKKK", static_cast<unsigned long long>(mine.cast_cells),
+                       static_cast<unsigned long long>(mine.floats), static_cast<unsigned long long>(mine.decisions),
+                       static_cast<unsigned long long>(mine.looks));
+}
+
+PyObject* look(PyObject*, PyObject*) {
+  ++losses().looks;
+  Py_RETURN_NONE;
 }
 
 PyObject* statistics(PyObject*, PyObject*) {

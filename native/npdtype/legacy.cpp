@@ -33,6 +33,7 @@ int set_item(PyObject* value, char* p) {
 namespace {
 
 int compare(const void* a, const void* b, void*) {
+  ++losses().looks;
   return order(static_cast<const Cell*>(a)->value, static_cast<const Cell*>(b)->value);
 }
 
@@ -41,6 +42,7 @@ template <class Better>
 int arg_best(void* data, npy_intp n, npy_intp* found, Better better) {
   const Cell* cells = static_cast<const Cell*>(data);
   npy_intp best = 0;
+  ++losses().looks;
   for (npy_intp i = 0; i < n; ++i) {
     if (cells[i].value != cells[i].value) {
       best = i;
@@ -93,6 +95,7 @@ void dot(void* a, npy_intp as, void* b, npy_intp bs, void* out, npy_intp n, void
 }
 
 npy_bool nonzero(void* p, void*) {
+  ++losses().looks;
   Cell cell;
   std::memcpy(&cell, p, sizeof cell);
   return cell.value != 0;

@@ -92,6 +92,7 @@ int values_loop(PyArrayMethod_Context*, char* const* data, const npy_intp* dimen
   const Plain& plain = *reinterpret_cast<const Plain*>(aux);
   char* operands[kMostOperands];
   std::copy(data, data + plain.nin + plain.nout, operands);
+  ++losses().looks;
   plain.run(operands, dimensions[0], strides);
   return 0;
 }

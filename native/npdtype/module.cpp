@@ -19,7 +19,8 @@ PyMethodDef functions[] = {
     {"intervals", intervals, METH_O, "The cells of a handle: (n, 2) first numbers and ends, sorted."},
     {"runs", runs, METH_VARARGS, "Rows of moving boxes: runs(array, first, size, view, inner, start, limit)."},
     {"set_naming", set_naming, METH_O, "The function that turns intervals into names and indices."},
-    {"losses", read_losses, METH_NOARGS, "(cells cast, floats taken, decisions) of this thread so far."},
+    {"losses", read_losses, METH_NOARGS, "(cells cast, floats taken, decisions, looks) of this thread so far."},
+    {"look", look, METH_NOARGS, "Counts one more look at values."},
     {"statistics", statistics, METH_NOARGS, "How much the lineage takes."},
     {"forget", forget, METH_NOARGS, "Drop all lineage."},
     {nullptr, nullptr, 0, nullptr}};

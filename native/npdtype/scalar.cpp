@@ -72,20 +72,29 @@ int to_bool(PyObject* self) {
   return cell_of(self).value != 0;
 }
 
-Py_hash_t hash(PyObject* self) { return _Py_HashDouble(self, cell_of(self).value); }
+// The number for a text.
+PyObject* told(PyObject* self) {
+  ++losses().looks;
+  return PyFloat_FromDouble(cell_of(self).value);
+}
+
+Py_hash_t hash(PyObject* self) {
+  ++losses().looks;
+  return _Py_HashDouble(self, cell_of(self).value);
+}
 
 PyObject* repr(PyObject* self) {
-  Ref value(PyFloat_FromDouble(cell_of(self).value));
+  Ref value(told(self));
   return value ? PyUnicode_FromFormat("tracked(%R)", value.get()) : nullptr;
 }
 
 PyObject* str(PyObject* self) {
-  Ref value(PyFloat_FromDouble(cell_of(self).value));
+  Ref value(told(self));
   return value ? PyObject_Str(value.get()) : nullptr;
 }
 
 PyObject* format(PyObject* self, PyObject* spec) {
-  Ref value(PyFloat_FromDouble(cell_of(self).value));
+  Ref value(told(self));
   return value ? PyObject_Format(value.get(), spec) : nullptr;
 }
 

@@ -12,6 +12,7 @@ namespace whence::tracked {
 namespace {
 
 int sort(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp*, NpyAuxData*) {
+  ++losses().looks;
   return guarded([&] {
     if (data[0] != data[1]) std::memcpy(data[1], data[0], sizeof(Cell) * n[0]);
     Cell* cells = reinterpret_cast<Cell*>(data[1]);
@@ -20,6 +21,7 @@ int sort(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy
 }
 
 int argsort(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp*, NpyAuxData*) {
+  ++losses().looks;
   return guarded([&] {
     const Cell* cells = reinterpret_cast<const Cell*>(data[0]);
     npy_intp* places = reinterpret_cast<npy_intp*>(data[1]);

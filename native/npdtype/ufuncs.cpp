@@ -177,6 +177,7 @@ int add_loop(PyUFuncObject* ufunc, const char* types, unsigned chosen) {
 // np.any and np.all reduce a boolean with cells.
 template <bool any>
 int logic_loop(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
+  ++losses().looks;
   for (npy_intp i = 0; i < n[0]; ++i) {
     const bool a = *reinterpret_cast<npy_bool*>(data[0] + i * strides[0]), b = value_at(data[1] + i * strides[1]) != 0;
     *reinterpret_cast<npy_bool*>(data[2] + i * strides[2]) = any ? a || b : a && b;

@@ -60,17 +60,34 @@ def test_uncertified_lineage_is_used_once_others_confirmed_it(tmp_path: Path) ->
 
 
 def test_a_coincidence_is_found_out() -> None:
-    def above(a: Any) -> Any:
-        return a.flat[::1][np.asarray(a.flat[::1]) > 0]
-
-    memory = Memory(Shelf(), above, "f")
+    memory = Memory(Shelf(), by_rows, "f")
     for value in (1.0, 2.0, 3.0):
-        memory.learn((np.full(3, value),), {}, captured(above, (np.full(3, value),), {}, ("a",), "f", selection=False))
-    x = np.full(3, 4.0)
-    assert memory.predict((x,), {}) is None  # due
-    memory.learn((x,), {}, captured(above, (np.array([1.0, -1.0, 2.0]),), {}, ("a",), "f", selection=False))
-    assert memory.predict((x * 2,), {}) is None
-    assert memory.predict((x * 3,), {}) is None
+        x = np.full((3, 2), value)
+        memory.learn((x,), {}, captured(by_rows, (x,), {}, ("a",), "f", selection=False))
+    assert memory.predict((x * 4,), {}) is None  # due
+    memory.learn(
+        (x * 4,), {}, captured(lambda a: a.flat[::1].reshape(3, 2) * 2, (x * 4,), {}, ("a",), "f", selection=False)
+    )
+    assert memory.predict((x * 5,), {}) is None
+    assert memory.predict((x * 6,), {}) is None
+
+
+LOOKING: list[Any] = [
+    lambda a: a.flat[np.asarray(a.flat[:]) > 0], lambda a: a.flat[np.argsort(a.flat[:])], lambda a: np.sort(a.flat[:]),
+    lambda a: a.flat[int(np.argmax(a.flat[:])) :], lambda a: a.flat[np.nonzero(a.flat[:])[0]],
+    lambda a: np.unique(a.flat[:]),
+    lambda a: a.flat[:] * 2 if a.flat[:].all() else a.flat[::-1], lambda a: a.flat[: len(str(a.flat[0]))] * 1,
+    lambda a: np.interp(1.5, np.arange(6.0), a.flat[:]) * a.flat[:], lambda a: np.partition(a.flat[:], 2),
+    lambda a: a.flat[: 1 + np.searchsorted(np.arange(3.0), 1.0)] + np.median(a.flat[:]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", LOOKING)
+def test_values_that_decide_are_noticed(function: Any) -> None:
+    found = captured(function, (np.random.default_rng(0).random((3, 2)),), {}, ("a",), "f", selection=False)
+    assert not found.certain  # it ran on the dtype
+    assert found.values_matter
+    assert not captured(by_rows, (np.ones((3, 2)),), {}, ("a",), "f", selection=False).values_matter
 
 
 @pytest.mark.parametrize("x", [np.arange(4.0), np.arange(4)])

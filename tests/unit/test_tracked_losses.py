@@ -51,6 +51,7 @@ def test_reading_values_printing_and_masks_are_no_losses() -> None:
         x[x > 1] = 0.0
     assert not lost.any
     assert str(lost) == "nothing was lost"
+    assert lost.looks == 4
 
 
 def test_an_error_inside_still_counts() -> None:

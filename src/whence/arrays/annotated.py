@@ -1,7 +1,7 @@
 """Calls of functions that no rule covers: a run on the tracked dtype, which sees whatever NumPy itself computes.
 
-It knows less than a traced run: comparisons give plain booleans, so nobody can say whether other values would have had
-another lineage. What it finds is therefore not certified for other calls until they have confirmed it.
+It knows less than a traced run: that a mask was made of values is counted, but not what code did with lengths, or with
+memory. What it finds is therefore not certified for other calls until they have confirmed it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _followed(call: Call) -> Captured:
         inputs,
         tuple(Array(each.label, _plain(each.value)) for each in outputs),
         tuple(edges),
-        values_matter=lost.any,
+        values_matter=lost.any or lost.looks > 0,
         certain=False,
         wrote=True,  # for all that is known
         written=tuple(first[key] for key in written),

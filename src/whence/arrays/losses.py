@@ -28,6 +28,9 @@ class Losses:
     cast_cells: int = 0
     floats: int = 0
     decisions: int = 0
+    looks: int = (
+        0  # at values, for a mask, an order, a text: nothing is lost, but other values may have another lineage
+    )
 
     @property
     def any(self) -> bool:
@@ -66,3 +69,4 @@ def watch() -> Iterator[Losses]:
         lost.cast_cells = after.cast_cells - before.cast_cells
         lost.floats = after.floats - before.floats
         lost.decisions = after.decisions - before.decisions
+        lost.looks = after.looks - before.looks

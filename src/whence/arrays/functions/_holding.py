@@ -6,7 +6,7 @@ rule's relation by the dtype's own sums. Everything else is left to the dtype.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,10 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return item
 
     plain_args, plain_kwargs = plain(tuple(args)), {key: plain(each) for key, each in kwargs.items()}
-    outputs = known.lineage(function, plain_args, plain_kwargs)
+    plain_arrays = {id(each): each for each in _arrays_in((plain_args, plain_kwargs)) if id(each) in mine}
+    outputs, by_values = known.watched(function, plain_args, plain_kwargs, plain_arrays)
+    if by_values:
+        _tracked.look()
     result = function(*plain_args, **plain_kwargs)
     given = (*plain_args, *plain_kwargs.values())
     if isinstance(result, np.ndarray) and result.size and any(result is each for each in given):  # it was out=
@@ -136,6 +139,14 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return _held(function, result, outputs[0], mine)
     made = [_held(function, each, links, mine) for each, links in zip(result, outputs, strict=True)]
     return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
+
+
+def _arrays_in(item: Any) -> Iterator[Any]:
+    if isinstance(item, np.ndarray):
+        yield item
+    elif isinstance(item, (list, tuple, dict)):
+        for each in item.values() if isinstance(item, dict) else item:
+            yield from _arrays_in(each)
 
 
 def _laid_out(numbers: Any) -> Any:
