@@ -215,7 +215,7 @@ class Traced(Members):
                 "compiled code moves rows of a traced array, and may do so in another way than with a plain one "
                 "(rng.shuffle): write x = x[rng.permutation(len(x))]"
             )
-        plain, _ = self._key(key)
+        plain, chosen_by = self._key(key)
         target_shape = np.shape(self.value[plain]) if _basic(plain) else None
         given = value.value if isinstance(value, Traced) else np.asarray(value)
         if target_shape is not None:
@@ -233,6 +233,12 @@ class Traced(Members):
             origins = composed(reshaped(given.shape, target.in_shape), origins)
         self.value[plain] = given
         self._write(target, origins)
+        if self._run.selection:
+            for each in chosen_by:
+                relation = known.deciding_writes(plain, self.value.shape, given.shape, each.value)
+                whole = relation if self._view is None else self._view.inverse.compose(relation)
+                decided = composed(whole, each.origins(), "selection")
+                self._buffer.origins = united([self._buffer.origins, decided])
 
     def _key(self, key: Any) -> tuple[Any, list[Traced]]:
         """The index with plain arrays in it, and the traced ones that were."""

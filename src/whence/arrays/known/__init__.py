@@ -43,6 +43,7 @@ __all__ = [
     "Links",
     "NoRule",
     "deciding",
+    "deciding_writes",
     "divisors",
     "has_rule",
     "indexed",
@@ -143,6 +144,8 @@ def watched(
 ) -> tuple[tuple[Links, ...], bool]:
     """The links of each output of a call, and whether they may follow from numbers in these arrays (by identity).
 
+    An array whose numbers were asked for, and which went nowhere, has decided.
+
     >>> x, by = np.zeros(3), np.array([1])
     >>> watched(np.roll, (x, by), {}, {id(x): x})[1], watched(np.roll, (x, by), {}, {id(x): x, id(by): by})[1]
     (False, True)
@@ -153,10 +156,18 @@ def watched(
     try:
         found = lineage(function, drawn_args, drawn_kwargs, method)
     except Exception:  # it wants the numbers, or cannot do without; if it is another error, it comes again
-        return lineage(function, args, kwargs, method), True
+        return tuple(_with_deciding(each, arrays) for each in lineage(function, args, kwargs, method)), True
     return tuple(
         [link._replace(operand=back.get(id(link.operand), link.operand)) for link in each] for each in found
     ), False
+
+
+def _with_deciding(links: Links, arrays: Mapping[int, Any]) -> Links:
+    """The links of an output, and that arrays which went nowhere decided: indices, axes, lengths."""
+    used = {id(link.operand) for link in links}
+    out = links[0].relation.out_shape if links else ()
+    rest = [each for key, each in arrays.items() if key not in used and links]
+    return [*links, *(Link(each, Relation.whole(out, each.shape), "selection") for each in rest)]
 
 
 def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Links, ...]:
@@ -197,6 +208,21 @@ def indexed(in_shape: tuple[int, ...], key: Any) -> Relation:
         if chosen.dtype != bool and in_shape:
             return shapes.take(np.broadcast_to(np.zeros(()), in_shape), chosen, 0)[0].relation
     return selecting.picked(in_shape, key)
+
+
+def deciding_writes(key: Any, shape: tuple[int, ...], value: tuple[int, ...], index: Any) -> Relation:
+    """What of an array in an index decided what is in each cell after `a[key] = value`.
+
+    A mask decides for its own place, as long as all are given the same; indices, and a value for each, for any place.
+
+    >>> deciding_writes(np.array([True, False]), (2, 3), (), np.array([True, False])).backward([(1, 0)])
+    Selection(shape=(2,), 1 cell: [1])
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if len(parts) != 1 or index.dtype != bool or len(value) > len(shape) - index.ndim:
+        return Relation.whole(shape, np.shape(index))
+    own = [affine(i, i, side) for i, side in enumerate(index.shape)]
+    return product(shape, index.shape, [*own, *(whole_out(i, shape[i]) for i in range(index.ndim, len(shape)))])
 
 
 def deciding(key: Any, out_shape: tuple[int, ...], index: Any) -> Relation:

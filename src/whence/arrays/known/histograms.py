@@ -50,6 +50,8 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if density:  # divided by the number of all, and by widths
         counted = Relation.whole(counted.out_shape, shape(a))
     links = [Link(a, counted)]
+    if np.ndim(bins) == 0 and range is None:
+        links.append(Link(a, Relation.whole(counted.out_shape, shape(a)), "selection"))
     if weights is not None:
         links.append(Link(weights, counted))
     if np.ndim(bins) == 1:
@@ -80,8 +82,9 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
     inside = np.flatnonzero((rows >= 0) & (columns >= 0))
     out = (len(edges[0]) - 1, len(edges[1]) - 1)
     counted = linked(rows[inside] * out[1] + columns[inside], inside, out, shape(x))
+    deciding = [Link(each, Relation.whole(out, shape(each)), "selection") for each in (x, y) if range is None]
     return (
-        [Link(x, counted), Link(y, counted)],
+        [Link(x, counted), Link(y, counted), *deciding],
         _edges(x, 1, range, edges[0].shape),
         _edges(y, 1, range, edges[1].shape),
     )

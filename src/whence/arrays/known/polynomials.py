@@ -48,7 +48,8 @@ def polymul(a1: Any, a2: Any) -> Links:
         whole = math.prod(shape(each))
         left = product((len(some),), (whole,), [affine(0, 0, len(some), whole - len(some))])
         links.append(Link(each, _flat(link.relation.compose(left), shape(each))))
-    return links
+    out = links[0].relation.out_shape
+    return [*links, *(Link(each, Relation.whole(out, shape(each)), "selection") for each in (a1, a2))]
 
 
 @rule("polyder")

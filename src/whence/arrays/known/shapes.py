@@ -296,7 +296,10 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Links:
         axes = np.lib.array_utils.normalize_axis_tuple(axis, at.ndim)
         first = np.array([f if i in axes else 0 for i, f in enumerate(first)])
     key = tuple(slice(int(f), int(f) + n) for f, n in zip(first, kept.shape, strict=True))
-    return [Link(filt, viewed(shape(filt), lambda x: x[key]))]
+    return [
+        Link(filt, viewed(shape(filt), lambda x: x[key])),
+        Link(filt, Relation.whole(kept.shape, shape(filt)), "selection"),
+    ]
 
 
 @rule("insert")
