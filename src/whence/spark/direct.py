@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from whence.rows import FALSE, Attr, Expr, Param, Source, fresh, walk
 from whence.rows.duck import Files, View
 from whence.rows.restrict import sources as sources_of
-from whence.rows.saving import OUTPUT, Place, Saved, Use, param
+from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
 from whence.spark.identity import files_of, named, with_files
-from whence.spark.tables import ROW, Clause, Engine, Table, bound
+from whence.spark.tables import ROW, Clause, Engine, Table, bound, united
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from whence.spark.keeping import Kept
 
+READ = 200_000  # rows that are read by their numbers; more, by what they hold
 AGAIN = 1 << 30  # bytes of files from which a question may compute a result that a run did not write
 
 
@@ -71,6 +72,7 @@ class Backward:
     def __init__(self, direct: Direct, asked: Table) -> None:
         self._direct, self._engine = direct, direct._engine
         self._rows: dict[Place, Table] = {OUTPUT: asked}
+        self._numbers: dict[int, pa.ChunkedArray] = {}  # of source rows, by use
         self._uses = {use.source.occurrence: use for use in direct._kept.scheme.uses}
 
     def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
@@ -86,7 +88,7 @@ class Backward:
         """Which rows these are, without what they hold."""
         import pyarrow as pa
 
-        found = self._engine.numbers(source_table(uses[0]), *self._clauses(uses))
+        found = self._which(uses)
         if found is None:
             found = self._engine.arrow(self._found(uses, True)).column(ROW)
         return named(pa.table({ROW: found}), uses[0])
@@ -99,6 +101,11 @@ class Backward:
     def _found(self, uses: list[Source], identity: bool) -> Table:
         first, clauses = uses[0], self._clauses(uses)
         rows = source_table(first)
+        numbers = self._which(uses)
+        if numbers is not None and len(numbers) <= READ:
+            found = self._engine.numbered(rows, numbers, identity)
+            if found is not None:
+                return found
         if not identity:
             return self._engine.matching(rows, *clauses)
         if isinstance(rows.data, Files) and self._engine.engine != "spark":
@@ -106,6 +113,23 @@ class Backward:
             if found.here:  # else it was Spark that could answer, and it has to number the rows first
                 return found
         return self._engine.matching(source_table(first, True), *clauses)
+
+    def _which(self, uses: list[Source]) -> pa.ChunkedArray | None:
+        """The numbers of the rows: those that came along with the rows of a table, or DuckDB's; None for Spark."""
+        known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
+        parts = []
+        for use in known:
+            if use.predicate == FALSE:
+                continue
+            self._of(use.table)
+            number = use.source.occurrence
+            if number not in self._numbers:
+                found = self._engine.numbers(source_table(uses[0]), self._clause(use, uses[0].columns))
+                if found is None:
+                    return None
+                self._numbers[number] = found
+            parts.append(self._numbers[number])
+        return united(*parts)
 
     def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
         attrs: dict[Attr, Expr] = dict(zip(use.source.columns, columns, strict=True))
@@ -123,8 +147,27 @@ class Backward:
         if place not in self._rows:
             saved: Saved = self._direct._saved[place]
             clause = self._bound(saved.table, saved.predicate)
-            self._rows[place] = self._engine.matching(self._direct.table(place), clause)
+            self._rows[place] = self._computed(saved, clause) or self._engine.matching(
+                self._direct.table(place), clause
+            )
         return self._rows[place]
+
+    def _computed(self, saved: Saved, clause: Clause) -> Table | None:
+        """The rows of a table that is computed again, with the numbers of the source rows that they are made of."""
+        if not saved.virtual or self._engine.engine == "spark":
+            return None
+        operator, numbers = carried(saved.operator)
+        columns = (*saved.columns, *numbers.values())
+        made = view(replace(saved, operator=operator, columns=columns))
+        if made is None or not numbers or not made.readable(columns):
+            return None
+        found = self._engine.matching(Table(columns, made), clause)
+        if not found.here:
+            return None
+        width = len(saved.columns)
+        for place, occurrence in enumerate(numbers, width):
+            self._numbers[occurrence] = found.data.column(place)
+        return Table(saved.columns, found.data.select(range(width)))
 
 
 def quickly_again(saved: Saved) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.errors import BadType, NotTraceable
 from whence.rows import Attr, Expr, Filter, Join, Literal, Named, Operator, Param, Project, disjunction, fresh, keep
-from whence.rows.duck import Files, View, select
+from whence.rows.duck import Files, View, numbered, select
 from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree, transform
 from whence.spark.lineage import given
@@ -88,29 +88,27 @@ class Engine:
         self.used.add("spark")
         return Table(rows.columns, self._by_spark(self.operator(rows), clauses))
 
-    def numbers(self, rows: Table, *clauses: Clause) -> pa.ChunkedArray | None:
-        """The identities of these rows, in order, without the rows; None if it is not for DuckDB to find them."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
+    def numbers(self, rows: Table, clause: Clause) -> pa.ChunkedArray | None:
+        """The numbers of the rows for which a clause holds; None if it is not for DuckDB to find them."""
+        where, by = clause
+        if self.engine == "spark" or not isinstance(rows.data, Files) or not (by is None or by.here):
+            return None
+        data, columns = (None, ()) if by is None else (by.data, by.columns)
+        found = select(rows.data, where, data, columns, identity=True, columns=())
+        if found is None:
+            return None
+        self.used.add("duckdb")
+        return found.column(0)
 
+    def numbered(self, rows: Table, numbers: pa.ChunkedArray, identity: bool) -> Table | None:
+        """The rows that have these numbers; None if it is not for DuckDB to find them."""
         if self.engine == "spark" or not isinstance(rows.data, Files):
             return None
-        parts = []
-        for where, by in clauses:
-            if by is not None and not by.here:
-                return None
-            data, columns = (None, ()) if by is None else (by.data, by.columns)
-            part = select(rows.data, where, data, columns, identity=True, columns=())
-            if part is None:
-                return None
-            parts.append(part.column(0))
+        found = numbered(rows.data, numbers, identity=identity)
+        if found is None:
+            return None
         self.used.add("duckdb")
-        found = (
-            parts[0]
-            if len(parts) == 1
-            else pc.unique(pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.int64()))
-        )
-        return pc.take(found, pc.sort_indices(found))
+        return Table((*rows.columns, fresh(ROW, "long", nullable=False)) if identity else rows.columns, found)
 
     def _by_duckdb(self, rows: Table, clauses: Sequence[Clause], identity: bool) -> Table | None:
         import pyarrow as pa
@@ -191,6 +189,16 @@ class Engine:
             return spark.read.parquet(*table.data.paths).select(*names)
         unique = [f"c{index}" for index in range(len(table.columns))]
         return spark.createDataFrame(table.data.rename_columns(unique), schema=schema_of(table.columns, unique))
+
+
+def united(*numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """All numbers that there are, each once, in order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    chunks = [chunk for each in numbers for chunk in each.chunks]
+    found = pc.unique(pc.drop_null(pa.chunked_array(chunks, pa.int64())))
+    return pa.chunked_array([pc.take(found, pc.sort_indices(found))])
 
 
 def schema_of(columns: Sequence[Attr], names: Sequence[str]) -> Any:

@@ -1,8 +1,8 @@
 """Lineage predicates answered by DuckDB over local Parquet files, where it means by them what Spark means."""
 
-from whence.rows.duck.asking import count, select
+from whence.rows.duck.asking import count, numbered, select
 from whence.rows.duck.files import Files
 from whence.rows.duck.translate import translated
 from whence.rows.duck.views import View
 
-__all__ = ["Files", "View", "count", "select", "translated"]
+__all__ = ["Files", "View", "count", "numbered", "select", "translated"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +69,27 @@ def select(
     return None if found is None else _as_spark(found, (*wanted, ROW) if identity else wanted)
 
 
+def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -> pa.Table | None:
+    """The rows of files that have these numbers; None where DuckDB is not known to read them as Spark does."""
+    import pyarrow as pa
+
+    if not rows.readable(rows.columns, True):
+        return None
+    names = rows.names("r")
+    shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(rows.columns)]
+    if identity:
+        shown.append(f"{row_sql('r')} AS c{len(shown)}")
+    # By the number in the file alone, parts of it are left out.
+    number = "r.file_row_number" if len(rows.paths) == 1 else row_sql("r")
+    with connected() as connection:
+        connection.register("handed", pa.table({"n": numbers}))
+        query = f"SELECT {', '.join(shown)} FROM {rows.sql()} AS r SEMI JOIN handed AS g ON {number} = g.n"
+        with _refusals():
+            found = connection.sql(query).to_arrow_table()
+            return _as_spark(found, (*rows.columns, ROW) if identity else rows.columns)
+    return None
+
+
 def count(
     rows: Files | View, where: Expr, table: pa.Table | Files | View | None = None, table_columns: tuple[Attr, ...] = ()
 ) -> int | None:
@@ -79,17 +102,24 @@ def _answer(asked: Question, shown: str, wanted: tuple[Attr, ...], identity: boo
     used = {attr for attr in asked.rows.columns if attr in asked.where.attrs or attr in wanted}
     if not asked.rows.readable(used, identity):
         return None
-    with connected() as connection:
-        import duckdb
+    with connected() as connection, _refusals():
+        rest = _query(connection, asked)
+        if rest is not None:
+            return connection.sql(f"SELECT {shown} {rest}").to_arrow_table()
+    return None
 
-        # What DuckDB cannot read or compute here (a string that is no UTF-8, an encoding, too little memory) is for
-        # Spark to read, or to name. Any other error would be one of ours.
-        refused = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.DataError, duckdb.NotSupportedError)
-        try:
-            rest = _query(connection, asked)
-            return None if rest is None else connection.sql(f"SELECT {shown} {rest}").to_arrow_table()
-        except (*refused, duckdb.InvalidInputException):
-            return None
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What DuckDB cannot read or compute (a string that is no UTF-8, an encoding, too little memory) goes no further.
+
+    It is for Spark to read, or to name. Any other error would be one of ours.
+    """
+    import duckdb
+
+    refused = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.DataError, duckdb.NotSupportedError)
+    with suppress(*refused, duckdb.InvalidInputException):
+        yield
 
 
 def _query(connection: Any, asked: Question) -> str | None:

@@ -9,9 +9,9 @@ from functools import singledispatchmethod
 
 from whence.errors import BadType
 from whence.rows.asking import INTEGERS
-from whence.rows.duck.files import Files
+from whence.rows.duck.files import Files, row_sql
 from whence.rows.duck.translate import translated, value_sql
-from whence.rows.duck.types import FLOATS, WIDEST, decimal, duckdb_type
+from whence.rows.duck.types import DIGITS, FLOATS, WIDEST, decimal, duckdb_type
 from whence.rows.expressions import AggCall, Attr, Expr, attrs_of, fresh
 from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Operator, Project, Source
 from whence.rows.tree import Tree
@@ -34,9 +34,10 @@ class Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The different rows that an operator gives in some of its columns, computed when they are asked for.
+    """The rows that an operator gives in some of its columns, each once, computed when they are asked for.
 
     `files` are those of each source below, by its occurrence. `columns` are what the `shown` ones are called outside.
+    Where the numbers of source rows are among them, hardly two rows are equal, and those that are may come twice.
 
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
     >>> rows = Source("t", 0, (a, b))
@@ -69,26 +70,28 @@ class View:
 
     def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
         """Whether DuckDB gives the rows that Spark gives. Rows that are computed have no identity."""
-        made = self._made()
-        return not identity and made is not None and all(self.files[at].readable(read) for at, read in made[1].items())
+        query = self._query()
+        if identity or query is None:
+            return False
+        return all(self.files[at].readable(read, at in query[1].numbered) for at, read in query[1].read.items())
 
     def sql(self) -> str:
         """The query, in parentheses."""
-        made = self._made()
+        made = self._query()
         if made is None:
             raise BadType(f"DuckDB cannot compute {type(self.operator).__name__} as Spark does")
         shown = ", ".join(f"v.{_name(attr)} AS c{place}" for place, attr in enumerate(self.shown))
-        return f"(SELECT DISTINCT {shown} FROM ({made[0]}) AS v)"
+        return f"(SELECT {'' if made[1].numbered else 'DISTINCT '}{shown} FROM ({made[0]}) AS v)"
 
     def size(self) -> int:
         """Bytes of the files."""
         paths = {path for each in self.files.values() for path in each.paths}
         return sum(os.stat(path).st_size for path in paths)
 
-    def _made(self) -> tuple[str, dict[int, set[Attr]]] | None:
+    def _query(self) -> tuple[str, _Query] | None:
         query = _Query(self.files)
         try:
-            return query.of(self.operator, frozenset(self.shown)), query.read
+            return query.of(self.operator, frozenset(self.shown)), query
         except Unknown:
             return None
 
@@ -102,7 +105,8 @@ class _Query:
 
     def __init__(self, files: Mapping[int, Files]) -> None:
         self._files = files
-        self.read: dict[int, set[Attr]] = {}
+        self.read: dict[int, set[Attr]] = {}  # of each use of a source, the columns
+        self.numbered: set[int] = set()  # the uses whose rows are numbered
 
     def of(self, op: Operator, needed: frozenset[Attr]) -> str:
         return self._of(op, needed)
@@ -114,13 +118,17 @@ class _Query:
     @_of.register
     def _(self, op: Source, needed: frozenset[Attr]) -> str:
         files = self._files.get(op.occurrence)
-        if files is None or op.row_id is not None:
+        if files is None:
             raise Unknown(op.name)
         given = dict(zip(op.columns, files.columns, strict=True))
         names = files.names("s")
         used = [attr for attr in dict.fromkeys(op.columns) if attr in needed]
         self.read.setdefault(op.occurrence, set()).update(given[attr] for attr in used)
-        return _select(((attr, names[given[attr]]) for attr in used), f"{files.sql()} AS s")
+        shown = [(attr, names[given[attr]]) for attr in used]
+        if op.row_id is not None and op.row_id in needed:
+            self.numbered.add(op.occurrence)
+            shown.append((op.row_id, row_sql("s")))
+        return _select(shown, f"{files.sql()} AS s")
 
     @_of.register
     def _(self, op: Arrange, needed: frozenset[Attr]) -> str:
@@ -255,7 +263,8 @@ def _average(value: str, word: str, where: str, old: str, new: str) -> str | Non
     before, after = decimal(old), decimal(new)
     if not before or not after or after != (before[0] + 4, before[1] + 4) or after[0] + after[1] + 1 > WIDEST:
         return None
-    whole = f"CAST({value} * CAST('1{'0' * before[1]}' AS DECIMAL({before[1] + 1},0)) AS HUGEINT)"
+    integer = "BIGINT" if before[0] + before[1] + 1 <= DIGITS["long"] - 1 else "HUGEINT"
+    whole = f"CAST({value} * CAST('1{'0' * before[1]}' AS DECIMAL({before[1] + 1},0)) AS {integer})"
     total, count = f"sum({word}{whole}){where}", f"count({word}{value}){where}"
     rounded = f"(2 * abs({total}) * 10000 + {count}) // (2 * {count})"
     scaled = f"CAST(sign({total}) * ({rounded}) AS DECIMAL({after[0]},0))"

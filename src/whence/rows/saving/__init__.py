@@ -1,5 +1,6 @@
 """Which intermediate results a pipeline saves, so that its rows can be traced without running it again."""
 
+from whence.rows.saving.carry import carried
 from whence.rows.saving.choose import scheme
 from whence.rows.saving.explain import explained
 from whence.rows.saving.places import Place, operator_at, read_above, replaced_at
@@ -14,6 +15,7 @@ __all__ = [
     "Scheme",
     "Sizes",
     "Use",
+    "carried",
     "explained",
     "operator_at",
     "param",
