@@ -335,6 +335,19 @@ def test_what_decided_is_told_apart(log: wh.Log) -> None:
     assert "kept <- a by kept (selection): 1 tuple in 1 box" in said
 
 
+def test_what_decided_can_be_left_out_of_answers(log: wh.Log) -> None:
+    kept = log.track(lambda a: a[a > 1], name="kept", lineage="value+selection")
+    doubled = log.track(lambda a: a * 2, name="doubled")
+    doubled(kept(np.array([3.0, 1.0, 2.0])))
+    assert log.backward("doubled", [(1,)], to="a").cells().tolist() == [[0], [1], [2]]
+    assert log.backward("doubled", [(1,)], to="a", lineage="value").cells().tolist() == [[2]]
+    assert log.query(["doubled", "kept", "a"], [(1,)], lineage="value").cells().tolist() == [[2]]
+    assert log.forward("a", [(1,)], lineage="value")["doubled"].cells().tolist() == []
+    assert log.forward("a", [(1,)])["doubled"].cells().tolist() == [[1]]
+    with pytest.raises(BadType, match="'values'"):
+        log.backward("doubled", [(1,)], lineage="values")  # type: ignore[call-overload]  # which is what is tried
+
+
 def test_functions_that_ask_where_memory_lies_are_traced_every_time(log: wh.Log) -> None:
     tracked = log.track(lambda a, b: a * 1 if np.shares_memory(a, b) else b * 1, name="either")
     a = np.ones(3)

@@ -12,7 +12,7 @@ from whence.store.capture import relation_of
 from whence.store.clock import now
 from whence.store.records import Dataset, Derivation, Description, Operation, counted
 from whence.store.values import name_of, names_of, plain, shape_of
-from whence.store.walk import Direction, plan, route
+from whence.store.walk import Direction, Lineage, plan, route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -264,46 +264,65 @@ class Log:
 
     # --- asking
 
-    def query(self, path: Sequence[str], cells: object, *, above: float | None = None) -> Selection:
+    def query(
+        self, path: Sequence[str], cells: object, *, above: float | None = None, lineage: Lineage = "value+selection"
+    ) -> Selection:
         """Follow the cells of the first dataset along the path; the answer is cells of the last.
 
         Each step goes backward or forward, whichever way there is lineage; if both, it is the union. With `above`, only
-        contributions of at least that weight are followed; a path is as strong as its weakest step.
+        contributions of at least that weight are followed; a path is as strong as its weakest step. With
+        lineage="value", cells that decided and went into nothing are left out, where they were recorded.
         """
         names = names_of(path, "a path")
         if not names:
             raise BadType("a path has at least one name, such as ['B', 'A']")
-        return self._reader.ask(names[0], cells, lambda graph: route(graph, names, above))
+        return self._reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))
 
     @overload
-    def backward(self, name: str, cells: object, to: str, *, above: float | None = None) -> Selection: ...
+    def backward(
+        self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
+    ) -> Selection: ...
     @overload
     def backward(
-        self, name: str, cells: object, to: None = None, *, above: float | None = None
+        self, name: str, cells: object, to: None = None, *, above: float | None = None, lineage: Lineage = ...
     ) -> dict[str, Selection]: ...
     def backward(
-        self, name: str, cells: object, to: str | None = None, *, above: float | None = None
+        self,
+        name: str,
+        cells: object,
+        to: str | None = None,
+        *,
+        above: float | None = None,
+        lineage: Lineage = "value+selection",
     ) -> Selection | dict[str, Selection]:
         """Where the cells came from: the cells of `to`, over all paths; or of every source, by name."""
-        return self._walk("backward", name, cells, to, above)
+        return self._walk("backward", name, cells, to, above, lineage)
 
     @overload
-    def forward(self, name: str, cells: object, to: str, *, above: float | None = None) -> Selection: ...
+    def forward(
+        self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
+    ) -> Selection: ...
     @overload
     def forward(
-        self, name: str, cells: object, to: None = None, *, above: float | None = None
+        self, name: str, cells: object, to: None = None, *, above: float | None = None, lineage: Lineage = ...
     ) -> dict[str, Selection]: ...
     def forward(
-        self, name: str, cells: object, to: str | None = None, *, above: float | None = None
+        self,
+        name: str,
+        cells: object,
+        to: str | None = None,
+        *,
+        above: float | None = None,
+        lineage: Lineage = "value+selection",
     ) -> Selection | dict[str, Selection]:
         """Where the cells went: the cells of `to`, over all paths; or of every final result, by name."""
-        return self._walk("forward", name, cells, to, above)
+        return self._walk("forward", name, cells, to, above, lineage)
 
     def _walk(
-        self, direction: Direction, name: str, cells: object, to: str | None, above: float | None
+        self, direction: Direction, name: str, cells: object, to: str | None, above: float | None, lineage: Lineage
     ) -> Selection | dict[str, Selection]:
         name, to = name_of(name), None if to is None else name_of(to)
-        found = self._reader.ask(name, cells, lambda graph: plan(graph, name, direction, to, above))
+        found = self._reader.ask(name, cells, lambda graph: plan(graph, name, direction, to, above, lineage))
         return found if to is None else found[to]
 
     def contributions(self, out: str, inp: str) -> Contributions:

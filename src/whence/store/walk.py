@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from whence.errors import NoLineage, UnknownName
+from whence.errors import BadType, NoLineage, UnknownName
 from whence.relation import Relation
 from whence.selection import Selection
 
@@ -20,6 +20,7 @@ WEIGHT = "weight "
 """How the kind of an uncertain derivation begins; its weight follows."""
 
 Direction = Literal["backward", "forward"]
+Lineage = Literal["value", "value+selection"]
 Load = Callable[[str], Relation]
 Neighbours = dict[str, dict[str, tuple[str, ...]]]
 
@@ -37,6 +38,9 @@ class Adjacency:
     bearers: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
     weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of relations that are uncertain
     certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of the others
+    valued: set[tuple[str, str, str]] = field(
+        default_factory=set
+    )  # those of cells that went in, and did not only decide
 
     def add_dataset(self, name: str, shape: tuple[int, ...]) -> None:
         """A dataset that nothing is known of yet."""
@@ -51,6 +55,8 @@ class Adjacency:
             known_weights[hash] = max(float(kind.removeprefix(WEIGHT)), known_weights.get(hash, 0.0))
         else:
             self.certain.add((output, input, hash))
+        if kind != "selection":
+            self.valued.add((output, input, hash))
         self.bearers.setdefault(hash, (output, input))
         for neighbours, here, there in ((self.backward, output, input), (self.forward, input, output)):
             known = neighbours[here].get(there, ())
@@ -83,6 +89,16 @@ class Adjacency:
             for each in hashes
             if (output, input, each) in self.certain or (level := weights[each]) >= above or math.isclose(level, above)
         )
+
+    def asked_for(
+        self, output: str, input: str, hashes: tuple[str, ...], above: float | None, lineage: Lineage
+    ) -> tuple[str, ...]:
+        """The relations between two that a question is about."""
+        if lineage not in ("value", "value+selection"):
+            raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
+        if lineage == "value":
+            hashes = tuple(each for each in hashes if (output, input, each) in self.valued)
+        return self.at_least(output, input, hashes, above)
 
     def neighbours(self, direction: Direction) -> Neighbours:
         """The edges, each pointing in the direction of the walk."""
@@ -122,22 +138,27 @@ class Route:
         return selection
 
 
-def route(graph: Adjacency, path: Sequence[str], above: float | None = None) -> Route:
+def route(
+    graph: Adjacency, path: Sequence[str], above: float | None = None, lineage: Lineage = "value+selection"
+) -> Route:
     """The way along a path of names, through contributions above a level; NoLineage where two are not connected."""
     for name in path:
         graph.shape(name)
-    return Route(tuple(_step(graph, here, there, above) for here, there in pairwise(path)))
+    return Route(tuple(_step(graph, here, there, above, lineage) for here, there in pairwise(path)))
 
 
-def _step(graph: Adjacency, here: str, there: str, above: float | None) -> Step:
+def _step(graph: Adjacency, here: str, there: str, above: float | None, lineage: Lineage) -> Step:
     backward, forward = graph.backward[here].get(there, ()), graph.forward[here].get(there, ())
     if not backward and not forward:
         raise NoLineage(
             f"there is no lineage between {here!r} and {there!r}: {_connections(graph, here)}; "
             f"{_connections(graph, there)}"
         )
-    strong = (graph.at_least(here, there, backward, above), graph.at_least(there, here, forward, above))
-    return Step(graph.shapes[there], *strong)
+    return Step(
+        graph.shapes[there],
+        graph.asked_for(here, there, backward, above, lineage),
+        graph.asked_for(there, here, forward, above, lineage),
+    )
 
 
 def _connections(graph: Adjacency, name: str) -> str:
@@ -198,7 +219,14 @@ class Plan:
         return {name: reached.get(name) or Selection.empty(self.shapes[name]) for name in self.ends}
 
 
-def plan(graph: Adjacency, start: str, direction: Direction, to: str | None, above: float | None = None) -> Plan:
+def plan(
+    graph: Adjacency,
+    start: str,
+    direction: Direction,
+    to: str | None,
+    above: float | None = None,
+    lineage: Lineage = "value+selection",
+) -> Plan:
     """The walk from `start` to the dataset `to`, or to every dataset where the walk can only end.
 
     With `above`, each step is through contributions of at least that weight: a path is as strong as its weakest step.
@@ -220,16 +248,16 @@ def plan(graph: Adjacency, start: str, direction: Direction, to: str | None, abo
     order = tuple(name for component in reversed(components) for name in component)
     ends = (to,) if to is not None else tuple(_final(neighbours, components))
 
-    def strong(here: str, there: str, hashes: tuple[str, ...]) -> tuple[str, ...]:
+    def asked_for(here: str, there: str, hashes: tuple[str, ...]) -> tuple[str, ...]:
         output, input = (here, there) if direction == "backward" else (there, here)
-        return graph.at_least(output, input, hashes, above)
+        return graph.asked_for(output, input, hashes, above, lineage)
 
     edges = {
         name: tuple(
             (there, hash)
             for there, hashes in neighbours[name].items()
             if there in wanted
-            for hash in strong(name, there, hashes)
+            for hash in asked_for(name, there, hashes)
         )
         for name in order
     }
