@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.errors import TooLarge, WhenceError
-from whence.rows import Attr, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
+from whence.rows import Aggregate, Arrange, Attr, Filter, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
 from whence.rows.duck import Files
 from whence.rows.saving import OUTPUT, Place, Saved, Scheme, operator_at, read_above, replaced_at
 from whence.spark.lineage import given
@@ -92,7 +92,7 @@ def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm)
         cached.append(output)
     with _steps(jvm, "the pipeline"):
         try:
-            first = _first(output)
+            first = _first(output, surely_few(plan))
         except Exception as error:  # a type that Arrow does not have, perhaps
             first = None
             output.count()  # if it was the pipeline that failed, it fails again
@@ -169,10 +169,24 @@ def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
     return Result(paths, each.columns, tuple(each.places), _count(paths))
 
 
-def _first(output: DataFrame) -> pa.Table | None:
+def surely_few(plan: Operator) -> bool:
+    """Whether the plan itself says that its output is small.
+
+    >>> from whence.rows import Attr, Literal, Source
+    >>> surely_few(Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer")))
+    True
+    """
+    while isinstance(plan, Project | Filter | Sort | Arrange):
+        plan = plan.child
+    if isinstance(plan, Limit) and isinstance(plan.count, Literal) and isinstance(plan.count.value, int):
+        return plan.count.value <= MANY
+    return isinstance(plan, Aggregate) and not plan.keys
+
+
+def _first(output: DataFrame, few: bool) -> pa.Table | None:
     """The output, in memory, if it is small. It is computed in either case, and cached."""
     unique = output.toDF(*(f"c{index}" for index in range(len(output.columns))))
-    table = unique.limit(MANY + 1).toArrow()
+    table = (unique if few else unique.limit(MANY + 1)).toArrow()
     return table if table.num_rows <= MANY and table.nbytes <= SMALL else None
 
 
