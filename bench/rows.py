@@ -220,7 +220,7 @@ def _unprojected(pipeline: Pipeline, place: Path) -> int:
     for number, each in enumerate(pipeline.scheme.saved):
         rows = frame(operator_at(pipeline.plan, each.place), pipeline._plan.jvm)
         folder = place / f"{pipeline.called}-all-{number}"
-        rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).write.parquet(folder.as_uri())
+        rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).write.parquet(f"file://{folder}")
         total += sum(path.stat().st_size for path in folder.glob("*.parquet"))
     return total
 

@@ -106,6 +106,19 @@ def test_only_what_is_needed_is_saved_and_said(spark: SparkSession, shop: Path, 
     assert Path(saved.paths[0]).is_relative_to(Path(log.where))
 
 
+def test_a_place_with_a_name_of_any_kind(
+    spark: SparkSession, shop: Path, log: wh.Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / "50% of é #1"
+    odd.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(odd))
+    pipeline = log.pipeline(revenue(spark, shop), name="revenue", save="always")
+    row = pipeline.run().collect()[0]
+    assert pipeline._kept is not None
+    assert not pipeline._kept.failures
+    assert pipeline.backward(row).how == "saved"
+
+
 def test_a_later_program_asks_without_running(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     first = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     row = first.run().collect()[0]

@@ -206,7 +206,7 @@ def _written(rows: DataFrame, columns: int, folder: Path) -> tuple[str, ...]:
     """The first columns as Parquet files, named c0, c1 ...; written by Spark's executors."""
     named = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
     chosen = named.select(*(f"c{index}" for index in range(columns)))
-    chosen.write.option("compression", "snappy").parquet(folder.as_uri())
+    chosen.write.option("compression", "snappy").parquet(f"file://{folder}")
     if not (folder / "_SUCCESS").exists():
         raise WhenceError(f"the executors do not share {folder} with this process")
     paths = tuple(sorted(str(path) for path in folder.glob("*.parquet")))
