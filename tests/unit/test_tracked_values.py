@@ -199,6 +199,21 @@ def test_comparisons_are_plain() -> None:
     assert np.nonzero(x)[0].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("n", [127, 128, 300, 5000])
+def test_many_cells_are_sorted_as_numpy_does(n: int) -> None:
+    rng = np.random.default_rng(n)
+    some = rng.choice([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 5e-324, -1e308], n)
+    for numbers in (rng.normal(size=n), some, np.where(rng.random(n) < 0.5, some, rng.normal(size=n)), np.ones(n)):
+        x = wh.tracked(numbers, "A")
+        places = np.argsort(numbers, kind="stable")
+        assert np.argsort(x).tolist() == places.tolist()
+        made = np.sort(x)
+        assert values(made).view(np.uint64).tolist() == numbers[places].view(np.uint64).tolist()
+        assert [made[i].parents for i in range(0, n, 37)] == [[("A", (int(places[i]),))] for i in range(0, n, 37)]
+    x[: n // 2].sort()
+    assert values(x).tolist() == np.ones(n).tolist()
+
+
 def test_sorting_puts_nan_last_and_takes_lineage_along() -> None:
     numbers = np.array([3.0, np.nan, -1.0, 2.0, -np.inf, 2.0])
     x = wh.tracked(numbers, "A")
