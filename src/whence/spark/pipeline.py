@@ -107,8 +107,9 @@ class Pipeline:
         """The name under which the log has it."""
         return self.name or "pipeline"
 
-    def _documented(self) -> dict[str, list[list[Any]]]:
-        """The sources with their files, as the log writes them down."""
+    @property
+    def versions(self) -> dict[str, list[list[Any]]]:
+        """The sources with their files as they were when the pipeline was read: name, bytes, milliseconds."""
         return {name: [list(each) for each in sorted(files)] for name, files in sorted(self._versions.items())}
 
     def explain(self) -> Explanation:

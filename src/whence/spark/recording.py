@@ -108,7 +108,7 @@ def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
         document = {
             "saved": saved,
             "virtual": [{"place": each.place, "columns": each.places} for each in run.scheme.saved if each.virtual],
-            "sources": pipeline._documented(),
+            "sources": pipeline.versions,
             "failures": list(run.failures),
             "missing": run.scheme.missing,
         }
@@ -125,7 +125,7 @@ def recorded(log: Log, pipeline: Pipeline) -> Kept | None:
 
     key = fingerprint(pipeline)
     for run in [] if key is None else runs.alike(log, key):
-        if run.document.get("sources") == json.loads(json.dumps(pipeline._documented())):
+        if run.document.get("sources") == json.loads(json.dumps(pipeline.versions)):
             found = _kept(log, pipeline, run)
             if found is not None:
                 return found
@@ -137,7 +137,7 @@ def changed(log: Log, pipeline: Pipeline) -> str:
     from whence.store import runs
 
     key = fingerprint(pipeline)
-    now = json.loads(json.dumps(pipeline._documented()))
+    now = json.loads(json.dumps(pipeline.versions))
     for run in [] if key is None else runs.alike(log, key, 1):
         before = run.document.get("sources", {})
         names = [name for name in now if before.get(name) != now[name]]
@@ -183,14 +183,14 @@ def _activity(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Activity
     from whence.store.artifacts import Content
 
     activity = log.activity(pipeline.called, command=f"pipeline {pipeline.called}")
-    activity._started = started
+    activity.started = started
     activity.note(plan=str(pipeline.plan)[:LONGEST], sources=list(pipeline.sources), failures=list(run.failures))
     paths = {source.name: source.paths for source in sources_of(pipeline.plan)}
-    read = {name: _content(log, paths[name], files) for name, files in pipeline._documented().items() if files}
+    read = {name: _content(log, paths[name], files) for name, files in pipeline.versions.items() if files}
     for content in read.values():
         activity.used_content(content)
     output = run.results.get(OUTPUT)
-    made = hashlib.sha256(Path(output.paths[0]).read_bytes()).hexdigest() if output else f"run of {activity._started}"
+    made = hashlib.sha256(Path(output.paths[0]).read_bytes()).hexdigest() if output else f"run of {activity.started}"
     datasets = {name: content.artifact for name, content in read.items()}
     properties: dict[str, Any] = {"columns": column_lineage(pipeline.columns(), datasets)}
     if output:

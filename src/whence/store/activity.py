@@ -48,7 +48,7 @@ class Activity:
         self._generated: dict[str, tuple[str | Content | None, tuple[str, ...]]] = {}
         self._removed: dict[str, Gone] = {}
         self.removed: dict[str, str] = {}  # what was removed, and the version it was, if that is known
-        self._started = now()
+        self.started = now()  # what records something afterwards sets it to when that began
         self._ended: str | None = None
         self.note(**properties)
 
@@ -174,7 +174,7 @@ class Activity:
         agent = catalog.agent_called(connection, self._agent)
         activity = catalog._insert(
             connection, t.activities,
-            {"name": self.name, "args": {}, "started": self._started, "ended": ended, "properties": self._properties},
+            {"name": self.name, "args": {}, "started": self.started, "ended": ended, "properties": self._properties},
         )  # fmt: skip
         connection.execute(t.was_associated_with.insert().values(activity=activity, agent=agent))
         # What is used comes first: a file that is read and rewritten is used in its old version.
@@ -198,6 +198,6 @@ class Activity:
             dataclasses.replace(item.edge, output=self.outputs[output], input=self.inputs[source])
             for (output, source), item in items
         ]
-        operation = Operation(activity, self.name, (), (), {}, self._started, ended)
+        operation = Operation(activity, self.name, (), (), {}, self.started, ended)
         catalog.add_edges(connection, edges, operation)
         self.id = f"{self.name}#{activity}"
