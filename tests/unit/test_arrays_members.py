@@ -123,8 +123,34 @@ def test_results_go_where_they_are_asked_to() -> None:
         assert values(out).tolist() == np.dot(A, A.T).tolist()
         assert out[0, 1].parents == [("A", (i, j)) for i in range(2) for j in range(3)]
     assert np.einsum("ij,kj->ik", x, x, out=out) is out
-    with pytest.raises(NoRule, match="not tracked"):
-        np.dot(x, x.T, out=np.zeros((2, 2)))
+    plain = np.zeros((2, 2))
+    refusals: list[Any] = [lambda: np.dot(x, x.T, out=plain), lambda: np.einsum("ij,kj->ik", x, x, out=plain)]
+    for refused in refusals:
+        with pytest.raises(NoRule, match="not tracked"):
+            refused()
+    assert not plain.any()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_add_as_numpy_does(order: Any) -> None:
+    rng = np.random.default_rng(5)
+    a, b = np.asarray(rng.random((4, 5)), order=order), np.asarray(rng.random((4, 5)), order=order)
+    x, y = wh.tracked(a, "A"), wh.tracked(b, "B")
+    calls: list[Any] = [
+        lambda p, q: p.dot(q.T), lambda p, q: np.dot(p, p.T), lambda p, q: np.cov(p), lambda p, q: np.corrcoef(p),
+        lambda p, q: np.dot(p[:, ::2], p[:, ::2].T), lambda p, q: p.ravel("K"),
+        lambda p, q: np.inner(p, p[::-1]), lambda p, q: p.sum(axis=0), lambda p, q: p.conj().mean(axis=1),
+    ]  # fmt: skip
+    for number, call in enumerate(calls):
+        assert values(call(x, y)).tolist() == call(a, b).tolist(), number
+
+
+def test_what_is_no_view_is_not_written() -> None:
+    x: Any = wh.tracked(np.eye(3), "A")
+    diagonal = np.einsum("ii->i", x)
+    assert diagonal[1].parents == [("A", (1, 1))]
+    with pytest.raises(ValueError, match="read-only"):
+        diagonal[:] = 0.0
 
 
 def test_a_histogram_of_a_matrix_with_weights() -> None:

@@ -40,6 +40,9 @@ class TrackedArray(_tracked.Held):
                 return _by_rule(function, args, kwargs)
             except TooLarge:
                 pass  # then the dtype's own sum, which may differ from NumPy's in the last bit
+            except NoRule:
+                if function not in (np.cov, np.corrcoef):  # whose rules do not know all ways of calling them
+                    raise
         try:
             return _kept(function, super().__array_function__(function, types, args, kwargs))
         except TypeError as error:
@@ -80,6 +83,16 @@ class TrackedArray(_tracked.Held):
 
     getfield = setfield = byteswap
 
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """The function, which adds as NumPy does for plain numbers."""
+        return np.dot(self, b, out=out)
+
+    def conj(self, *_: Any, **__: Any) -> Any:
+        """The same array, as of all real numbers."""
+        return self
+
+    conjugate = conj
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         if return_scalar:
             return np.asarray(array)[()]
@@ -95,7 +108,7 @@ def _any_tracked(item: Any) -> bool:
     return is_tracked(item)
 
 
-_ORDERED = ("dot", "inner", "vdot", "tensordot", "linalg.multi_dot", "convolve", "correlate")
+_ORDERED = ("dot", "inner", "vdot", "tensordot", "linalg.multi_dot", "convolve", "correlate", "cov", "corrcoef")
 ORDERED = {found for name in _ORDERED if (found := known._rules.named(name)) is not None}
 """Functions that the dtype can do, but whose sums NumPy adds in an order of its own for plain numbers."""
 
@@ -112,16 +125,19 @@ def _kept(function: Callable[..., Any], result: Any) -> Any:
 
 def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     mine: dict[int, Any] = {}
+    memory: list[tuple[int, int, Any]] = []
 
     def plain(item: Any) -> Any:
         if is_tracked(item):
-            numbers = _laid_out(values(np.asarray(item)))
+            numbers = _laid_out(values(np.asarray(item)), memory)
             mine[id(numbers)] = item
             return numbers
         if isinstance(item, (list, tuple)):
             return type(item)(plain(each) for each in item)
         return item
 
+    if isinstance(into := kwargs.get("out"), np.ndarray) and not is_tracked(into):
+        raise NoRule(f"{known.name_of(function)} would write into an array that is not tracked: leave out= out")
     plain_args, plain_kwargs = plain(tuple(args)), {key: plain(each) for key, each in kwargs.items()}
     plain_arrays = {id(each): each for each in _arrays_in((plain_args, plain_kwargs)) if id(each) in mine}
     outputs, by_values = known.watched(function, plain_args, plain_kwargs, plain_arrays)
@@ -149,14 +165,22 @@ def _arrays_in(item: Any) -> Iterator[Any]:
             yield from _arrays_in(each)
 
 
-def _laid_out(numbers: Any) -> Any:
-    """A plain copy that lies in memory as the tracked cells do: BLAS adds in an order that follows from that."""
-    strides = [step // 2 for step in numbers.strides]  # a cell is a number and a set
-    reach = [(side - 1) * step for side, step in zip(numbers.shape, strides, strict=True)]
-    low, high = sum(min(each, 0) for each in reach), sum(max(each, 0) for each in reach)
+def _laid_out(numbers: Any, memory: list[tuple[int, int, Any]]) -> Any:
+    """A plain copy that lies in memory as the tracked cells do: BLAS adds in an order that follows from that.
+
+    `memory` has what was copied already, as (first byte, last byte, copy): an array and its transpose share theirs.
+    """
     if numbers.size == 0:
         return np.empty(numbers.shape)
-    made: Any = np.ndarray(numbers.shape, np.float64, np.empty((high - low) // 8 + 1), -low, strides)
+    at = numbers.__array_interface__["data"][0]
+    reach = [(side - 1) * step for side, step in zip(numbers.shape, numbers.strides, strict=True)]
+    low, high = at + sum(min(each, 0) for each in reach), at + sum(max(each, 0) for each in reach)
+    held = next((each for each in memory if each[0] <= low and high <= each[1]), None)
+    if held is None:
+        held = (low, high, np.empty((high - low) // 16 + 1))  # a cell is a number and a set
+        memory.append(held)
+    strides = [step // 2 for step in numbers.strides]
+    made: Any = np.ndarray(numbers.shape, np.float64, held[2], (at - held[0]) // 2, strides)
     made[...] = numbers
     return made
 
@@ -176,6 +200,8 @@ def _held(function: Callable[..., Any], result: Any, links: known.Links, mine: d
     if total is None:
         return result
     made = with_values(total, numbers)
+    if numbers.base is not None and any(np.may_share_memory(numbers, link.operand) for link in links):
+        made.flags.writeable = False  # NumPy's is a view of the operand, and this is not: whoever writes shall know
     return made.view(TrackedArray) if isinstance(result, np.ndarray) else made[()]
 
 
