@@ -120,3 +120,11 @@ def test_contributions_above_a_level_along_a_path(tmp_path: Path) -> None:
         assert cells(log.forward("x", [(2,)], to="y", above=0.5)) == []
         with pytest.raises(NoLineage, match=r"levels 0\.1, 0\.5"):
             log.backward("y", [(0,)], to="x", above=0.3)
+
+
+def test_an_output_that_nothing_moves_has_no_contributions() -> None:
+    found = wh.explain.lime(lambda x: np.array([7.0, x @ np.array([5.0, 0.0, 0.0, -4.0])]), np.ones(4))  # off is on
+    assert [relation.count() for _, relation in found.bands] == [0, 0, 0, 0]
+    found = wh.explain.lime(lambda x: np.array([7.0, x @ np.array([5.0, 0.0, 0.0, -4.0])]), np.ones(4), baseline=0.0)
+    assert found.backward([(0,)]).cells().tolist() == []
+    assert found.backward([(1,)]).cells().tolist() == [[0], [3]]

@@ -41,6 +41,10 @@ def grid(shape: Sequence[int], most: int = SEGMENTS) -> NDArray[np.int64]:
     return labels
 
 
+ROUNDING = 1e-10
+"""What is smaller than this, beside an output, came about by rounding."""
+
+
 def lime(
     model: Callable[[Any], Any],
     x: Any,
@@ -83,5 +87,6 @@ def lime(
     columns = np.hstack([on.astype(float), np.ones((samples, 1))])
     gram = columns.T @ (weight[:, None] * columns)
     gram[np.arange(count), np.arange(count)] += ridge  # the last is the intercept, which is not shrunk
-    fitted = np.linalg.solve(gram, columns.T @ (weight[:, None] * outputs))
-    return from_weights(fitted[:count].T, first.shape, given.shape, levels=levels, relative=relative, segments=labels)
+    fitted = np.linalg.solve(gram, columns.T @ (weight[:, None] * outputs))[:count]
+    fitted[np.abs(fitted) <= ROUNDING * np.abs(outputs).max(axis=0)] = 0.0  # of an output that nothing moves
+    return from_weights(fitted.T, first.shape, given.shape, levels=levels, relative=relative, segments=labels)
