@@ -106,6 +106,29 @@ def test_only_what_is_needed_is_saved_and_said(spark: SparkSession, shop: Path, 
     assert Path(saved.paths[0]).is_relative_to(Path(log.where))
 
 
+@pytest.mark.parametrize("save", ["auto", "always"])
+def test_a_part_of_a_union_that_the_row_did_not_come_from(
+    spark: SparkSession, shop: Path, log: wh.Log, save: str
+) -> None:
+    revenue(spark, shop)
+    df = spark.sql(
+        "select region, 0 as level, avg(price) as p from orders join customers on customer = customers.id "
+        "group by region union all "
+        "select null, 1, avg(price) from orders join customers on customer = customers.id"
+    )
+    pipeline, eager = log.pipeline(df, name="levels", save=save), log.pipeline(df, mode="eager")
+    rows = pipeline.run().collect()
+    eager.run()
+    for row in rows:
+        for engine in ("auto", "spark"):
+            answer = pipeline.backward(row, engine=engine)
+            assert (answer.how, answer.precise) == ("saved", True)
+            assert found(answer) == found(eager.backward(row))
+            for name in answer:
+                assert answer.identities(name) == eager.backward(row).identities(name)
+    assert len(found(pipeline.backward(rows[0]))["orders"]) < len(found(pipeline.backward(rows[-1]))["orders"])
+
+
 def test_a_place_with_a_name_of_any_kind(
     spark: SparkSession, shop: Path, log: wh.Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

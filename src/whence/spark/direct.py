@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from whence.rows import FALSE, Attr, Expr, Param, Source, fresh, walk
+from whence.rows import FALSE, Attr, Expr, Operator, Param, Source, fresh, walk
 from whence.rows.duck import Files, View
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
@@ -138,7 +138,11 @@ class Backward:
     def _bound(self, place: Place, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
         rows = self._of(place)
         if not any(isinstance(part, Param) for part in walk(predicate)):
-            return bound(predicate, {}, attrs), None
+            # It holds with any row of the table alike, if there is one: the question may have led to none.
+            where = bound(predicate, {}, attrs)
+            if isinstance(rows.data, Operator):
+                return where, rows.renamed()[0]
+            return (where if rows.data.num_rows else FALSE), None
         by, names = rows.renamed()
         return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
 

@@ -62,6 +62,10 @@ OTHERS = {
     "group by an expression": "select k, v % 2 as v, count(w) as w, 1.5D as x from {x} group by k, v % 2",
     "total": "select min(k) k, count(*) v, sum(w) w, max(x) x from {x}",
     "group of groups": "select k, max(n) v, count(*) w, 0.5D x from (select k, v, count(*) n from {x} group by k, v) group by k",
+    "groups and their total": (
+        "select k, count(*) v, sum(w) w, 0.5D x from {x} group by k "
+        "union all select null, count(*), sum(a.w), 1.5D from {x} a join {y} b on a.k = b.k"
+    ),
     "rollup": "select k, v, count(*) as w, max(x) as x from {x} group by rollup(k, v)",
     "rollup, named": "select k, cast(grouping_id() as int) v, count(*) as w, max(x) x from {x} group by rollup(k, v)",
     "cube": "select k, v, sum(w) as w, 0.5D as x from {x} group by cube(k, v)",
