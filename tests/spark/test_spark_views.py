@@ -140,6 +140,29 @@ class TestComputed:
 
 
 @pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("select 7 as c, cast(null as string) as n, count(*) as m from one where k > 99", [(7, None, 0)]),
+        ("select 7 as c from (select 7 as c, count(*) as m from one where k > 99)", [(7,)]),
+        ("select k, k, t from (select k, k, count(*) as n from one group by k) join two on j = k where t = 'x'", None),
+        ("select count(*) as n from one where x = 0", [(2,)]),
+        ("select s in (select t from two) as i, k from one where k = 1 or s in (select t from two)", None),
+    ],
+)
+def test_single_queries(spark: SparkSession, tables: None, text: str, rows: list[tuple[Any, ...]] | None) -> None:
+    df = spark.sql(text)
+    view = viewed(read(df).root)
+    found = select(view, TRUE)
+    assert found is not None
+    made = {tuple(row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True)}
+    places = [view.columns.index(attr) for attr in read(df).root.output] if rows is None else range(len(view.columns))
+    expected = set(map(tuple, df.collect()))
+    assert {tuple(row[place] for place in places) for row in made} == expected
+    if rows is not None:
+        assert made == set(rows)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "select k from one order by k limit 2",

@@ -143,7 +143,7 @@ class _Query:
 
     @_of.register
     def _(self, op: Project, needed: frozenset[Attr]) -> str:
-        columns = [column for column in op.columns if column.attr in needed]
+        columns = _once(op.columns, needed)
         child = self.of(op.child, attrs_of(*(column.expr for column in columns)))
         return _select(_computed(columns, _names(op.child.output, "p")), f"({child}) AS p")
 
@@ -164,7 +164,7 @@ class _Query:
 
     @_of.register
     def _(self, op: Aggregate, needed: frozenset[Attr]) -> str:
-        columns = [column for column in op.outputs if column.attr in needed]
+        columns = _once(op.outputs, needed)
         keys = {key: fresh("key", key.dtype) for key in dict.fromkeys(op.keys)}
         calls: dict[AggCall, Attr] = {}
         shown = [Named(column.attr, _grouped(column.expr, keys, calls)) for column in columns]
@@ -173,6 +173,8 @@ class _Query:
         values = [(attr, _exact(key, names)) for key, attr in keys.items()]
         by = f" GROUP BY {', '.join(value for _, value in values)}" if values else ""
         values += [(attr, _aggregate(call, names)) for call, attr in calls.items()]
+        if not values:  # one row, whatever lies below
+            values = [(fresh("rows", "long"), "count(*)")]
         groups = _select(values, f"({child}) AS a")
         inner = (*keys.values(), *calls.values())
         return _select(_computed(shown, _names(inner, "g")), f"({groups}{by}) AS g")
@@ -181,6 +183,11 @@ class _Query:
 def _select(columns: Iterable[tuple[Attr, str]], rows: str) -> str:
     shown = ", ".join(f"{value} AS {_name(attr)}" for attr, value in columns)
     return f"SELECT {shown or 'TRUE AS no'} FROM {rows}"
+
+
+def _once(columns: Iterable[Named], needed: frozenset[Attr]) -> list[Named]:
+    """The columns that are needed; one may be shown twice."""
+    return list({column.attr: column for column in columns if column.attr in needed}.values())
 
 
 def _names(attrs: Iterable[Attr], alias: str) -> dict[Attr, str]:
