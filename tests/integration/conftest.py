@@ -81,9 +81,7 @@ def postgresql() -> Iterator[Server]:
             try:
                 server.run("initdb", "--version")
             except PermissionError:  # the wheel lies where the other user cannot look
-                server.binaries = shutil.copytree(binaries.parent, directory / "install", symlinks=True) / binaries.name
-                for each in (directory / "install").rglob("*"):
-                    shutil.chown(each, OTHER_USER, "nogroup")
+                server.binaries = _copied(binaries, directory / "install")
         data = str(directory / "data")
         server.run("initdb", "-D", data, "-A", "trust", "-U", "whence", "-E", "UTF8", "--locale=C", "--no-sync")
         server.start()
@@ -91,6 +89,18 @@ def postgresql() -> Iterator[Server]:
         server.stop()
     finally:
         shutil.rmtree(directory)
+
+
+def _copied(binaries: Path, place: Path) -> Path:
+    """The wheel's package, and the libraries beside it, where the other user finds both."""
+    package = binaries.parents[1]
+    for each in (package, package.with_name(f"{package.name}.libs")):
+        if each.exists():
+            shutil.copytree(each, place / each.name, symlinks=True)
+    for each in (place, *place.rglob("*")):
+        if not each.is_symlink():
+            shutil.chown(each, OTHER_USER, "nogroup")
+    return place / binaries.relative_to(package.parent)
 
 
 _schemas = itertools.count()
