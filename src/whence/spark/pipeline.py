@@ -122,10 +122,14 @@ class Pipeline:
             why = found.missing or "nothing is to be saved"
             lines.append(f"replayed: the pipeline runs again on the part of the sources that matters ({why})")
         else:
-            written, again = len(found.written), len(found.saved) - len(found.written)
-            said = f"a run saves {written} intermediate result{'' if written == 1 else 's'}; rows are traced from there"
-            more = f", and from {again} that a question finds again in the files (save='always' saves that, too)"
-            lines.append(said + (more if again else ""))
+            written = len(found.written)
+            lines.append(
+                f"a run saves {written} intermediate result{'' if written == 1 else 's'}; rows are traced from there"
+                if written
+                else "a run saves nothing but its output"
+            )
+            if len(found.saved) > written:
+                lines.append("what is found again is computed from the files; save='always' saves it, too")
         lines += [f"not saved: {failure}" for failure in (self._kept.failures if self._kept is not None else ())]
         lines += [f"not reproducible: {reason}" for reason in self._unpinned]
         lines += [f"a superset: {reason}" for reason in self._eager(self.witness).reasons]
