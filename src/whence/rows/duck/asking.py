@@ -59,13 +59,9 @@ def select(
     """
     wanted = rows.columns if columns is None else columns
     rows.require(wanted)
-    names = rows.names("r")
-    shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(wanted)]
-    if identity:
-        shown.append(f"{row_sql('r')} AS c{len(wanted)}")
-    if not shown:
+    if not wanted and not identity:
         raise BadType("no column was asked for: name some, or ask for identity=True")
-    found = _answer(Question(rows, where, table, table_columns), ", ".join(shown), wanted, identity)
+    found = _answer(Question(rows, where, table, table_columns), _shown(rows, wanted, identity), wanted, identity)
     return None if found is None else _as_spark(found, (*wanted, ROW) if identity else wanted)
 
 
@@ -75,19 +71,25 @@ def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -
 
     if not rows.readable(rows.columns, True):
         return None
-    names = rows.names("r")
-    shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(rows.columns)]
-    if identity:
-        shown.append(f"{row_sql('r')} AS c{len(shown)}")
     # By the number in the file alone, parts of it are left out.
     number = "r.file_row_number" if len(rows.paths) == 1 else row_sql("r")
     with connected() as connection:
         connection.register("handed", pa.table({"n": numbers}))
-        query = f"SELECT {', '.join(shown)} FROM {rows.sql()} AS r SEMI JOIN handed AS g ON {number} = g.n"
+        shown = _shown(rows, rows.columns, identity)
+        query = f"SELECT {shown} FROM {rows.sql()} AS r SEMI JOIN handed AS g ON {number} = g.n"
         with _refusals():
             found = connection.sql(query).to_arrow_table()
             return _as_spark(found, (*rows.columns, ROW) if identity else rows.columns)
     return None
+
+
+def _shown(rows: Files | View, wanted: tuple[Attr, ...], identity: bool) -> str:
+    """The columns that are wanted, named by their places, and the row's number after them."""
+    names = rows.names("r")
+    shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(wanted)]
+    if identity:
+        shown.append(f"{row_sql('r')} AS c{len(wanted)}")
+    return ", ".join(shown)
 
 
 def count(

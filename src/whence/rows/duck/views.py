@@ -108,14 +108,11 @@ class _Query:
         self.read: dict[int, set[Attr]] = {}  # of each use of a source, the columns
         self.numbered: set[int] = set()  # the uses whose rows are numbered
 
-    def of(self, op: Operator, needed: frozenset[Attr]) -> str:
-        return self._of(op, needed)
-
     @singledispatchmethod
-    def _of(self, op: Operator, needed: frozenset[Attr]) -> str:
+    def of(self, op: Operator, needed: frozenset[Attr]) -> str:
         raise Unknown(type(op).__name__)
 
-    @_of.register
+    @of.register
     def _(self, op: Source, needed: frozenset[Attr]) -> str:
         files = self._files.get(op.occurrence)
         if files is None:
@@ -130,24 +127,24 @@ class _Query:
             shown.append((op.row_id, row_sql("s")))
         return _select(shown, f"{files.sql()} AS s")
 
-    @_of.register
+    @of.register
     def _(self, op: Arrange, needed: frozenset[Attr]) -> str:
         return self.of(op.child, needed)
 
-    @_of.register
+    @of.register
     def _(self, op: Filter, needed: frozenset[Attr]) -> str:
         child = self.of(op.child, needed | op.condition.attrs)
         names = _names(op.child.output, "f")
         where = _said(translated(op.condition, names))
         return f"{_select(_kept(op, needed, names), f'({child}) AS f')} WHERE {where}"
 
-    @_of.register
+    @of.register
     def _(self, op: Project, needed: frozenset[Attr]) -> str:
         columns = _once(op.columns, needed)
         child = self.of(op.child, attrs_of(*(column.expr for column in columns)))
         return _select(_computed(columns, _names(op.child.output, "p")), f"({child}) AS p")
 
-    @_of.register
+    @of.register
     def _(self, op: Join, needed: frozenset[Attr]) -> str:
         both = needed | (op.condition.attrs if op.condition is not None else frozenset())
         left = self.of(op.left, both & frozenset(op.left.output))
@@ -162,7 +159,7 @@ class _Query:
             return _select(shown, f"({left}) AS l")
         return _select(_kept(op, needed, names), f"({left}) AS l {JOINED[op.how]} ({right}) AS r ON {on}")
 
-    @_of.register
+    @of.register
     def _(self, op: Aggregate, needed: frozenset[Attr]) -> str:
         columns = _once(op.outputs, needed)
         keys = {key: fresh("key", key.dtype) for key in dict.fromkeys(op.keys)}
