@@ -60,10 +60,7 @@ def run_commands(block: Block, page: str) -> None:
         assert match, f"{page}:{block.line}: $ {line}\nexpected:\n{expected}\ngot:\n{result.output}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("WHENCE_LOG", raising=False)
+def run_page(page: Path) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     name = str(page.relative_to(ROOT))
     for block in blocks(page.read_text(encoding="utf-8")):
@@ -73,6 +70,18 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             exec(compile("\n" * (block.line - 1) + block.code, name, "exec"), names)
         elif block.kind == "console":
             run_commands(block, name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WHENCE_LOG", raising=False)
+    if "local_session" not in page.read_text(encoding="utf-8"):
+        run_page(page)
+        return
+    # A process has one Spark: a page that stops it at its end would stop that of the other tests.
+    done = subprocess.run([sys.executable, __file__, page], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_readme_has_a_session_to_paste() -> None:
@@ -107,3 +116,7 @@ def test_every_command_and_option_is_documented() -> None:
         for option in (each for each in command.params if isinstance(each, click.Option)):
             assert option.help, f"whence {name} {option.opts[0]} has no help"
             assert all(f"`{spelling}`" in section for spelling in option.opts), f"{name}: {option.opts}"
+
+
+if __name__ == "__main__":
+    run_page(Path(sys.argv[1]))
