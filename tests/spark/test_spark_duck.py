@@ -202,7 +202,10 @@ class Writer:
                 self.one([f"{a} {self.one('+-*')} {b}", f"-{a}", f"{a} % cast(3 as {SQL[dtype]})", "length(x_8)"])
             )
         if dtype in DECIMALS and dtype != "decimal(38,10)":  # what is too large there may end the whole query
-            return str(self.one([f"{a} {self.one('+-*')} {b}", f"-{a}", self.column("integer")]))
+            return str(
+                self.one([f"{a} {self.one('+-*')} {b}", f"{a} / {self.one(['7', '0.3', '-12'])}", f"-{a}",
+                          self.column("integer")])
+            )  # fmt: skip
         if dtype in ("float", "double"):
             return str(self.one([f"{a} {self.one('+-*')} {b}", f"-{a}", self.column(self.one([*INTEGERS, "float"]))]))
         if dtype == "date":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -54,8 +56,16 @@ FILTERS = ["", "where l.k > 1", "where l.s like 'a%' or l.s is null", "where l.x
 AGGREGATES = [
     "count(*)", "count(l.s)", "count(distinct l.s)", "min(l.s)", "max(l.day)", "sum(l.d)", "avg(l.d)", "sum(l.k)",
     "sum(l.d) filter (where l.k > 1)", "max(l.d) - min(l.d)", "0.2 * avg(l.d)", "sum(l.d * l.d)",
+    "sum(l.d) / 7.0", "100.00 * sum(l.d * l.d) / max(l.d)", "sum(l.d) / count(*)",
 ]  # fmt: skip
 KEYS = ["l.k", "l.s", "year(l.day)", "l.k, l.s"]
+TOPS = [
+    "select * from ({}) order by all limit 3",
+    "select * from ({}) order by 1 desc nulls first, 2, 3 limit 2",
+    "select distinct * from ({})",
+    "select * from ({0}) union all select * from ({0})",
+    "select * from ({0}) union select * from ({0} limit 0)",
+]
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +115,16 @@ def queries(draw: st.DrawFn) -> str:
     return f"select {shown} from {rows} {where}"
 
 
+@st.composite
+def tops(draw: st.DrawFn) -> str:
+    """Orders that are cut, different rows and unions, of columns that have one spelling of each value."""
+    shown = "l.k, l.s, l.d, l.day"
+    where = draw(st.sampled_from(FILTERS))
+    rows = draw(st.sampled_from([f"select {shown} from one l {where}",
+                                 f"select l.k, count(*) n, sum(l.d) d from one l {where} group by l.k"]))  # fmt: skip
+    return str(draw(st.sampled_from(TOPS))).format(rows)
+
+
 def same(value: Any) -> str:
     """A value as text in which NaN is NaN, and the two zeros are one, as both engines have it."""
     return repr(value + 0.0 if isinstance(value, float) else value)
@@ -126,6 +146,33 @@ class TestComputed:
         assert {tuple(map(same, row)) for row in rows} == expected, text
         assert len(rows) == len(expected), "each row once"
         assert count(view, TRUE) == len(expected)
+
+    @settings(max_examples=40, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(tops())
+    def test_every_row_as_often_as_by_spark(self, spark: SparkSession, tables: None, text: str) -> None:
+        df = spark.sql(text)
+        view = replace(viewed(read(df).root), every=True)
+        assert view.readable(view.columns) == ("limit 0" not in text), text
+        found = select(view, TRUE)
+        expected = Counter(tuple(map(same, row)) for row in df.collect())
+        if found is None:
+            assert "limit" in text, text
+            return
+        rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+        assert Counter(tuple(map(same, row)) for row in rows) == expected, text
+
+    @pytest.mark.parametrize(("limit", "clear"), [(0, True), (1, True), (2, False), (3, True), (6, True), (7, True)])
+    def test_a_limit_between_equal_rows_is_left_to_spark(
+        self, spark: SparkSession, tables: None, limit: int, clear: bool
+    ) -> None:
+        """In order, the keys are: none, 1, 1, 2, 2, 3, 4."""
+        df = spark.sql(f"select k, s, d from one order by k, s, d limit {limit}")
+        view = replace(viewed(read(df).root), every=True)
+        found = select(view, TRUE)
+        assert (found is not None) == clear
+        if found is not None:
+            rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+            assert sorted(map(repr, rows)) == sorted(repr(tuple(row)) for row in df.collect())
 
     def test_only_the_rows_that_are_asked_for(self, spark: SparkSession, tables: None) -> None:
         view = viewed(read(spark.sql("select k, count(*) n from one group by k")).root)
@@ -165,7 +212,10 @@ def test_single_queries(spark: SparkSession, tables: None, text: str, rows: list
 @pytest.mark.parametrize(
     "text",
     [
-        "select k from one order by k limit 2",
+        "select k from one limit 2",
+        "select x from one order by x limit 2",
+        "select k from one order by k limit 2 offset 1",
+        "select distinct x from one",
         "select sum(x) s from one",
         "select x from one group by x",
         "select avg(k) a from one",
@@ -173,7 +223,7 @@ def test_single_queries(spark: SparkSession, tables: None, text: str, rows: list
         "select upper(s) u from one",
         "select rand() r from one",
         "select k, row_number() over (order by d) n from one",
-        "select k from one union all select j from two",
+        "select k from one intersect select j from two",
     ],
 )
 def test_what_may_differ_is_left_to_spark(spark: SparkSession, tables: None, text: str) -> None:

@@ -61,14 +61,14 @@ def _branches(inputs: tuple[Operator, ...], outer: frozenset[int]) -> tuple[Oper
     branches: list[Operator] = []
     for each in inputs:
         own = _leaves(each)
-        branch = _visit(_renewed(each)[0] if own & seen else each, outer)
+        branch = _visit(renewed(each)[0] if own & seen else each, outer)
         branches.append(branch)
         seen |= own
     return tuple(branches)
 
 
 def _domain(plan: Aggregate) -> Operator:
-    child, renamed = _renewed(plan.child)
+    child, renamed = renewed(plan.child)
 
     def silent(part: Tree) -> Tree:
         return replace(part, silent=True) if isinstance(part, Source) else part
@@ -81,7 +81,7 @@ def _domain(plan: Aggregate) -> Operator:
     return Aggregate(transform(child, silent), keys, outputs)
 
 
-def _renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
+def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
     """The plan over new instances of its relations, with new columns all through it."""
     renamed: dict[Attr, Attr] = {}
     instances: dict[int, object] = {}

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from whence.rows import FALSE, Attr, Expr, Operator, Param, Source, fresh, walk
+from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh, walk
 from whence.rows.duck import Files, View
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
@@ -61,7 +61,7 @@ class Direct:
             return self._output
         saved = self._saved[place]
         if saved.virtual:
-            return Table(saved.columns, view(saved) or saved.operator)
+            return Table(saved.columns, view(saved.operator, saved.columns) or saved.operator)
         result = self._kept.results[place]
         return Table(result.columns, result.files)
 
@@ -162,7 +162,7 @@ class Backward:
             return None
         operator, numbers = carried(saved.operator)
         columns = (*saved.columns, *numbers.values())
-        made = view(replace(saved, operator=operator, columns=columns))
+        made = view(operator, columns)
         if made is None or not numbers or not made.readable(columns):
             return None
         found = self._engine.matching(Table(columns, made), clause)
@@ -175,20 +175,24 @@ class Backward:
 
 
 def quickly_again(saved: Saved) -> bool:
-    """Whether a result need not be written, because a question gets it out of the sources in about a second."""
-    found = view(saved)
-    return found is not None and found.readable(found.columns) and found.size() <= AGAIN
+    """Whether a result need not be written, because a question gets it out of the sources in about a second.
+
+    Which of equal rows a limit takes may be another matter each time.
+    """
+    found = view(saved.operator, saved.columns)
+    limited = any(isinstance(part, Limit) for part in walk(saved.operator))
+    return found is not None and not limited and found.readable(found.columns) and found.size() <= AGAIN
 
 
-def view(saved: Saved) -> View | None:
-    """A result as DuckDB computes it from the files of the sources; None if they are not files on this machine."""
+def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> View | None:
+    """What an operator gives as DuckDB computes it from the files of the sources; None if they are not files here."""
     files = {}
-    for source in sources_of(saved.operator):
+    for source in sources_of(operator):
         paths = _local(source)
         if paths is None:
             return None
         files[source.occurrence] = Files(paths, source.columns)
-    return View(saved.operator, files, saved.columns)
+    return View(operator, files, columns, every=every)
 
 
 def source_table(source: Source, numbered: bool = False) -> Table:

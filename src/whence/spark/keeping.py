@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from whence.errors import TooLarge, WhenceError
 from whence.rows import Aggregate, Arrange, Attr, Filter, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 MANY, SMALL = 50_000, 32 << 20  # rows, and bytes in memory, of an output that is saved, too
 LARGEST = 1 << 30  # bytes of a saved result; more than that is left to replay
+
+
+Local: TypeAlias = "Callable[[pa.Table], DataFrame | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,22 @@ class Kept:
         return self.scheme.missing is None and {each.place for each in self.scheme.written} <= self.results.keys()
 
 
-def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm) -> Kept:
-    """Run a pipeline, saving what the scheme says. What cannot be saved is said; the pipeline runs all the same."""
+def kept(
+    df: DataFrame,
+    plan: Operator,
+    planned: Scheme,
+    witness: str,
+    jvm: Jvm,
+    local: Local,
+    few: bool,
+) -> Kept:
+    """Run a pipeline, saving what the scheme says. What cannot be saved is said; the pipeline runs all the same.
+
+    `local` makes a frame of the rows of a small output, if it can; `few`: it can, and the output is likely to be small.
+    """
     held = Held()
     folder, going = held.folder, plan
     results: dict[Place, Result] = {}
-    cached = held.cached
     failures: list[str] = []
     for each in reversed(planned.written):  # what lies below comes first
         try:
@@ -79,35 +92,57 @@ def kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm)
             failures.append(f"the output of {type(each.operator).__name__} could not be saved: {_said(error)}")
             continue
         results[each.place] = result
-        cached.append(rows)
+        held.cached.append(rows)
         going = replaced_at(going, each.place, Project(given(rows), keep(*read_above(going, each.place))))
+    first = None
     if planned.clear is not None:
-        going, clear = _looked_at(going, planned.clear, cached, jvm)
+        going, first, clear = _looked_at(going, planned.clear, few, held.cached, jvm)
         if not clear:
             planned = Scheme(missing="Limit: equal rows may lie on both sides of the limit")
     output = df if going is plan else frame(going, jvm).toDF(*df.columns)
-    fresh_cache = not output.storageLevel.useMemory and not output.storageLevel.useDisk
-    output = output.persist() if fresh_cache else output
-    if fresh_cache:
-        cached.append(output)
-    with _steps(jvm, "the pipeline"):
-        try:
-            first = _first(output, surely_few(plan))
-        except Exception as error:  # a type that Arrow does not have, perhaps
-            first = None
-            output.count()  # if it was the pipeline that failed, it fails again
-            failures.append(f"the output could not be saved: {_said(error)}")
+    if first is None:
+        first = _run(output, plan, few, held, failures, jvm)
     if first is not None:
         try:
             results[OUTPUT] = _output(first, plan.output, folder / "output")
         except OSError as error:
             failures.append(f"the output could not be saved: {_said(error)}")
+        output = _instead(output, first, local, held)
     refined = planned
     try:
         refined, results = shrunk(plan, planned, results, witness)
     except Exception as error:
         failures.append(f"what was saved could not be made smaller: {_said(error)}")
     return Kept(refined, results, output, tuple(failures), (held,))
+
+
+def _run(output: DataFrame, plan: Operator, few: bool, held: Held, failures: list[str], jvm: Jvm) -> pa.Table | None:
+    """Compute the output: its rows in memory if they are few; else they are cached, so that they are computed once."""
+    if not few:
+        held.persist(output)
+    with _steps(jvm, "the pipeline"):
+        try:
+            first = _first(output, surely_few(plan))
+        except Exception as error:  # a type that Arrow does not have, perhaps
+            first = None
+            failures.append(f"the output could not be saved: {_said(error)}")
+        if first is None:
+            held.persist(output)
+            output.count()  # if it was the pipeline that failed, it fails again
+    return first
+
+
+def _instead(output: DataFrame, rows: pa.Table, local: Local, held: Held) -> DataFrame:
+    """The output as it is from now on: local, where that is the same, or cached."""
+    try:
+        found = local(rows)
+    except Exception:  # it was computed, and can be again
+        found = None
+    if found is None:
+        held.persist(output)
+        return output
+    held.let_go(output)
+    return found
 
 
 class Held:
@@ -117,6 +152,17 @@ class Held:
         self.folder = Path(tempfile.mkdtemp(prefix="whence-"))
         self.cached: list[DataFrame] = []
         weakref.finalize(self, _forget, self.folder, self.cached)
+
+    def persist(self, rows: DataFrame) -> None:
+        """Cache rows, unless they are cached already."""
+        if not rows.storageLevel.useMemory and not rows.storageLevel.useDisk:
+            self.cached.append(rows.persist())
+
+    def let_go(self, rows: DataFrame) -> None:
+        """Free rows if it was here that they were cached."""
+        if any(each is rows for each in self.cached):
+            self.cached[:] = [each for each in self.cached if each is not rows]
+            rows.unpersist()
 
 
 def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -> DataFrame:
@@ -135,24 +181,46 @@ def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -
     return frame(Project(operator, keep(*attrs)), jvm).persist()
 
 
-def _looked_at(plan: Operator, place: Place, cached: list[DataFrame], jvm: Jvm) -> tuple[Operator, bool]:
-    """The plan over one row more than its limit lets through, and whether the order tells that row from the others."""
+def _looked_at(
+    plan: Operator, place: Place, few: bool, cached: list[DataFrame], jvm: Jvm
+) -> tuple[Operator, pa.Table | None, bool]:
+    """The plan over one row more than its limit lets through, and whether the order tells that row from the others.
+
+    If the limit is the last that the plan does, its rows are the output.
+    """
     limit = operator_at(plan, place)
     assert isinstance(limit, Limit)
     assert isinstance(limit.child, Sort)
     if not isinstance(limit.count, Literal) or not isinstance(limit.count.value, int):
-        return plan, False
+        return plan, None, False
     order, columns = limit.child, tuple(dict.fromkeys(limit.output))
     keys = tuple(Named(fresh(f"_key{index}", key.expr.dtype), key.expr) for index, key in enumerate(order.keys))
     more = replace(limit, count=Literal(limit.count.value + 1, limit.count.dtype))
-    rows = frame(Project(more, (*keep(*columns), *keys)), jvm).persist()
-    cached.append(rows)
+    rows = frame(Project(more, (*keep(*columns), *keys)), jvm)
     with _steps(jvm, "the pipeline, up to its limit"):
+        if few and place == () and columns == limit.output:
+            return plan, *_cut(rows, limit.count.value, len(columns))
+        cached.append(rows.persist())
         unique = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
         last = unique.select(*(f"c{len(columns) + index}" for index in range(len(keys)))).tail(2)
         clear = rows.count() <= limit.count.value or not _tied(*last)
     below = replace(order, child=Project(given(rows), keep(*columns)))
-    return replaced_at(plan, place, replace(limit, child=below)), clear
+    return replaced_at(plan, place, replace(limit, child=below)), None, clear
+
+
+def _cut(rows: DataFrame, count: int, columns: int) -> tuple[pa.Table, bool]:
+    """The first rows, without their keys, and whether the one after them has other keys than the last of them."""
+    table = rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).toArrow()
+    keys = [_plain(key).slice(max(0, count - 1), 2).to_pylist() for key in table.columns[columns:]]
+    clear = table.num_rows <= count or count == 0 or not _tied(*zip(*keys, strict=True))
+    return table.select(range(columns)).slice(0, count), clear
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text as bytes: Spark's may be none that Python takes for text."""
+    import pyarrow as pa
+
+    return column.cast(pa.binary()) if pa.types.is_string(column.type) else column
 
 
 def _tied(one: Sequence[object], other: Sequence[object]) -> bool:

@@ -82,9 +82,16 @@ def _plan_tree(flat: list[dict[str, Any]], at: int, java: Any) -> tuple[PlanNode
 class Plans:
     """Reads plans of one pipeline; sources are numbered as they are met."""
 
-    def __init__(self, sources: Sources, prepare: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        prepare: Callable[[Any], Any],
+        through: Callable[[Any, tuple[Attr, ...]], Operator | None],
+    ) -> None:
+        """`prepare` makes a plan ready to be read; `through` says what made a leaf, if it is known."""
         self._sources = sources
         self._prepare = prepare
+        self._through = through
         self._expressions = Expressions(self.read_java)
 
     def read_java(self, java: Any) -> Operator:
@@ -94,7 +101,8 @@ class Plans:
     def read(self, node: PlanNode) -> Operator:
         """A node with everything below it."""
         if node.kind in LEAVES:
-            return self._sources.read(node, self._attrs(node, "output"))
+            columns = self._attrs(node, "output")
+            return self._through(node.java, columns) or self._sources.read(node, columns)
         reader = READERS.get(node.kind)
         if reader is None:
             raise NotTraceable(

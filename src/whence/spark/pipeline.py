@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, NoSuchRow, UnknownName
@@ -26,6 +27,7 @@ from whence.rows import (
 )
 from whence.rows.asking import Asked, asked_rows, comparable, described, is_simple, predicate
 from whence.rows.columns import ColumnLineage, columns
+from whence.rows.duck import View, count
 from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
@@ -33,11 +35,12 @@ from whence.rows.pinned import unpinned
 from whence.rows.pushdown import infer
 from whence.rows.restrict import restrict
 from whence.rows.restrict import sources as sources_of
-from whence.rows.saving import OUTPUT, Scheme, explained, scheme
-from whence.spark.direct import Direct, quickly_again, source_table
-from whence.spark.keeping import Kept, kept
+from whence.rows.saving import OUTPUT, Scheme, Sizes, explained, scheme
+from whence.spark.direct import AGAIN, Direct, quickly_again, source_table, view
+from whence.spark.keeping import MANY, Kept, kept, surely_few
 from whence.spark.lineage import Found, Lineage, Replayed, given
 from whence.spark.lower import frame
+from whence.spark.outputs import holdable, local
 from whence.spark.plan import classic, read
 from whence.spark.recording import changed, record, recorded, sizes
 from whence.spark.tables import Engine, Table, schema_of
@@ -45,6 +48,7 @@ from whence.spark.versions import require_unchanged, version
 from whence.store.clock import now
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from whence.store.log import Log
@@ -161,7 +165,7 @@ class Pipeline:
             return self._df
         self._require_unchanged()
         started = now()
-        run = kept(self._df, self.plan, self.scheme, self.witness, self._plan.jvm)
+        run = kept(self._df, self.plan, self.scheme, self.witness, self._plan.jvm, self._local, self._few())
         self._kept = run if self._log is None else record(self._log, self, run, started)
         assert run.output is not None
         return run.output
@@ -220,9 +224,23 @@ class Pipeline:
     def scheme(self) -> Scheme:
         """What a run saves, and how rows are traced with it."""
         if self._scheme is None:
-            found = scheme(self.plan, self.witness, sizes(self, self._log))
+            found = scheme(self.plan, self.witness, self._sizes)
             self._scheme = found if self.save == "always" else found.with_virtual(quickly_again)
         return self._scheme
+
+    # --- a run
+
+    def _local(self, rows: pa.Table) -> DataFrame | None:
+        return local(rows, self._df, self.plan, self._versions, self._plan.jvm)
+
+    def _few(self) -> bool:
+        """Whether the output is small for all that is known, and can be local data then."""
+        known = self._sizes.measured(self.plan)
+        return holdable(self.plan) and (surely_few(self.plan) or (known is not None and known <= MANY))
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        return sizes(self, self._log)
 
     # --- from what a run kept
 
@@ -232,7 +250,20 @@ class Pipeline:
         if run is not None or self.mode == "eager" or self._unpinned or engine == "duckdb":
             return run
         found = self.scheme.with_virtual(quickly_again)
-        return None if found.missing or found.written or found.clear is not None else Kept(found)
+        if found.missing or found.written or (found.clear is not None and (engine == "spark" or not self._clear)):
+            return None
+        return Kept(found)
+
+    @cached_property
+    def _clear(self) -> bool:
+        """Whether every limit is known to take the same rows each time."""
+        return self._view is not None and count(self._view, TRUE) is not None
+
+    @cached_property
+    def _view(self) -> View | None:
+        """The output as DuckDB computes it from the files, if it can."""
+        found = view(self.plan, tuple(dict.fromkeys(self.plan.output)), every=True)
+        return found if found is not None and found.readable(found.columns) and found.size() <= AGAIN else None
 
     def _known(self) -> Kept | None:
         """What a run kept, here or in the log, if it is enough to answer from."""
@@ -249,7 +280,7 @@ class Pipeline:
             return Table(result.columns, result.files)
         columns = tuple(dict.fromkeys(self.plan.output))
         if run.output is None:  # nothing has run
-            return Table(columns, self.plan)
+            return Table(columns, self._view or self.plan)
         rows = given(run.output)
         old = {attr: rows.columns[index] for index, attr in reversed(list(enumerate(self.plan.output)))}
         return Table(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
@@ -263,6 +294,8 @@ class Pipeline:
         if not found.here:
             found = Table(found.columns, engine.arrow(found))
         if not found.data.num_rows:
+            if isinstance(rows.data, View):  # it may be left out by a limit between equal rows, and let in by Spark
+                return self._meant(engine, Table(rows.columns, engine.operator(rows)), asked, where)
             raise self._absent(where, asked)
         return found
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, Closed, MissingExtra, NotTraceable
-from whence.rows import Operator
-from whence.spark.copies import separated
+from whence.rows import Attr, Named, Operator, Project, Sort
+from whence.rows.pushdown.pins import substituted
+from whence.spark.copies import renewed, separated
 from whence.spark.joins import subqueries_joined
 from whence.spark.jvm import Jvm
 from whence.spark.nodes import Plans
 from whence.spark.normalize import tidied, without_subqueries
+from whence.spark.outputs import plan_of
 from whence.spark.sources import Sources, view_names
 
 if TYPE_CHECKING:
@@ -33,15 +35,34 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     frame = classic(df)
     given = {name: classic(each)._jdf.queryExecution().analyzed() for name, each in (sources or {}).items()}
     jvm = Jvm(frame.sparkSession)
-    found = Sources(given)
+    found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None)
 
     def prepare(java: Any) -> Any:
         java = without_subqueries(jvm, java)
         found.views.update(view_names(java))
         return tidied(jvm, java)
 
-    root = Plans(found, prepare).read_java(frame._jdf.queryExecution().analyzed())
-    return Plan(separated(subqueries_joined(root)), jvm)
+    def whole(java: Any) -> Operator:
+        return separated(subqueries_joined(plans.read_java(java)))
+
+    def through(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
+        """What made a leaf that is the output of a run."""
+        java = plan_of(leaf, jvm)
+        return None if java is None else _called(renewed(whole(java))[0], columns)
+
+    plans = Plans(found, prepare, through)
+    return Plan(whole(frame._jdf.queryExecution().analyzed()), jvm)
+
+
+def _called(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
+    """The rows under other columns. An order stays on top: a limit may follow."""
+    pairs = list(zip(columns, rows.output, strict=True))
+    named = tuple(Named(new, old) for new, old in pairs)
+    if not isinstance(rows, Sort):
+        return Project(rows, named)
+    new = {old: attr for attr, old in pairs}
+    keys = tuple(replace(key, expr=substituted(key.expr, new)) for key in rows.keys)
+    return Sort(Project(rows.child, named), keys, rows.everywhere)
 
 
 def classic(df: object) -> DataFrame:

@@ -72,8 +72,9 @@ def _measured(pipeline: Pipeline, log: Log) -> dict[str, int]:
         return measured
     for run in earlier:
         for saved in run.document.get("saved", ()):
+            place = tuple(saved["place"])
             try:
-                op = operator_at(pipeline.plan, tuple(saved["place"]))
+                op = pipeline.plan if place == OUTPUT else operator_at(pipeline.plan, place)
             except IndexError:  # the pipeline was another one then
                 continue
             if saved.get("operator") == _digest(op):
@@ -102,7 +103,7 @@ def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
                     "columns": list(result.places),
                     "files": numbers,
                     "rows": result.rows,
-                    "operator": None if place == OUTPUT else _digest(operator_at(pipeline.plan, place)),
+                    "operator": _digest(pipeline.plan if place == OUTPUT else operator_at(pipeline.plan, place)),
                 }
             )
         document = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
@@ -53,12 +53,13 @@ def _computes(entry: list[dict[str, Any]]) -> bool:
 class Sources:
     """Numbers the uses of sources, and gives all uses of one source one name."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, Any], computed: Callable[[Any], bool]) -> None:
+        """`given` are the plans of sources that have names; `computed` says of a leaf that it is no source."""
         self._leaves: list[tuple[Any, str]] = []
         self.views: dict[int, str] = {}
         self.count = 0
         for name, java in given.items():
-            self._leaves.append((_leaf(name, java), name))
+            self._leaves.append((_leaf(name, java, computed), name))
 
     def read(self, node: PlanNode, columns: tuple[Attr, ...]) -> Source:
         """One use of a source."""
@@ -83,10 +84,10 @@ class Sources:
         return wanted
 
 
-def _leaf(name: str, java: Any) -> Any:
+def _leaf(name: str, java: Any, computed: Callable[[Any], bool]) -> Any:
     while java.children().size() == 1 and java.nodeName() in TRANSPARENT:
         java = java.children().apply(0)
-    if java.children().size():
+    if java.children().size() or computed(java):
         raise BadType(f"sources={{{name!r}: ...}} names a DataFrame that is computed: give the one that was read")
     return java
 

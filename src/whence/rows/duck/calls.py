@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from whence.rows.asking import INTEGERS
 from whence.rows.duck.literals import quoted
-from whence.rows.duck.types import DIGITS, FLOATS, decimal, duckdb_type
+from whence.rows.duck.types import DIGITS, FLOATS, WIDEST, decimal, duckdb_type
 from whence.rows.expressions import Call, Expr, Literal
 
 Of: TypeAlias = Callable[[Expr], str]  # the SQL of an argument
@@ -170,13 +170,45 @@ def _checked(made: str, dtype: str) -> str:
 
 
 def _exact(sign: str, left: Size | None, right: Size | None, result: Size | None) -> bool:
-    """Whether a result has room for every digit, so that it is neither rounded nor too large."""
+    """Whether a result has room for every digit after the point, so that it is not rounded."""
     if left is None or right is None or result is None:
         return False
     if sign == "*":
-        return result == (left[0] + right[0] + 1, left[1] + right[1])
-    scale = max(left[1], right[1])
-    return result == (max(left[0] - left[1], right[0] - right[1]) + scale + 1, scale)
+        digits, scale = left[0] + right[0] + 1, left[1] + right[1]
+    else:
+        scale = max(left[1], right[1])
+        digits = max(left[0] - left[1], right[0] - right[1]) + scale + 1
+    return result == (min(digits, WIDEST), scale)  # what has more digits ends the query in DuckDB
+
+
+def _divide(call: Call, of: Of) -> str | None:
+    """Of decimals, rounded half up; computed in integers.
+
+    Spark rounds to 38 digits after the point before it rounds to those of the result, which is the same unless the
+    divisor is so large that a quotient can lie that close to the middle.
+    """
+    left, right = call.args
+    before, by, result = decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)
+    if not before or not by or not result or not 0 <= (shift := result[1] - before[1] + by[1]) <= WIDEST:
+        return None
+    kind = duckdb_type(call.dtype)
+    one, other = whole(of(left), before[1]), whole(of(right), by[1])
+    most = WIDEST - 1 - result[1]
+    rounded = f"(2 * abs({one}) * CAST('1{'0' * shift}' AS HUGEINT) + abs({other})) // (2 * abs({other}))"
+    refused = f"{other} = 0 OR abs({other}) >= CAST('1{'0' * most}' AS HUGEINT)"
+    made = scaled(f"sign({one}) * sign({other}) * ({rounded})", result[1], str(kind))
+    return f"CASE WHEN {refused} THEN CAST(error('division') AS {kind}) ELSE {made} END"
+
+
+def whole(value: str, scale: int, integer: str = "HUGEINT") -> str:
+    """A decimal in units of its last digit."""
+    return f"CAST({value} * CAST('1{'0' * scale}' AS DECIMAL({scale + 1},0)) AS {integer})"
+
+
+def scaled(units: str, scale: int, kind: str, digits: int = WIDEST) -> str:
+    """The decimal that has so many units in its last digit."""
+    unit = f"CAST('{'0.' + '0' * (scale - 1) + '1' if scale else '1'}' AS DECIMAL({scale + 1},{scale}))"
+    return f"CAST(CAST({units} AS DECIMAL({digits},0)) * {unit} AS {kind})"
 
 
 def _remainder(call: Call, of: Of) -> str | None:
@@ -195,6 +227,7 @@ CALLS: dict[str, Made] = {
     "Concat": _concat,
     "Contains": _search("contains"),
     "DayOfMonth": _part_of_date("day"),
+    "Divide": _divide,
     "EndsWith": _search("ends_with"),
     "If": _if,
     "IsNaN": _is_nan,

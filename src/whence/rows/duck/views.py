@@ -9,11 +9,25 @@ from functools import singledispatchmethod
 
 from whence.errors import BadType
 from whence.rows.asking import INTEGERS
+from whence.rows.duck.calls import scaled, whole
 from whence.rows.duck.files import Files, row_sql
 from whence.rows.duck.translate import translated, value_sql
 from whence.rows.duck.types import DIGITS, FLOATS, WIDEST, decimal, duckdb_type
-from whence.rows.expressions import AggCall, Attr, Expr, attrs_of, fresh
-from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Operator, Project, Source
+from whence.rows.expressions import AggCall, Attr, Expr, Literal, SortKey, attrs_of, fresh
+from whence.rows.operators import (
+    Aggregate,
+    Arrange,
+    Distinct,
+    Filter,
+    Join,
+    Limit,
+    Named,
+    Operator,
+    Project,
+    Sort,
+    Source,
+    Union,
+)  # fmt: skip
 from whence.rows.tree import Tree
 
 JOINED = {
@@ -34,10 +48,11 @@ class Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The rows that an operator gives in some of its columns, each once, computed when they are asked for.
+    """The rows that an operator gives in some of its columns, computed when they are asked for.
 
     `files` are those of each source below, by its occurrence. `columns` are what the `shown` ones are called outside.
-    Where the numbers of source rows are among them, hardly two rows are equal, and those that are may come twice.
+    Equal rows come once, or with `every` as often as they are there. Where the numbers of source rows are among the
+    columns, hardly two rows are equal, and those that are may come twice.
 
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
     >>> rows = Source("t", 0, (a, b))
@@ -49,6 +64,7 @@ class View:
     files: Mapping[int, Files]
     shown: tuple[Attr, ...]
     columns: tuple[Attr, ...] = ()
+    every: bool = False
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -81,7 +97,7 @@ class View:
         if made is None:
             raise BadType(f"DuckDB cannot compute {type(self.operator).__name__} as Spark does")
         shown = ", ".join(f"v.{_name(attr)} AS c{place}" for place, attr in enumerate(self.shown))
-        return f"(SELECT {'' if made[1].numbered else 'DISTINCT '}{shown} FROM ({made[0]}) AS v)"
+        return f"(SELECT {'' if self.every or made[1].numbered else 'DISTINCT '}{shown} FROM ({made[0]}) AS v)"
 
     def size(self) -> int:
         """Bytes of the files."""
@@ -132,6 +148,53 @@ class _Query:
         return self.of(op.child, needed)
 
     @of.register
+    def _(self, op: Sort, needed: frozenset[Attr]) -> str:
+        return self.of(op.child, needed)  # only a limit sees the order
+
+    @of.register
+    def _(self, op: Limit, needed: frozenset[Attr]) -> str:
+        """The first rows of an order. Where it does not say which they are, it is for Spark to say."""
+        order, count = op.child, op.count.value if isinstance(op.count, Literal) else None
+        if op.offset is not None or type(count) is not int or not isinstance(order, Sort) or not order.everywhere:
+            raise Unknown("Limit")
+        keys = {key: fresh("key", key.dtype) for key in order.keys}
+        child = self.of(order.child, needed | attrs_of(*keys))
+        names = _names(order.child.output, "t")
+        kept = _kept(op, needed, names)
+        values = [(attr, _exact(key.expr, names)) for key, attr in keys.items()]
+        by = ", ".join(_ordered(key, _name(attr)) for key, attr in keys.items())
+        top = f"{_select([*kept, *values], f'({child}) AS t')} ORDER BY {by} LIMIT {count + 1}"
+        placed = (
+            f"SELECT *, row_number() OVER o AS number, rank() OVER o AS place FROM ({top}) WINDOW o AS (ORDER BY {by})"
+        )
+        after = f"SELECT *, max(place) FILTER (WHERE number > {count}) OVER () AS after FROM ({placed})"
+        tied = f"CASE WHEN after <= {count} THEN CAST(error('equal rows') AS BOOLEAN) ELSE number <= {count} END"
+        return f"{_select([(attr, _name(attr)) for attr, _ in kept], f'({after})')} WHERE {tied}"
+
+    @of.register
+    def _(self, op: Distinct, needed: frozenset[Attr]) -> str:
+        if frozenset(op.keys) != frozenset(op.output):
+            raise Unknown("Distinct")
+        child = self.of(op.child, frozenset(op.output))
+        names = _names(op.output, "d")
+        values = [(attr, _exact(attr, names)) for attr in dict.fromkeys(op.output)]
+        rows = f"SELECT DISTINCT {', '.join(value for _, value in values)} FROM ({child}) AS d"
+        return _select(_kept(op, needed, names), f"({rows}) AS d")
+
+    @of.register
+    def _(self, op: Union, needed: frozenset[Attr]) -> str:
+        places = [place for place, attr in enumerate(op.output) if attr in needed]
+        parts = []
+        for each in op.inputs:
+            if any(each.output[place].dtype != op.output[place].dtype for place in places):
+                raise Unknown("a union of types")
+            child = self.of(each, frozenset(each.output[place] for place in places))
+            names = _names(each.output, "u")
+            shown = [(op.output[place], names[each.output[place]]) for place in places]
+            parts.append(_select(shown, f"({child}) AS u"))
+        return " UNION ALL ".join(parts)
+
+    @of.register
     def _(self, op: Filter, needed: frozenset[Attr]) -> str:
         child = self.of(op.child, needed | op.condition.attrs)
         names = _names(op.child.output, "f")
@@ -175,6 +238,10 @@ class _Query:
         groups = _select(values, f"({child}) AS a")
         inner = (*keys.values(), *calls.values())
         return _select(_computed(shown, _names(inner, "g")), f"({groups}{by}) AS g")
+
+
+def _ordered(key: SortKey, name: str) -> str:
+    return f"{name} {'ASC' if key.ascending else 'DESC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
 
 def _select(columns: Iterable[tuple[Attr, str]], rows: str) -> str:
@@ -268,9 +335,7 @@ def _average(value: str, word: str, where: str, old: str, new: str) -> str | Non
     if not before or not after or after != (before[0] + 4, before[1] + 4) or after[0] + after[1] + 1 > WIDEST:
         return None
     integer = "BIGINT" if before[0] + before[1] + 1 <= DIGITS["long"] - 1 else "HUGEINT"
-    whole = f"CAST({value} * CAST('1{'0' * before[1]}' AS DECIMAL({before[1] + 1},0)) AS {integer})"
-    total, count = f"sum({word}{whole}){where}", f"count({word}{value}){where}"
+    total, count = f"sum({word}{whole(value, before[1], integer)}){where}", f"count({word}{value}){where}"
     rounded = f"(2 * abs({total}) * 10000 + {count}) // (2 * {count})"
-    scaled = f"CAST(sign({total}) * ({rounded}) AS DECIMAL({after[0]},0))"
-    unit = f"CAST('0.{'0' * (after[1] - 1)}1' AS DECIMAL({after[1] + 1},{after[1]}))"
-    return f"CASE WHEN {count} > 0 THEN CAST({scaled} * {unit} AS {duckdb_type(new)}) END"
+    made = scaled(f"sign({total}) * ({rounded})", after[1], str(duckdb_type(new)), after[0])
+    return f"CASE WHEN {count} > 0 THEN {made} END"

@@ -50,6 +50,10 @@ class Sizes:
         self._sources, self._measured = sources or {}, measured or {}
         self._known: dict[int, tuple[Operator, float]] = {}
 
+    def measured(self, op: Operator) -> int | None:
+        """The rows that an operator gave in an earlier run, if that is known."""
+        return self._measured.get(str(op))
+
     def rows(self, op: Operator) -> float:
         """The rows of an operator's output."""
         known = self._known.get(id(op))
