@@ -72,6 +72,7 @@ class Backward:
     def __init__(self, direct: Direct, asked: Table) -> None:
         self._direct, self._engine = direct, direct._engine
         self._rows: dict[Place, Table] = {OUTPUT: asked}
+        self._whole: dict[Place, Table] = {}  # the same where all columns are there
         self._numbers: dict[int, pa.ChunkedArray] = {}  # of source rows, by use
         self._uses = {use.source.occurrence: use for use in direct._kept.scheme.uses}
 
@@ -99,13 +100,14 @@ class Backward:
         return clauses or [(FALSE, None)]
 
     def _found(self, uses: list[Source], identity: bool) -> Table:
-        first, clauses = uses[0], self._clauses(uses)
+        first = uses[0]
         rows = source_table(first)
         numbers = self._which(uses)
         if numbers is not None and len(numbers) <= READ:
             found = self._engine.numbered(rows, numbers, identity)
             if found is not None:
                 return found
+        clauses = self._clauses(uses)
         if not identity:
             return self._engine.matching(rows, *clauses)
         if isinstance(rows.data, Files) and self._engine.engine != "spark":
@@ -136,8 +138,11 @@ class Backward:
         return self._bound(use.table, use.predicate, attrs)
 
     def _bound(self, place: Place, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
+        asked = {part.name for part in walk(predicate) if isinstance(part, Param)}
         rows = self._of(place)
-        if not any(isinstance(part, Param) for part in walk(predicate)):
+        if not asked <= {param(place, attr).name for attr in rows.columns}:
+            rows = self._all_of(place)
+        if not asked:
             # It holds with any row of the table alike, if there is one: the question may have led to none.
             where = bound(predicate, {}, attrs)
             if isinstance(rows.data, Operator):
@@ -147,31 +152,46 @@ class Backward:
         return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
 
     def _of(self, place: Place) -> Table:
-        """The rows of a table that the question leads to."""
+        """The rows of a table that the question leads to, with the columns that lead on from there."""
         if place not in self._rows:
-            saved: Saved = self._direct._saved[place]
+            saved = self._direct._saved[place]
             clause = self._bound(saved.table, saved.predicate)
-            self._rows[place] = self._computed(saved, clause) or self._engine.matching(
-                self._direct.table(place), clause
-            )
+            self._rows[place] = self._computed(saved, clause) or self._all_of(place)
         return self._rows[place]
 
+    def _all_of(self, place: Place) -> Table:
+        """The same with all columns."""
+        if place not in self._whole:
+            saved = self._direct._saved[place]
+            clause = self._bound(saved.table, saved.predicate)
+            self._whole[place] = self._engine.matching(self._direct.table(place), clause)
+        return self._whole[place]
+
     def _computed(self, saved: Saved, clause: Clause) -> Table | None:
-        """The rows of a table that is computed again, with the numbers of the source rows that they are made of."""
+        """The rows of a table that is computed again, with the numbers of the source rows that they are made of.
+
+        Where a number leads to a source, no column has to.
+        """
         if not saved.virtual or self._engine.engine == "spark":
             return None
         operator, numbers = carried(saved.operator)
-        columns = (*saved.columns, *numbers.values())
-        made = view(operator, columns)
-        if made is None or not numbers or not made.readable(columns):
+        if not numbers:
             return None
-        found = self._engine.matching(Table(columns, made), clause)
+        below = [each.predicate for each in self._direct._saved.values() if each.table == saved.place]
+        below += [use.predicate for at, use in self._uses.items() if use.table == saved.place and at not in numbers]
+        asked = {part.name for predicate in below for part in walk(predicate) if isinstance(part, Param)}
+        kept = tuple(attr for attr in saved.columns if param(saved.place, attr).name in asked)
+        reached = tuple(attr for attr in saved.columns if attr in clause[0].attrs and attr not in kept)
+        columns = (*kept, *numbers.values(), *reached)
+        made = view(operator, columns)
+        if made is None or not made.readable(columns):
+            return None
+        found = self._engine.matching(Table(columns, made), clause, columns=columns[: len(kept) + len(numbers)])
         if not found.here:
             return None
-        width = len(saved.columns)
-        for place, occurrence in enumerate(numbers, width):
+        for place, occurrence in enumerate(numbers, len(kept)):
             self._numbers[occurrence] = found.data.column(place)
-        return Table(saved.columns, found.data.select(range(width)))
+        return Table(kept, found.data.select(range(len(kept))))
 
 
 def quickly_again(saved: Saved) -> bool:

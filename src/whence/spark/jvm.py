@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, WhenceError
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 CATALYST = "org.apache.spark.sql.catalyst"
+
+
+@dataclass
+class _Found:
+    """What was looked up in a JVM. Each took some calls, and stays what it is."""
+
+    objects: dict[str, Any] = field(default_factory=dict)
+    classes: dict[str, Any] = field(default_factory=dict)
+    dtypes: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[tuple[str, int], list[Any]] = field(default_factory=dict)
+
+
+_found: weakref.WeakKeyDictionary[SparkContext, _Found] = weakref.WeakKeyDictionary()
 
 
 class Jvm:
@@ -23,9 +39,9 @@ class Jvm:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self._view: Any = spark._jvm
-        self._objects: dict[str, Any] = {}
-        self._classes: dict[str, Any] = {}
-        self._dtypes: dict[str, Any] = {}
+        found = _found.setdefault(spark.sparkContext, _Found())
+        self._objects, self._classes = found.objects, found.classes
+        self._dtypes, self._defaults = found.dtypes, found.defaults
         self._id: Any = None
 
     def singleton(self, name: str) -> Any:
@@ -49,10 +65,13 @@ class Jvm:
 
     def made(self, name: str, *args: Any) -> Any:
         """A new object of a case class whose further arguments have defaults, however many this Spark has."""
-        companion = self.singleton(f"{CATALYST}.{name}")
-        count = self.class_("java.lang.Class").forName(f"{CATALYST}.{name}").getConstructors()[0].getParameterCount()
-        rest = [getattr(companion, f"$lessinit$greater$default${index}")() for index in range(len(args) + 1, count + 1)]
-        return self.new(name, *args, *rest)
+        key = name, len(args)
+        if key not in self._defaults:
+            companion = self.singleton(f"{CATALYST}.{name}")
+            made = self.class_("java.lang.Class").forName(f"{CATALYST}.{name}").getConstructors()[0]
+            places = range(len(args) + 1, made.getParameterCount() + 1)
+            self._defaults[key] = [getattr(companion, f"$lessinit$greater$default${place}")() for place in places]
+        return self.new(name, *args, *self._defaults[key])
 
     def seq(self, items: Iterable[Any]) -> Any:
         """A Scala Seq."""

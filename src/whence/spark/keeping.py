@@ -253,7 +253,9 @@ def surely_few(plan: Operator) -> bool:
 
 def _first(output: DataFrame, few: bool) -> pa.Table | None:
     """The output, in memory, if it is small. It is computed in either case, and cached."""
-    unique = output.toDF(*(f"c{index}" for index in range(len(output.columns))))
+    unique = output
+    if len({name.lower() for name in output.columns}) < len(output.columns):
+        unique = output.toDF(*(f"c{index}" for index in range(len(output.columns))))
     table = (unique if few else unique.limit(MANY + 1)).toArrow()
     return table if table.num_rows <= MANY and table.nbytes <= SMALL else None
 

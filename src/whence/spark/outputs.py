@@ -71,8 +71,8 @@ def holdable(plan: Operator) -> bool:
 def local(table: pa.Table, df: DataFrame, plan: Operator, versions: dict[str, Version], jvm: Jvm) -> DataFrame | None:
     """The rows as a frame that runs nothing when it is used; None where it would not be the same.
 
-    `table` holds what `df` gives, by place. The mark that leads back to its plan is the qualifier of the columns, which
-    Catalyst keeps when it makes another instance of a relation.
+    `table` holds what `df` gives, by place. The mark that leads back to its plan is the qualifier of the first column,
+    which Catalyst keeps when it makes another instance of a relation.
     """
     if not holdable(plan):
         return None
@@ -82,14 +82,14 @@ def local(table: pa.Table, df: DataFrame, plan: Operator, versions: dict[str, Ve
     if relation.nodeName() != "LocalRelation":  # it is more than Spark holds in a plan
         return None
     token = f"output{next(_numbers)}"
-    plain = [attr.newInstance().withQualifier(jvm.seq([])) for attr in items(analyzed.output())]
-    marked = [attr.withQualifier(jvm.seq([MARK, token])) for attr in plain]
-    leaf = jvm.made("plans.logical.LocalRelation", jvm.seq(marked), relation.data())
+    first, *rest = columns = [attr.newInstance() for attr in items(analyzed.output())]
+    marked = first.withQualifier(jvm.seq([MARK, token]))
+    leaf = jvm.made("plans.logical.LocalRelation", jvm.seq([marked, *rest]), relation.data())
     known = _made.setdefault(jvm.spark.sparkContext, {})
     known[token] = Made(analyzed, tuple((each, versions[each.name]) for each in sources_of(plan)))
     while len(known) > REMEMBERED:
         del known[next(iter(known))]
-    return jvm.frame(jvm.new("plans.logical.Project", jvm.seq(plain), leaf))
+    return jvm.frame(jvm.new("plans.logical.Project", jvm.seq(columns), leaf))
 
 
 def plan_of(java: Any, jvm: Jvm) -> Any:

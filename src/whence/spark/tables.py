@@ -68,16 +68,20 @@ class Engine:
             raise BadType(f"engine is one of {', '.join(ENGINES)}, not {engine!r}")
         self.jvm, self.engine = jvm, engine
         self.used: set[str] = set()
+        self._known: dict[str, Any] = {}  # what DuckDB has answered: a source that is used twice is asked twice
 
-    def matching(self, rows: Table, *clauses: Clause, identity: bool = False) -> Table:
-        """The rows for which any of the clauses holds, each once.
+    def matching(
+        self, rows: Table, *clauses: Clause, identity: bool = False, columns: tuple[Attr, ...] | None = None
+    ) -> Table:
+        """The rows for which any of the clauses holds, each once: all their columns, or `columns`.
 
         A predicate is over the columns of the rows and of its table, which have none in common. With `identity` there
         is one more column, `_row`; an operator has to have it already.
         """
+        shown = rows.columns if columns is None else columns
         here = isinstance(rows.data, Files | View) and all(by is None or by.here for _, by in clauses)
         if self.engine != "spark" and here:
-            found = self._by_duckdb(rows, clauses, identity)
+            found = self._by_duckdb(rows, shown, clauses, identity)
             if found is not None:
                 self.used.add("duckdb")
                 return found
@@ -86,7 +90,7 @@ class Engine:
                 "DuckDB is not known to answer this as Spark would, or cannot read the data: leave engine='auto'"
             )
         self.used.add("spark")
-        return Table(rows.columns, self._by_spark(self.operator(rows), clauses))
+        return Table(shown, self._by_spark(self.operator(rows), clauses))
 
     def numbers(self, rows: Table, clause: Clause) -> pa.ChunkedArray | None:
         """The numbers of the rows for which a clause holds; None if it is not for DuckDB to find them."""
@@ -94,7 +98,7 @@ class Engine:
         if self.engine == "spark" or not isinstance(rows.data, Files) or not (by is None or by.here):
             return None
         data, columns = (None, ()) if by is None else (by.data, by.columns)
-        found = select(rows.data, where, data, columns, identity=True, columns=())
+        found = select(rows.data, where, data, columns, identity=True, columns=(), known=self._known)
         if found is None:
             return None
         self.used.add("duckdb")
@@ -110,14 +114,16 @@ class Engine:
         self.used.add("duckdb")
         return Table((*rows.columns, fresh(ROW, "long", nullable=False)) if identity else rows.columns, found)
 
-    def _by_duckdb(self, rows: Table, clauses: Sequence[Clause], identity: bool) -> Table | None:
+    def _by_duckdb(
+        self, rows: Table, shown: tuple[Attr, ...], clauses: Sequence[Clause], identity: bool
+    ) -> Table | None:
         import pyarrow as pa
 
         numbered = identity or len(clauses) > 1
         parts = []
         for where, by in clauses:
             data, columns = (None, ()) if by is None else (by.data, by.columns)
-            part = select(rows.data, where, data, columns, identity=numbered)
+            part = select(rows.data, where, data, columns, identity=numbered, columns=shown, known=self._known)
             if part is None:
                 return None
             parts.append(part)
@@ -129,10 +135,10 @@ class Engine:
             first = numbers.group_by("row").aggregate([("place", "min")]).column("place_min")
             found = found.take(first.combine_chunks().sort())
         if not numbered:
-            return Table(rows.columns, found)
+            return Table(shown, found)
         if not identity:
-            return Table(rows.columns, found.select(range(found.num_columns - 1)))
-        return Table((*rows.columns, fresh(ROW, "long", nullable=False)), found)
+            return Table(shown, found.select(range(found.num_columns - 1)))
+        return Table((*shown, fresh(ROW, "long", nullable=False)), found)
 
     def _by_spark(self, rows: Operator, clauses: Sequence[Clause]) -> Operator:
         alone = len(clauses) == 1

@@ -20,6 +20,7 @@ from whence.rows.tree import transform
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MATCHED = f" SEMI JOIN {NAME} AS g ON "
 ROW = Attr(0, "_row", "long", nullable=False)
 
 
@@ -51,17 +52,20 @@ def select(
     *,
     identity: bool = False,
     columns: tuple[Attr, ...] | None = None,
+    known: dict[str, Any] | None = None,
 ) -> pa.Table | None:
     """The rows of files for which `where` holds: for some row of `table`, if one is given.
 
     All columns, or `columns`; with `identity` also `_row`, the file's place in `rows.paths` and the row's in the
-    file. Without a table in the order of the files. None where DuckDB is not known to answer as Spark would.
+    file. Without a table in the order of the files. None where DuckDB is not known to answer as Spark would. `known`
+    has answers to queries before this one, and gets its own.
     """
     wanted = rows.columns if columns is None else columns
     rows.require(wanted)
     if not wanted and not identity:
         raise BadType("no column was asked for: name some, or ask for identity=True")
-    found = _answer(Question(rows, where, table, table_columns), _shown(rows, wanted, identity), wanted, identity)
+    asked = Question(rows, where, table, table_columns)
+    found = _answer(asked, _shown(rows, wanted, identity), wanted, identity, known)
     return None if found is None else _as_spark(found, (*wanted, ROW) if identity else wanted)
 
 
@@ -100,14 +104,22 @@ def count(
     return None if found is None else int(found.column(0)[0].as_py())
 
 
-def _answer(asked: Question, shown: str, wanted: tuple[Attr, ...], identity: bool) -> Any:
+def _answer(
+    asked: Question, shown: str, wanted: tuple[Attr, ...], identity: bool, known: dict[str, Any] | None = None
+) -> Any:
     used = {attr for attr in asked.rows.columns if attr in asked.where.attrs or attr in wanted}
     if not asked.rows.readable(used, identity):
         return None
     with connected() as connection, _refusals():
         rest = _query(connection, asked)
-        if rest is not None:
-            return connection.sql(f"SELECT {shown} {rest}").to_arrow_table()
+        if rest is None:
+            return None
+        query = f"SELECT {shown} {rest}"
+        if known is None or MATCHED in rest:  # the table that is matched with is this connection's
+            return connection.sql(query).to_arrow_table()
+        if query not in known:
+            known[query] = connection.sql(query).to_arrow_table()
+        return known[query]
     return None
 
 
@@ -144,7 +156,7 @@ def _query(connection: Any, asked: Question) -> str | None:
         return _filtered(source, _valued(rest, values), names)
     # A join leaves row groups out by what the table holds, as literals do, and is faster than a list of them.
     joined = translated(given.equalities(rest) if given.rows else FALSE, {**names, **given.names("g")})
-    return None if joined is None else f"{source} SEMI JOIN {NAME} AS g ON {joined}"
+    return None if joined is None else f"{source}{MATCHED}{joined}"
 
 
 def _filtered(source: str, where: Expr, names: dict[Attr, str]) -> str | None:
