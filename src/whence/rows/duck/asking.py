@@ -14,7 +14,7 @@ from whence.rows.duck.given import NAME, one_row, put
 from whence.rows.duck.translate import translated
 from whence.rows.duck.types import arrow_type, same_type
 from whence.rows.duck.views import View
-from whence.rows.expressions import FALSE, Attr, Expr, Literal, conjunction, conjuncts
+from whence.rows.expressions import FALSE, TRUE, Attr, Expr, Literal, conjunction, conjuncts
 from whence.rows.tree import transform
 
 if TYPE_CHECKING:
@@ -138,13 +138,13 @@ def _refusals() -> Iterator[None]:
 
 def _query(connection: Any, asked: Question) -> str | None:
     """The query from FROM on."""
-    source, names = f"FROM {asked.rows.sql()} AS r", asked.rows.names("r")
+    rows = asked.rows
     if asked.table is None:
-        return _filtered(source, asked.where, names)
+        return _filtered(rows, asked.where)
     own = set(asked.columns)
     values = one_row(asked.table, asked.columns, own & asked.where.attrs)
     if values is not None:
-        return _filtered(source, _valued(asked.where, values), names)
+        return _filtered(rows, _valued(asked.where, values))
     parts = conjuncts(asked.where)
     only = conjunction(*(each for each in parts if each.attrs and each.attrs <= own))
     rest = conjunction(*(each for each in parts if not (each.attrs and each.attrs <= own)))
@@ -153,15 +153,20 @@ def _query(connection: Any, asked: Question) -> str | None:
         return None
     values = given.values(connection)
     if values is not None:
-        return _filtered(source, _valued(rest, values), names)
+        return _filtered(rows, _valued(rest, values))
     # A join leaves row groups out by what the table holds, as literals do, and is faster than a list of them.
-    joined = translated(given.equalities(rest) if given.rows else FALSE, {**names, **given.names("g")})
-    return None if joined is None else f"{source}{MATCHED}{joined}"
+    joined = translated(given.equalities(rest) if given.rows else FALSE, {**rows.names("r"), **given.names("g")})
+    return None if joined is None else f"{_from(rows, TRUE)}{MATCHED}{joined}"
 
 
-def _filtered(source: str, where: Expr, names: dict[Attr, str]) -> str | None:
-    holds = translated(where, names)
-    return None if holds is None else f"{source} WHERE {holds}"
+def _filtered(rows: Files | View, where: Expr) -> str | None:
+    holds = translated(where, rows.names("r"))
+    return None if holds is None else f"{_from(rows, where)} WHERE {holds}"
+
+
+def _from(rows: Files | View, where: Expr) -> str:
+    """The rows as a query has them, without most of those for which the predicate does not hold."""
+    return f"FROM {(rows.narrowed(where) if isinstance(rows, View) else rows).sql()} AS r"
 
 
 def _valued(predicate: Expr, values: dict[Attr, Literal]) -> Expr:

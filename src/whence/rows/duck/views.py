@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
 from whence.errors import BadType
 from whence.rows.asking import INTEGERS
 from whence.rows.duck.calls import scaled, whole
 from whence.rows.duck.files import Files, row_sql
+from whence.rows.duck.narrow import narrowed
 from whence.rows.duck.translate import translated, value_sql
 from whence.rows.duck.types import DIGITS, FLOATS, WIDEST, decimal, duckdb_type
 from whence.rows.expressions import AggCall, Attr, Expr, Literal, SortKey, attrs_of, fresh
@@ -28,6 +29,7 @@ from whence.rows.operators import (
     Source,
     Union,
 )  # fmt: skip
+from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree
 
 JOINED = {
@@ -65,6 +67,7 @@ class View:
     shown: tuple[Attr, ...]
     columns: tuple[Attr, ...] = ()
     every: bool = False
+    _built: list[tuple[str, _Query] | None] = field(default_factory=list, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -99,17 +102,29 @@ class View:
         shown = ", ".join(f"v.{_name(attr)} AS c{place}" for place, attr in enumerate(self.shown))
         return f"(SELECT {'' if self.every or made[1].numbered else 'DISTINCT '}{shown} FROM ({made[0]}) AS v)"
 
+    def narrowed(self, where: Expr) -> View:
+        """The view, which need not have other rows than those for which a predicate over its columns holds."""
+        shown: dict[Attr, Expr] = dict(zip(self.columns, self.shown, strict=True))
+        operator = narrowed(self.operator, substituted(where, shown))
+        if operator is self.operator:
+            return self
+        made = replace(self, operator=operator)
+        return self if made._query() is None else made
+
     def size(self) -> int:
         """Bytes of the files."""
         paths = {path for each in self.files.values() for path in each.paths}
         return sum(os.stat(path).st_size for path in paths)
 
     def _query(self) -> tuple[str, _Query] | None:
-        query = _Query(self.files)
-        try:
-            return query.of(self.operator, frozenset(self.shown)), query
-        except Unknown:
-            return None
+        """The query and what it reads; None if the operator is not proven to mean the same. It is made once."""
+        if not self._built:
+            query = _Query(self.files)
+            try:
+                self._built.append((query.of(self.operator, frozenset(self.shown)), query))
+            except Unknown:
+                self._built.append(None)
+        return self._built[0]
 
 
 def _name(attr: Attr) -> str:

@@ -1,0 +1,171 @@
+"""Less to compute: what a question, or one side of a join, says about a column is asked of the source it comes from.
+
+DuckDB does the same within limits: it sends no value through a group or to the other side of a semi-join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from whence.rows.expressions import Attr, Compare, Expr, Literal, conjuncts, fresh
+from whence.rows.operators import (
+    Aggregate,
+    Arrange,
+    Distinct,
+    Filter,
+    Join,
+    Named,
+    Operator,
+    Project,
+    Sort,
+    Source,
+    Union,
+)
+from whence.rows.pushdown.pins import substituted
+from whence.rows.tree import walk
+
+Cut: TypeAlias = Callable[[Operator, Attr], Operator]
+"""Some rows of a source, chosen by a column of it."""
+Values: TypeAlias = tuple[Operator | None, Attr]
+"""Rows that have all values of a column in one of theirs; None if no such rows are known."""
+
+# Of which joins a row on one side that matches none on the other adds nothing, and leaves nothing out.
+RIGHT_CUT = frozenset({"inner", "cross", "left", "single", "semi", "anti", "existence"})
+# In which joins the rows of one side are told apart by its columns alone.
+FROM_LEFT = frozenset({"inner", "cross", "left", "single", "semi", "anti", "existence"})
+FROM_RIGHT = frozenset({"inner", "cross", "right"})
+
+
+def narrowed(op: Operator, where: Expr) -> Operator:
+    """The operator over less of its sources. Of the rows for which `where` holds, it gives the same.
+
+    >>> from whence.rows.expressions import AggCall, Literal
+    >>> a, b, n = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "n", "long")
+    >>> groups = Aggregate(Source("t", 0, (a, b)), (a,), (Named(a, a), Named(n, AggCall("Count", (b,), "long"))))
+    >>> one = narrowed(groups, Compare("=", a, Literal(7, "long")))
+    >>> type(one.child).__name__, type(one.child.child).__name__
+    ('Filter', 'Source')
+    """
+    if not _groups(op):  # DuckDB does as well
+        return op
+    for fact in conjuncts(where):
+        for attr in fact.attrs if len(fact.attrs) == 1 else ():
+            op = _cut(op, attr, _holding(fact, attr))
+    return _reduced(op)
+
+
+def _holding(fact: Expr, attr: Attr) -> Cut:
+    return lambda rows, at: Filter(rows, substituted(fact, {attr: at}))
+
+
+def _cut(op: Operator, attr: Attr, cut: Cut) -> Operator:
+    """The operator over the part of a source that has certain values in a column, if the column is one of a source."""
+    if isinstance(op, Source):
+        return cut(op, attr) if attr in op.columns else op
+    if isinstance(op, Filter | Sort | Arrange):
+        return replace(op, child=_cut(op.child, attr, cut))
+    if isinstance(op, Distinct) and attr in op.keys:
+        return replace(op, child=_cut(op.child, attr, cut))
+    if isinstance(op, Project | Aggregate):
+        before = _before(op, attr)
+        return op if before is None else replace(op, child=_cut(op.child, before, cut))
+    if isinstance(op, Union):
+        place = op.output.index(attr)
+        return replace(op, inputs=tuple(_cut(each, each.output[place], cut) for each in op.inputs))
+    if isinstance(op, Join):
+        if attr in op.left.output:
+            return replace(op, left=_cut(op.left, attr, cut)) if op.how in FROM_LEFT else op
+        if attr in op.right.output and op.how in FROM_RIGHT:
+            return replace(op, right=_cut(op.right, attr, cut))
+    return op
+
+
+def _before(op: Project | Aggregate, attr: Attr) -> Attr | None:
+    """The column of the child that a column is; of a group, only a key is one."""
+    columns = op.columns if isinstance(op, Project) else op.outputs
+    found = next((column.expr for column in columns if column.attr == attr), None)
+    if not isinstance(found, Attr) or (isinstance(op, Aggregate) and found not in op.keys):
+        return None
+    return found
+
+
+def _reduced(op: Operator) -> Operator:
+    """Each join whose one side groups rows: only those that may match one of the other side."""
+    if isinstance(op, Join) and op.how in RIGHT_CUT:
+        pairs = list(filter(None, (_pair(op, fact) for fact in conjuncts(op.condition))))
+        right = _less(op.right, [(_values(op.left, one), other) for one, other in pairs])
+        left = (
+            _less(op.left, [(_values(op.right, other), one) for one, other in pairs]) if op.how == "inner" else op.left
+        )
+        op = replace(op, left=left, right=right)
+    return op.map_parts(lambda part: _reduced(part) if isinstance(part, Operator) else part)
+
+
+def _pair(op: Join, fact: Expr) -> tuple[Attr, Attr] | None:
+    """The columns of both sides that a condition says are equal."""
+    if not isinstance(fact, Compare) or fact.op != "=":
+        return None
+    for one, other in ((fact.left, fact.right), (fact.right, fact.left)):
+        if isinstance(one, Attr) and isinstance(other, Attr) and one in op.left.output and other in op.right.output:
+            return one, other
+    return None
+
+
+def _less(op: Operator, facts: list[tuple[Values, Attr]]) -> Operator:
+    """A side of a join with the rows that have, in a column, one of the values there: one value is best to look for."""
+    if not _groups(op):
+        return op
+    alone = [(value, attr) for values, attr in facts if (value := _only(*values)) is not None]
+    if alone:
+        for value, attr in alone:
+            op = _cut(op, attr, _holding(Compare("=", attr, value), attr))
+        return op
+    for (rows, column), attr in facts:
+        if rows is not None and not isinstance(rows, Source):
+            return _cut(op, attr, _among(rows, column))
+    return op
+
+
+def _only(rows: Operator | None, column: Attr) -> Literal | None:
+    """The one value that a column has there."""
+    while isinstance(rows, Filter):
+        for fact in conjuncts(rows.condition):
+            if isinstance(fact, Compare) and fact.op in ("=", "<=>"):
+                for one, other in ((fact.left, fact.right), (fact.right, fact.left)):
+                    if one == column and isinstance(other, Literal) and other.dtype == column.dtype:
+                        return other
+        rows = rows.child
+    return None
+
+
+def _groups(op: Operator) -> bool:
+    return any(isinstance(part, Aggregate) for part in walk(op))
+
+
+def _among(rows: Operator, column: Attr) -> Cut:
+    """The rows that have one of the values of a column."""
+    key = fresh(column.name, column.dtype, column.nullable)
+    values = Project(rows, (Named(key, column),))
+    return lambda cut, at: Join(cut, values, "semi", Compare("=", at, key))
+
+
+def _values(op: Operator, attr: Attr) -> Values:
+    """Where the values of a column come from: a source, with what chooses among its rows. It may have more of them."""
+    if isinstance(op, Source):
+        return (op if attr in op.columns else None), attr
+    if isinstance(op, Filter):
+        rows, column = _values(op.child, attr)
+        return (op if rows is op.child else rows), column
+    if isinstance(op, Sort | Arrange | Distinct):
+        return _values(op.child, attr)
+    if isinstance(op, Project | Aggregate):
+        before = _before(op, attr)
+        return (None, attr) if before is None else _values(op.child, before)
+    if isinstance(op, Join):
+        if attr not in op.left.output:
+            return _values(op.right, attr) if attr in op.right.output else (None, attr)
+        rows, column = _values(op.left, attr)
+        return (op if op.how == "semi" and rows is op.left else rows), column
+    return None, attr
