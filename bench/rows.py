@@ -57,6 +57,7 @@ class Measured:
     name: str
     plain: float = 0.0
     ours: float = 0.0
+    first: float = 0.0  # of a run that the log knows nothing about, more than the query before it took
     always: float = 0.0
     inference: float = 0.0
     saved: int = 0
@@ -105,6 +106,7 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
             _, saving = _timed(_planned, log, spark.sql(text), f"{name} saved", "always")
             always.append(_timed(_collected, saving)[0])
         out.plain, out.ours, out.always = min(plain), min(ours), min(always)
+        out.first = ours[0] / plain[0] - 1
         out.saved, out.written = _saved(saving), _saved(pipeline)
         chosen = rows[:: max(1, len(rows) // scale.rows)][: scale.rows]
         if chosen:
@@ -287,6 +289,11 @@ def _claims(found: list[Measured], size: str) -> list[Claim]:
             "time added to a run, on average", 100 * added,
             {"eager": 100 * statistics.mean(one.eager / one.plain - 1 for one in eager if one.eager)},
             unit="%", at_most=5.0, true=exact, paper=PAPER["added"],
+        ),
+        claim(
+            "time added to the first run of a pipeline, on average", 100 * statistics.mean(one.first for one in found),
+            {"eager": 100 * statistics.mean(one.eager / one.plain - 1 for one in eager if one.eager)},
+            unit="%", true=exact, paper=PAPER["added"],
         ),
         claim(
             "time added to a run that saves all it may, on average", 100 * saving,

@@ -57,6 +57,35 @@ def test_a_small_output_is_what_the_frame_gives(spark: SparkSession, orders: Dat
         assert out.count() == df.count()
 
 
+TYPES = """
+select * from values
+  (1Y, 2S, 3, 4L, 0.5F, double('NaN'), -0.0D, true, 'é', X'00ff', date'0001-01-01',
+   timestamp'0001-01-02 03:04:05.678901',
+   timestamp_ntz'9999-12-31 23:59:59.999999', cast('12345678901234567890.123456789012345678' as decimal(38,18)),
+   array(1, null), map('a', null, 'b', 2), named_struct('x', 1, 'y', array(named_struct('z', 'q')))),
+  (null, null, null, null, null, double('infinity'), 0.0D, null, null, null, date'9999-12-31',
+   timestamp'2024-03-31 02:30:00', timestamp_ntz'1582-10-10 00:00:00', null, null, null, null)
+  as t(b, s, i, l, f, d, z, o, t, y, day, at, local, dec, a, m, st)
+"""
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Europe/Berlin"])
+def test_values_of_all_types(spark: SparkSession, log: Log, zone: str) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        df = spark.sql(TYPES)
+        out = log.pipeline(df).run()
+        assert is_local(out)
+        assert out.schema == df.schema
+        as_text = [f"to_json(struct({name})) as {name}" if name in ("a", "m", "st") else f"cast({name} as string)"
+                   for name in df.columns if name != "y"]  # fmt: skip
+        text = [frame.selectExpr(*as_text, "hex(y) as y").collect() for frame in (out, df)]
+        assert text[0] == text[1]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+
+
 @pytest.mark.parametrize(
     "onward",
     [
