@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh, walk
-from whence.rows.duck import Files, View
+from whence.rows.duck import Files, View, loosened
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
 from whence.spark.identity import files_of, named, with_files
@@ -183,15 +183,25 @@ class Backward:
         kept = tuple(attr for attr in saved.columns if param(saved.place, attr).name in asked)
         reached = tuple(attr for attr in saved.columns if attr in clause[0].attrs and attr not in kept)
         columns = (*kept, *numbers.values(), *reached)
-        made = view(operator, columns)
-        if made is None or not made.readable(columns):
-            return None
-        found = self._engine.matching(Table(columns, made), clause, columns=columns[: len(kept) + len(numbers)])
-        if not found.here:
+        # A row that there is for sure, and is alone before others are left out, is not one of the others.
+        alone = clause[1] is not None and clause[1].here and clause[1].data.num_rows == 1
+        loose = loosened(operator) if saved.sure and alone else None
+        found = None if loose is None else self._rows_in(loose, columns, len(kept) + len(numbers), clause)
+        if found is None or found.data.num_rows != 1:
+            found = self._rows_in(operator, columns, len(kept) + len(numbers), clause)
+        if found is None:
             return None
         for place, occurrence in enumerate(numbers, len(kept)):
             self._numbers[occurrence] = found.data.column(place)
         return Table(kept, found.data.select(range(len(kept))))
+
+    def _rows_in(self, operator: Operator, columns: tuple[Attr, ...], width: int, clause: Clause) -> Table | None:
+        """The rows that an operator gives for a question, in the first of its columns; None if Spark has to say."""
+        made = view(operator, columns)
+        if made is None or not made.readable(columns):
+            return None
+        found = self._engine.matching(Table(columns, made), clause, columns=columns[:width])
+        return found if found.here else None
 
 
 def quickly_again(saved: Saved) -> bool:

@@ -2,7 +2,8 @@
 
 from whence.rows.duck.asking import count, numbered, select
 from whence.rows.duck.files import Files
+from whence.rows.duck.narrow import loosened
 from whence.rows.duck.translate import translated
 from whence.rows.duck.views import View
 
-__all__ = ["Files", "View", "count", "numbered", "select", "translated"]
+__all__ = ["Files", "View", "count", "loosened", "numbered", "select", "translated"]

@@ -56,6 +56,25 @@ def narrowed(op: Operator, where: Expr) -> Operator:
     return _reduced(op)
 
 
+def loosened(op: Operator) -> Operator | None:
+    """The operator without joins that only let rows through by groups of others: it gives the same rows, and more.
+
+    None if it has no such join.
+    """
+    if isinstance(op, Project | Filter | Arrange):
+        child = loosened(op.child)
+        return None if child is None else replace(op, child=child)
+    if not isinstance(op, Join) or op.how not in ("inner", "cross", "semi", "anti"):
+        return None
+    left = loosened(op.left)
+    if op.how in ("semi", "anti"):
+        if _groups(op.right):
+            return left or op.left
+        return None if left is None else replace(op, left=left)
+    right = loosened(op.right)
+    return None if left is None and right is None else replace(op, left=left or op.left, right=right or op.right)
+
+
 def _holding(fact: Expr, attr: Attr) -> Cut:
     return lambda rows, at: Filter(rows, substituted(fact, {attr: at}))
 

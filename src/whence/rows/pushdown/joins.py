@@ -8,7 +8,7 @@ from whence.rows.expressions import FALSE, TRUE, Attr, Expr, conjunction, conjun
 from whence.rows.operators import Aggregate, Join, Project
 from whence.rows.pushdown.base import Aim, Pushed
 from whence.rows.pushdown.full import push_full
-from whence.rows.pushdown.pins import may_replace, pins, side
+from whence.rows.pushdown.pins import is_pin, may_replace, pins, side, substituted
 from whence.rows.pushdown.unique import unique
 
 MIXED = "a condition over both sides is not decided by the columns that are asked for"
@@ -66,6 +66,9 @@ def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     if aim is Aim.LINEAGE:
         right = conjunction(right, *(fact for fact in asked if fact.attrs and fact.attrs <= rights))
         mixed = [fact for fact in asked if fact.attrs & lefts and fact.attrs & rights]
+        if op.condition is None:  # what is asked is all that is known: a value of the one row, perhaps
+            values = (substituted(fact, known) for fact in mixed if _askable(fact, known, rights))
+            right = conjunction(right, *(fact for fact in values if is_pin(fact)))
         # With one match at most, the same for all selected left rows, a fact about both holds for all of them or none.
         one = op.how == "single" or unique(op.right, frozenset(matched) & rights)
         whole = whole and all(one and _askable(fact, known, rights) for fact in mixed)
