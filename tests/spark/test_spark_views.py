@@ -341,3 +341,32 @@ def test_without_a_run_rows_are_found_again_too(spark: SparkSession, tables: Non
         assert forward
         with pytest.raises(NoSuchRow):
             never.backward({"t": "x", "n": 77})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select s, d from one where k in (select j from (select j, count(*) n from two group by j) where n > 1)",
+        "select s from one where k in (select j from (select j, count(*) n from two group by j) where n < 2)",
+        "select s, day from one where not exists (select 1 from (select j from two group by j) where j = k)",
+        "select k, t from (select k, sum(d) t from one group by k) "
+        "where t = (select max(t) from (select k, sum(d) t from one group by k))",
+        "select k, d from one where d = (select min(d) from one)",
+        "select k, s, d from one l where d > (select avg(u) from two where j = l.k) order by d desc, s limit 3",
+    ],
+)
+def test_rows_that_groups_let_through(spark: SparkSession, tables: None, tmp_path: Path, text: str) -> None:
+    df = spark.sql(text)
+    rows = df.collect()
+    assert rows
+    with wh.open(tmp_path / "p.whence") as log:
+        ran, never, eager = log.pipeline(df), log.pipeline(df, save="never"), log.pipeline(df, mode="eager")
+        ran.run()
+        for row in rows:
+            expected = eager.backward(row)
+            for pipeline in (ran, never):
+                answer = pipeline.backward(row)
+                assert answer.precise
+                assert answer.rows == expected.rows
+                for name in answer:
+                    assert answer.identities(name) == expected.identities(name), (row, name)
