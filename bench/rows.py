@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whence.spark.pipeline import Pipeline
     from whence.store.log import Log
 
-MOST = 200_000  # rows of a lineage up to which the baselines take part: they hold the ids of each group in a list
 NUMBERS = tuple(f"q{number:02}" for number in range(1, 23))
 
 
@@ -118,7 +117,7 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
             out.looking.append(_timed(_identify, saving, row)[0])
             out.reading.append(_timed(_ask, pipeline, row)[0])
             out.how, out.precise = answer.how, out.precise and answer.precise
-        if chosen and sum(table.num_rows for table in _ask(pipeline, chosen[0])[1].values()) <= MOST:
+        if chosen:
             _baselines(out, spark, log, text, pipeline, saving, chosen[0], place)
     return out
 

@@ -198,7 +198,7 @@ def _looked_at(
     more = replace(limit, count=Literal(limit.count.value + 1, limit.count.dtype))
     rows = frame(Project(more, (*keep(*columns), *keys)), jvm)
     with _steps(jvm, "the pipeline, up to its limit"):
-        if few and place == () and columns == limit.output:
+        if few and place == () and columns == limit.output and surely_few(plan):
             return plan, *_cut(rows, limit.count.value, len(columns))
         cached.append(rows.persist())
         unique = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
