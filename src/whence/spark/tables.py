@@ -199,12 +199,15 @@ class Engine:
 
 def united(*numbers: pa.ChunkedArray) -> pa.ChunkedArray:
     """All numbers that there are, each once, in order."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     chunks = [chunk for each in numbers for chunk in each.chunks]
-    found = pc.unique(pc.drop_null(pa.chunked_array(chunks, pa.int64())))
-    return pa.chunked_array([pc.take(found, pc.sort_indices(found))])
+    values = pc.drop_null(pa.chunked_array(chunks, pa.int64())).to_numpy()
+    if not (values[1:] > values[:-1]).all():  # files are mostly read from first to last
+        values = np.sort(pc.unique(pa.array(values)).to_numpy())
+    return pa.chunked_array([values], pa.int64())
 
 
 def schema_of(columns: Sequence[Attr], names: Sequence[str]) -> Any:
