@@ -31,11 +31,10 @@ Cut: TypeAlias = Callable[[Operator, Attr], Operator]
 Values: TypeAlias = tuple[Operator | None, Attr]
 """Rows that have all values of a column in one of theirs; None if no such rows are known."""
 
-# Of which joins a row on one side that matches none on the other adds nothing, and leaves nothing out.
-RIGHT_CUT = frozenset({"inner", "cross", "left", "single", "semi", "anti", "existence"})
-# In which joins the rows of one side are told apart by its columns alone.
-FROM_LEFT = frozenset({"inner", "cross", "left", "single", "semi", "anti", "existence"})
-FROM_RIGHT = frozenset({"inner", "cross", "right"})
+# Joins that show no right row without a match: what is said of the left side leaves out nothing else, and a right row
+# that matches none of it is not missed.
+BY_LEFT = frozenset({"inner", "cross", "left", "single", "semi", "anti", "existence"})
+BY_RIGHT = frozenset({"inner", "cross", "right"})
 
 
 def narrowed(op: Operator, where: Expr) -> Operator:
@@ -95,8 +94,8 @@ def _cut(op: Operator, attr: Attr, cut: Cut) -> Operator:
         return replace(op, inputs=tuple(_cut(each, each.output[place], cut) for each in op.inputs))
     if isinstance(op, Join):
         if attr in op.left.output:
-            return replace(op, left=_cut(op.left, attr, cut)) if op.how in FROM_LEFT else op
-        if attr in op.right.output and op.how in FROM_RIGHT:
+            return replace(op, left=_cut(op.left, attr, cut)) if op.how in BY_LEFT else op
+        if attr in op.right.output and op.how in BY_RIGHT:
             return replace(op, right=_cut(op.right, attr, cut))
     return op
 
@@ -112,7 +111,7 @@ def _before(op: Project | Aggregate, attr: Attr) -> Attr | None:
 
 def _reduced(op: Operator) -> Operator:
     """Each join whose one side groups rows: only those that may match one of the other side."""
-    if isinstance(op, Join) and op.how in RIGHT_CUT:
+    if isinstance(op, Join) and op.how in BY_LEFT:
         pairs = list(filter(None, (_pair(op, fact) for fact in conjuncts(op.condition))))
         right = _less(op.right, [(_values(op.left, one), other) for one, other in pairs])
         left = (
