@@ -304,3 +304,24 @@ def forks_with_threads(place: Place, _: object) -> None:
 def test_a_fork_amid_threads(place: Place) -> None:
     prepare(place)
     together(place, (forks_with_threads, None))
+
+
+def imports_nothing(place: Place, _: object) -> None:
+    """Record and ask, and see that no module was imported for it."""
+    with opened(place) as log:
+        known = set(sys.modules)
+        record(log, "out", shift=1)
+        size = 10_000  # large and without order, so that its numbers are packed
+        log.array("wide", shape=(size,))
+        log.lineage("wide", "wide", [(i, i * 7919 % size) for i in range(size)])
+        assert_recorded(log, "out", shift=1)
+        log.delete("out")
+        log.collect()
+        imported = set(sys.modules) - known
+    assert not {name for name in imported if name.split(".")[0] in ("whence", "sqlalchemy", "pcodec")}
+
+
+def test_an_open_log_has_all_it_needs(place: Place) -> None:
+    """A child that is forked while a thread imports a module waits for ever for the end of that import."""
+    prepare(place)
+    together(place, (imports_nothing, None))

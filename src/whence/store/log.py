@@ -54,6 +54,11 @@ class Log:
     """
 
     def __init__(self, where: str, database: Database, blobs: Blobs, cache: int) -> None:
+        # All that recording and asking need is imported now: were one thread to import it while another forks, the
+        # child would wait for ever for an import that nobody finishes.
+        import pcodec  # noqa: F401
+
+        from whence.store import catalog, writer  # noqa: F401
         from whence.store.reader import Reader
 
         self.where = where  # the directory, or the URL without its password
