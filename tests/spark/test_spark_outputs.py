@@ -179,3 +179,26 @@ def test_a_run_that_was_small_is_not_cached_the_next_time(orders: DataFrame, log
     log.pipeline(totals(orders), name="totals").run()
     assert log.pipeline(totals(orders), name="totals")._few()
     assert not log.pipeline(totals(orders).select("who"), name="totals")._few()
+
+
+def test_an_output_that_cannot_be_local_is_cached_and_said(
+    orders: DataFrame, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise ValueError("no room for local data")
+
+    monkeypatch.setattr("whence.spark.outputs._relation", refused)
+    p = log.pipeline(totals(orders))
+    out = p.run()
+    assert out.storageLevel.useMemory
+    assert out.collect() == totals(orders).collect()
+    assert "no room for local data" in p.explain()
+
+
+def test_a_run_leaves_the_description_of_jobs_as_it_was(spark: SparkSession, orders: DataFrame, log: Log) -> None:
+    spark.sparkContext.setJobDescription("the user's own")
+    try:
+        log.pipeline(totals(orders)).run()
+        assert spark.sparkContext.getLocalProperty("spark.job.description") == "the user's own"
+    finally:
+        spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]

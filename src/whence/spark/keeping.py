@@ -107,7 +107,7 @@ def kept(
             results[OUTPUT] = _output(first, plan.output, folder / "output")
         except OSError as error:
             failures.append(f"the output could not be saved: {_said(error)}")
-        output = _instead(output, first, local, held)
+        output = _instead(output, first, local, held, failures)
     refined = planned
     try:
         refined, results = shrunk(plan, planned, results, witness)
@@ -132,12 +132,13 @@ def _run(output: DataFrame, plan: Operator, few: bool, held: Held, failures: lis
     return first
 
 
-def _instead(output: DataFrame, rows: pa.Table, local: Local, held: Held) -> DataFrame:
+def _instead(output: DataFrame, rows: pa.Table, local: Local, held: Held, failures: list[str]) -> DataFrame:
     """The output as it is from now on: local, where that is the same, or cached."""
     try:
         found = local(rows)
-    except Exception:  # it was computed, and can be again
+    except Exception as error:  # it was computed, and can be again
         found = None
+        failures.append(f"the output could not be made local data, and is cached instead: {_said(error)}")
     if found is None:
         held.persist(output)
         return output
@@ -295,11 +296,12 @@ def _count(paths: tuple[str, ...]) -> int:
 def _steps(jvm: Jvm, what: str) -> Iterator[None]:
     """Jobs of this step under a description of their own, where Spark shows jobs."""
     context = jvm.spark.sparkContext
+    before = context.getLocalProperty("spark.job.description")
     context.setJobDescription(f"whence: {what}")
     try:
         yield
     finally:
-        context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
 
 def _said(error: BaseException) -> str:
