@@ -10,8 +10,8 @@ from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh
 from whence.rows.duck import Files, View, loosened
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
-from whence.spark.identity import files_of, named, with_files
-from whence.spark.tables import ROW, Clause, Engine, Table, bound, united
+from whence.spark.identity import ROW, files_of, named, told_of, united, with_files
+from whence.spark.tables import Clause, Engine, Table, bound
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,12 +87,10 @@ class Backward:
 
     def identities(self, uses: list[Source]) -> pa.Table:
         """Which rows these are, without what they hold."""
-        import pyarrow as pa
-
         found = self._which(uses)
         if found is None:
-            found = self._engine.arrow(self._found(uses, True)).column(ROW)
-        return named(pa.table({ROW: found}), uses[0])
+            found = united(self._engine.arrow(self._found(uses, True)).column(ROW))
+        return named(found, uses[0])
 
     def _clauses(self, uses: list[Source]) -> list[Clause]:
         known = (self._uses[each.occurrence] for each in uses if each.occurrence in self._uses)
@@ -218,27 +216,29 @@ def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> 
     """What an operator gives as DuckDB computes it from the files of the sources; None if they are not files here."""
     files = {}
     for source in sources_of(operator):
-        paths = _local(source)
-        if paths is None:
+        found = _local(source)
+        if found is None:
             return None
-        files[source.occurrence] = Files(paths, source.columns)
+        files[source.occurrence] = found
     return View(operator, files, columns, every=every)
 
 
 def source_table(source: Source, numbered: bool = False) -> Table:
     """All rows of a source: as files, where they are Parquet on this machine, else as Spark reads them."""
-    paths = None if numbered else _local(source)
-    if paths is not None:
-        return Table(source.columns, Files(paths, source.columns))
+    files = None if numbered else _local(source)
+    if files is not None:
+        return Table(source.columns, files, source)
     if not numbered:
         return Table(source.columns, source)
     row_id = fresh(ROW, "long", nullable=False)
     return Table((*source.columns, row_id), replace(source, row_id=row_id))
 
 
-def _local(source: Source) -> tuple[str, ...] | None:
+def _local(source: Source) -> Files | None:
     names = files_of(source)
     if names is None or len(set(source.columns)) < len(source.columns):
         return None
     paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
-    return paths if len(paths) == len(names) and all(map(os.path.isfile, paths)) else None
+    if len(paths) < len(names) or not all(map(os.path.isfile, paths)):
+        return None
+    return Files(paths, source.columns, told_of(source))

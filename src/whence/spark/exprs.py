@@ -44,6 +44,7 @@ COMPARE = {
 UDFS = frozenset({"PythonUDF", "ScalaUDF", "ScalaUDAF", "HiveSimpleUDF", "HiveGenericUDF", "ScalaAggregator"})
 # Catalyst calls these deterministic, because one query sees one value; the next one sees another.
 CLOCK = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime", "CurrentBatchTimestamp"})
+STEPS = frozenset({"WithField", "DropField"})  # what is done to a struct: no values, and so of no type
 REFUSED = frozenset({"OuterReference", "ListQuery", "InSubquery", "LateralSubquery"})
 PASSING = frozenset(
     {"KnownFloatingPointNormalized", "NormalizeNaNAndZero", "KnownNotNull", "KnownNullable", "PipeExpression"}
@@ -147,7 +148,8 @@ class Expressions:
         pure = bool(java.deterministic()) and node.kind not in CLOCK
         make = Udf if node.kind in UDFS else Call
         args = tuple(map(self.read, node.children))
-        return make(node.kind, args, _type(java), _detail(node), pure, node.origin)
+        dtype = "void" if node.kind in STEPS else _type(java)
+        return make(node.kind, args, dtype, _detail(node), pure, node.origin)
 
     def _aggregate(self, node: Node) -> AggCall:
         function, *rest = node.children

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from whence.errors import UnknownName
 from whence.rows import FALSE, Attr, Compare, Filter, In, Join, Literal, Operator, Project, Source, Values, fresh, keep
 from whence.rows.eager.ids import LONG
-from whence.spark.identity import named, with_files
+from whence.spark.identity import named, united, with_files
 from whence.spark.lower import frame
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Replayed:
     def identities(self, uses: list[Source]) -> pa.Table:
         row_id = fresh("_row", LONG, nullable=False)
         rows = self._found.rows_of(uses[0], [each.occurrence for each in uses], row_id)
-        return named(frame(Project(rows, keep(row_id)), self._jvm).toArrow(), uses[0])
+        return named(united(frame(Project(rows, keep(row_id)), self._jvm).toArrow().column(0)), uses[0])
 
 
 class Lineage(Mapping[str, "DataFrame"]):

@@ -92,6 +92,8 @@ class Lowering:
         wanted = self.jvm.dtype(expr.dtype)
         if java.dataType().equals(wanted):
             return java
+        if expr.dtype.startswith("string"):  # of a collation: the optimizer takes no cast between two of them
+            return self.jvm.new("expressions.Literal", java.value(), wanted)
         return self.jvm.new("expressions.Cast", java, wanted, self.jvm.some("UTC"), self._ansi())
 
     def _ansi(self) -> Any:

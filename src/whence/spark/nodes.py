@@ -270,11 +270,21 @@ def output_of(java: Any) -> tuple[Attr, ...]:
     schema = json.loads(java.schema().json())["fields"]
     attrs = items(java.output())
     return tuple(
-        Attr(attr.exprId().id(), field["name"], dtype_of(field["type"]), bool(field["nullable"]))
+        Attr(attr.exprId().id(), field["name"], _dtype(attr, field), bool(field["nullable"]))
         for attr, field in zip(attrs, schema, strict=True)
     )
 
 
+def _dtype(attr: Any, field: dict[str, Any]) -> str:
+    """The type of a column. A schema has collations apart from the types, in the metadata."""
+    if COLLATIONS not in json.dumps(field):
+        return dtype_of(field["type"])
+    if field["type"] != "string":
+        raise NotTraceable(f"whence does not know collations inside of a nested type: column {field['name']!r}")
+    return str(json.loads(attr.dataType().json()))
+
+
+COLLATIONS = "__COLLATIONS"
 LEAVES = frozenset(
     {
         "LogicalRelation",

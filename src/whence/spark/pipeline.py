@@ -159,8 +159,8 @@ class Pipeline:
             if self._carrying is None:
                 self._carrying = frame(self._eager(self.witness).plan, self._plan.jvm).persist()
                 self._carrying.count()
-            rows = given(self._carrying)
-            return frame(Project(rows, keep(*rows.columns[: len(self.plan.output)])), self._plan.jvm)
+            shown = Project(self._carried(self._eager(self.witness)), keep(*self.plan.output))
+            return frame(shown, self._plan.jvm)
         if self.save == "never":
             return self._df
         self._require_unchanged()

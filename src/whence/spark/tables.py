@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.errors import BadType, NotTraceable
@@ -15,6 +15,7 @@ from whence.rows import Attr, Expr, Filter, Join, Literal, Named, Operator, Para
 from whence.rows.duck import Files, View, numbered, select
 from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree, transform
+from whence.spark.identity import ROW
 from whence.spark.lineage import given
 from whence.spark.lower import frame
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 ENGINES = ("auto", "duckdb", "spark")
 FEW = 10  # rows of a table that go into a predicate of Spark's, so that it reads less
-ROW = "_row"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Table:
 
     columns: tuple[Attr, ...]
     data: Any  # Files | View | pyarrow.Table | Operator
+    read: Operator | None = None  # what Spark runs for rows that are in files: it may know more of them than they say
 
     @property
     def here(self) -> bool:
@@ -49,8 +50,7 @@ class Table:
         if isinstance(self.data, Operator):
             return Table(columns, Project(self.data, tuple(Named(attr, old) for attr, old in pairs))), new
         if isinstance(self.data, Files):
-            held = tuple(replace(attr, name=old.name) for attr, old in _pairs(columns, self.data.columns))
-            return Table(columns, Files(self.data.paths, held)), new
+            return Table(columns, self.data.called(columns), self.read), new
         if isinstance(self.data, View):
             return Table(columns, self.data.called(columns)), new
         return Table(columns, self.data), new
@@ -162,6 +162,8 @@ class Engine:
             return table.data
         if isinstance(table.data, View):
             rows, held = table.data.operator, table.data.shown
+        elif table.read is not None:
+            rows, held = table.read, table.read.output
         else:
             rows = given(self._frame(table))
             held = rows.columns
@@ -178,12 +180,12 @@ class Engine:
     def arrow(self, table: Table) -> pa.Table:
         """The table in memory, its columns under their own names."""
         names = [attr.name for attr in table.columns]
-        if isinstance(table.data, Files):
+        if isinstance(table.data, Files) and table.read is None:
             import pyarrow.parquet as pq
 
             held = pq.read_table(list(table.data.paths), columns=[attr.name for attr in table.data.columns])
             return held.rename_columns(names)
-        if isinstance(table.data, Operator | View):
+        if isinstance(table.data, Operator | View | Files):
             unique = [f"c{index}" for index in range(len(names))]
             return self.dataframe(table).toDF(*unique).toArrow().rename_columns(names)
         return table.data.rename_columns(names)
@@ -191,23 +193,11 @@ class Engine:
     def _frame(self, table: Table) -> DataFrame:
         spark = self.jvm.spark
         if isinstance(table.data, Files):
-            names = ("`" + attr.name.replace("`", "``") + "`" for attr in table.data.columns)
-            return spark.read.parquet(*table.data.paths).select(*names)
+            # The files were written from Arrow, which does not know all of Spark's types.
+            schema = schema_of(table.data.columns, [attr.name for attr in table.data.columns])
+            return spark.read.schema(schema).parquet(*table.data.paths)
         unique = [f"c{index}" for index in range(len(table.columns))]
         return spark.createDataFrame(table.data.rename_columns(unique), schema=schema_of(table.columns, unique))
-
-
-def united(*numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    """All numbers that there are, each once, in order."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    chunks = [chunk for each in numbers for chunk in each.chunks]
-    values = pc.drop_null(pa.chunked_array(chunks, pa.int64())).to_numpy()
-    if not (values[1:] > values[:-1]).all():  # files are mostly read from first to last
-        values = np.sort(pc.unique(pa.array(values)).to_numpy())
-    return pa.chunked_array([values], pa.int64())
 
 
 def schema_of(columns: Sequence[Attr], names: Sequence[str]) -> Any:

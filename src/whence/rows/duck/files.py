@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.errors import BadType
 from whence.rows.duck.footers import readable
-from whence.rows.duck.literals import identifier, quoted
+from whence.rows.duck.literals import identifier, literal_sql, quoted
 from whence.rows.duck.types import DUCKDB
-from whence.rows.expressions import Attr
+from whence.rows.expressions import Attr, Literal
 
 SHIFT = 40  # bits for the row within a file: the same as where Spark numbers rows
 COUNTED = frozenset({"file_row_number", "file_index"})  # what DuckDB calls a row's place, unless a column is called so
@@ -25,6 +25,7 @@ class Files:
 
     paths: tuple[str, ...]  # in the order in which rows are numbered
     columns: tuple[Attr, ...]
+    told: tuple[tuple[Attr, tuple[Literal, ...]], ...] = ()  # columns that directories tell: the value for each file
 
     def __post_init__(self) -> None:
         if not self.paths:
@@ -40,15 +41,27 @@ class Files:
                     f"the files are read without column {attr}: they have {', '.join(map(str, self.columns))}"
                 )
 
+    def called(self, columns: tuple[Attr, ...]) -> Files:
+        """The same columns as other attributes."""
+        new = {old: replace(attr, name=old.name) for attr, old in zip(columns, self.columns, strict=True)}
+        told = tuple((new[attr], values) for attr, values in self.told)
+        return Files(self.paths, tuple(new.values()), told)
+
     def names(self, alias: str) -> dict[Attr, str]:
         """How each column is written in a query."""
-        return {attr: _written(f"{alias}.{identifier(attr.name)}", attr.dtype) for attr in self.columns}
+        held = {attr: _written(f"{alias}.{identifier(attr.name)}", attr.dtype) for attr in self.columns}
+        return held | {attr: _looked_up(values, alias) for attr, values in self.told}
 
     def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
         """Whether DuckDB reads these columns as Spark does, and can number the rows where that is asked for."""
         if len(set(self.paths)) < len(self.paths) or any("\0" in attr.name for attr in self.columns):
             return False
-        return readable(self.paths, tuple(columns), COUNTED if identity else frozenset())
+        columns, told = tuple(columns), dict(self.told)
+        asked = [told[attr] for attr in columns if attr in told]
+        if any(literal_sql(value) is None for values in asked for value in values):
+            return False
+        held = tuple(attr for attr in columns if attr not in told)
+        return readable(self.paths, held, COUNTED if identity or asked else frozenset())
 
     def sql(self) -> str:
         """The table function that reads them all, each by its very name."""
@@ -60,6 +73,11 @@ class Files:
 def _written(name: str, dtype: str) -> str:
     """An instant in Parquet's old form has lost its zone, which is UTC, as that of the connection."""
     return f"CAST({name} AS {DUCKDB[dtype]})" if dtype == "timestamp" else name
+
+
+def _looked_up(values: tuple[Literal, ...], alias: str) -> str:
+    """A value for each file, by the place of the file."""
+    return f"([{', '.join(str(literal_sql(value)) for value in values)}])[CAST({alias}.file_index AS BIGINT) + 1]"
 
 
 def row_sql(alias: str) -> str:
