@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from whence.rows import operators as o
 from whence.rows.expressions import AggCall, Attr, Call
 from whence.rows.frames import frame_of
@@ -12,8 +14,21 @@ from whence.rows.tree import Tree, walk
 STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
 SHOWN = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # what leaves one row one row
 NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate)  # what reads only some columns of its input
+MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # a row's number in the order of the rows: another where rows are missing
 PICKED = frozenset({"First", "Last", "AnyValue"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why another run could come out differently. `tied`: only if the order of a window leaves rows tied.
+
+    `picked`: rows that are equal in what counts are told apart by chance, which is mostly the same one each time.
+    """
+
+    why: str
+    tied: o.Window | None = None
+    picked: bool = False
 
 
 def unpinned(plan: o.Operator) -> tuple[str, ...]:
@@ -30,33 +45,38 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
     >>> unpinned(Aggregate(three, (), (Named(Attr(2, "n", "long"), AggCall("Count", (), "long")),)))
     ('Limit 3 takes rows in no order that the data decides',)
     """
-    reasons: dict[str, None] = {}
-    _visit(plan, reasons, False, frozenset(plan.output))
-    return tuple(reasons)
+    return tuple(dict.fromkeys(cause.why for cause in causes(plan)))
 
 
-def _visit(plan: o.Operator, reasons: dict[str, None], merged: bool, read: frozenset[Attr]) -> None:
+def causes(plan: o.Operator) -> tuple[Cause, ...]:
+    """The same, with what it depends on."""
+    found: dict[Cause, None] = {}
+    _visit(plan, found, False, frozenset(plan.output))
+    return tuple(found)
+
+
+def _visit(plan: o.Operator, found: dict[Cause, None], merged: bool, read: frozenset[Attr]) -> None:
     """`read`: the columns of the output that matter further up."""
     computed = _computed(plan, read)
     for expr in computed:
         for part in walk(expr):
             placed = isinstance(part, Call) and part.name == NUMBERED and _steady(plan)
             if isinstance(part, Call) and not part.pure and not placed:
-                reasons[f"{part.name.lower()} in {type(plan).__name__} has another value in each run"] = None
+                found[Cause(f"{part.name.lower()} in {type(plan).__name__} has another value in each run")] = None
             if merged and isinstance(part, AggCall) and part.name in PICKED:
-                reasons[f"{part} takes a value in no order that the data decides"] = None
+                found[Cause(f"{part} takes a value in no order that the data decides", picked=True)] = None
     if isinstance(plan, o.Sample) and not _steady(plan.child):
-        reasons[f"{line(plan)} of rows whose places may change"] = None
+        found[Cause(f"{line(plan)} of rows whose places may change")] = None
     if merged and isinstance(plan, o.Distinct) and plan.picks:
-        reasons[f"{line(plan)} keeps any of the rows that agree"] = None
+        found[Cause(f"{line(plan)} keeps any of the rows that agree", picked=True)] = None
     if merged and isinstance(plan, o.Limit) and not _ordered(plan):
-        reasons[f"{line(plan)} takes rows in no order that the data decides"] = None
+        found[Cause(f"{line(plan)} takes rows in no order that the data decides")] = None
     if isinstance(plan, o.Window) and not _settled(plan):
-        reasons[f"{line(plan)} counts rows that its order may leave tied"] = None
+        found[Cause(f"{line(plan)} counts rows that its order may leave tied", tied=plan)] = None
     below = frozenset(part for expr in computed for part in walk(expr) if isinstance(part, Attr))
     for child in plan.children:
         needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)
-        _visit(child, reasons, merged or not isinstance(plan, SHOWN), needed)
+        _visit(child, found, merged or not isinstance(plan, SHOWN), needed)
 
 
 def _computed(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:
@@ -73,7 +93,9 @@ def _aggregates(column: o.Named) -> bool:
 
 
 def _steady(plan: o.Operator) -> bool:
-    return all(isinstance(part, STEADY) for part in walk(plan) if isinstance(part, o.Operator))
+    """Whether every row has its place among the others each time; what moves rows looks at what they hold."""
+    below = (part for part in walk(plan) if isinstance(part, o.Operator))
+    return all(isinstance(part, STEADY) and not (isinstance(part, o.Arrange) and part.what in MOVING) for part in below)
 
 
 def _settled(plan: o.Window) -> bool:

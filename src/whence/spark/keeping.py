@@ -12,9 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from whence.errors import TooLarge, WhenceError
-from whence.rows import Aggregate, Arrange, Attr, Filter, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
+from whence.rows import (
+    Aggregate,
+    Arrange,
+    Attr,
+    Call,
+    Filter,
+    Limit,
+    Literal,
+    Named,
+    Operator,
+    Project,
+    Sort,
+    fresh,
+    keep,
+)
 from whence.rows.duck import Files
-from whence.rows.saving import OUTPUT, Place, Saved, Scheme, operator_at, read_above, replaced_at
+from whence.rows.eager import Tagged
+from whence.rows.saving import CARRIED, OUTPUT, Place, Saved, Scheme, operator_at, read_above, replaced_at
 from whence.spark.lineage import given
 from whence.spark.lower import frame
 from whence.spark.shrinking import shrunk
@@ -114,6 +129,31 @@ def kept(
     except Exception as error:
         failures.append(f"what was saved could not be made smaller: {_said(error)}")
     return Kept(refined, results, output, tuple(failures), (held,))
+
+
+def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
+    """Run a pipeline with the ids of source rows carried along. Its output are the rows with their ids and places.
+
+    They are cached; and `saved`, where another run would give another output, or make it of other rows.
+    """
+    held = Held()
+    place = Named(fresh("_place", "long", nullable=False), Call("monotonically_increasing_id", (), "long", pure=False))
+    columns = (*tagged.plan.output, place.attr)
+    rows = frame(Project(tagged.plan, (*keep(*tagged.plan.output), place)), jvm)
+    held.persist(rows)
+    results: dict[Place, Result] = {}
+    failures: list[str] = []
+    with _steps(jvm, "the pipeline, with the ids of source rows"):
+        if not saved:
+            rows.count()
+            return Kept(Scheme(missing=why), results, rows, (), (held,))
+        try:
+            paths = _written(rows, len(columns), held.folder / "carried")
+            results[CARRIED] = Result(paths, columns, tuple(range(len(columns))), _count(paths))
+        except Exception as error:  # it is the pipeline that counts; if it was that which failed, it fails again
+            failures.append(f"the output with the ids of source rows could not be saved: {_said(error)}")
+            rows.count()
+    return Kept(Scheme(missing=why), results, rows, tuple(failures), (held,))
 
 
 def _run(output: DataFrame, plan: Operator, few: bool, held: Held, failures: list[str], jvm: Jvm) -> pa.Table | None:

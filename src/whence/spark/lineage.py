@@ -114,7 +114,9 @@ class Lineage(Mapping[str, "DataFrame"]):
     ) -> None:
         self._answer, self._reasons = answer, reasons
         self.rows = rows  # of the output, that were asked about
-        self.how = how  # "saved": from what a run saved; "replayed": by running the pipeline on part of the sources
+        # "saved": from what a run saved; "carried": from the ids that a run carried along; "replayed": by running the
+        # pipeline again, on part of the sources
+        self.how = how
         self._sources: dict[str, list[Source]] = {}
         for source in sources:
             self._sources.setdefault(source.name, []).append(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from whence.rows import (
     Named,
     Operator,
     Project,
+    Sort,
+    SortKey,
     Source,
     conjunction,
     disjunction,
@@ -26,18 +29,20 @@ from whence.rows import (
     walk,
 )
 from whence.rows.asking import Asked, asked_rows, comparable, described, is_simple, predicate
+from whence.rows.clock import stopped, tells_time
 from whence.rows.columns import ColumnLineage, columns
 from whence.rows.duck import View, count
 from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
-from whence.rows.pinned import unpinned
+from whence.rows.pinned import Cause
 from whence.rows.pushdown import infer
 from whence.rows.restrict import restrict
 from whence.rows.restrict import sources as sources_of
-from whence.rows.saving import OUTPUT, Scheme, Sizes, explained, scheme
+from whence.rows.saving import CARRIED, OUTPUT, Scheme, Sizes, explained, scheme
+from whence.spark.again import Again
 from whence.spark.direct import AGAIN, Direct, quickly_again, source_table, view
-from whence.spark.keeping import MANY, Kept, kept, surely_few
+from whence.spark.keeping import MANY, Kept, carried, kept, surely_few
 from whence.spark.lineage import Found, Lineage, Replayed, given
 from whence.spark.lower import frame
 from whence.spark.outputs import holdable, local
@@ -87,9 +92,10 @@ class Pipeline:
         self.name, self.mode, self.save, self.witness = name, mode, save, witness
         self._df = classic(df)
         self._plan = read(self._df, sources)
-        self._unpinned = unpinned(self._plan.root)
+        self.as_read = self._plan.root  # the plan before the time of a run is written into it
+        self.moment: datetime | None = None  # the time of the run that questions are about, where the plan asks for it
         self._tagged: dict[str, Tagged] = {}
-        self._carrying: DataFrame | None = None  # in eager mode: the output with the ids of every row
+        self._carrying: DataFrame | None = None  # the output with the ids of every row, where a run carried them along
         self._log = log
         self._looked = False
         self._kept: Kept | None = None
@@ -122,6 +128,8 @@ class Pipeline:
         lines = [explained(self.plan, found)]
         if self.mode == "eager":
             lines.append("eager: a run carries the ids of source rows along")
+        elif self._changing and self.save != "never":
+            lines.append(f"a run carries the ids of source rows along: {self._changing[0].why}")
         elif self.save == "never" or found.missing:
             why = found.missing or "nothing is to be saved"
             lines.append(f"replayed: the pipeline runs again on the part of the sources that matters ({why})")
@@ -135,7 +143,7 @@ class Pipeline:
             if len(found.saved) > written:
                 lines.append("what is found again is computed from the files; save='always' saves it, too")
         lines += [f"not saved: {failure}" for failure in (self._kept.failures if self._kept is not None else ())]
-        lines += [f"not reproducible: {reason}" for reason in self._unpinned]
+        lines += [f"not reproducible: {reason}" for reason in self._again.feared]
         lines += [f"a superset: {reason}" for reason in self._eager(self.witness).reasons]
         return Explanation("\n".join(lines))
 
@@ -157,18 +165,38 @@ class Pipeline:
         """
         if self.mode == "eager":
             if self._carrying is None:
-                self._carrying = frame(self._eager(self.witness).plan, self._plan.jvm).persist()
-                self._carrying.count()
-            shown = Project(self._carried(self._eager(self.witness)), keep(*self.plan.output))
-            return frame(shown, self._plan.jvm)
+                feared = self._again.feared
+                why = feared[0] if feared else "all lineage is materialized"
+                self._kept = carried(self._eager(self.witness), why, self._plan.jvm, saved=bool(feared))
+                self._carrying = self._read_back(self._kept)
+            return self._without_ids()
         if self.save == "never":
             return self._df
         self._require_unchanged()
         started = now()
-        run = kept(self._df, self.plan, self.scheme, self.witness, self._plan.jvm, self._local, self._few())
+        self._carrying = None
+        if tells_time(self.as_read):
+            self.stop(datetime.now(UTC))
+        if self._changing:
+            run = carried(self._eager(self.witness), self._changing[0].why, self._plan.jvm, saved=True)
+        else:
+            df = self._df if self.moment is None else frame(self.plan, self._plan.jvm).toDF(*self._df.columns)
+            run = kept(df, self.plan, self.scheme, self.witness, self._plan.jvm, self._local, self._few())
         self._kept = run if self._log is None else record(self._log, self, run, started)
+        if self._changing:
+            self._carrying = self._read_back(self._kept)
+            return self._without_ids()
         assert run.output is not None
         return run.output
+
+    def stop(self, moment: datetime) -> None:
+        """Ask about what the pipeline gives at that moment, from now on: what it calls now is written into the plan."""
+        zone = str(self._df.sparkSession.conf.get("spark.sql.session.timeZone"))
+        self.moment, self._plan = moment, replace(self._plan, root=stopped(self.as_read, moment, zone))
+        self._scheme = None
+        self._tagged.clear()
+        for each in ("_again", "_sizes", "_clear", "_view"):
+            self.__dict__.pop(each, None)
 
     def backward(self, rows: object, witness: str | None = None, engine: str = "auto", *, one: bool = False) -> Lineage:
         """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
@@ -194,8 +222,8 @@ class Pipeline:
         if not ids.rows:
             raise self._absent("the output", asked)
         count = self._require_one(ids.rows, asked, one)
-        answer = Replayed(self._plan.jvm, ids)
-        return Lineage(sources_of(self.plan), answer, self._reasons(tagged), "replayed", count)
+        how = "carried" if self._is_carried(tagged) else "replayed"
+        return Lineage(sources_of(self.plan), Replayed(self._plan.jvm, ids), self._reasons(tagged), how, count)
 
     def forward(self, source: str, row: object, witness: str | None = None, engine: str = "auto") -> DataFrame:
         """The output rows whose lineage holds the given rows of a source, and only those."""
@@ -230,25 +258,61 @@ class Pipeline:
 
     # --- a run
 
+    @property
+    def carrying_plan(self) -> Operator:
+        """The plan that carries the ids of source rows along."""
+        return self._eager(self.witness).plan
+
+    def _read_back(self, run: Kept) -> DataFrame | None:
+        """The rows with their ids as they were saved: what is cached may get lost, and would be something else then."""
+        table = run.results.get(CARRIED)
+        return run.output if table is None else Engine(self._plan.jvm).dataframe(Table(table.columns, table.files))
+
+    def _without_ids(self) -> DataFrame:
+        assert self._carrying is not None
+        rows = given(self._carrying)
+        place = {attr: index for index, attr in reversed(list(enumerate(self.carrying_plan.output)))}
+        ordered = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True)
+        shown = tuple(
+            Named(fresh(attr.name, attr.dtype, attr.nullable), rows.columns[place[attr]]) for attr in self.plan.output
+        )
+        return frame(Project(ordered, shown), self._plan.jvm).toDF(*self._df.columns)
+
     def _local(self, rows: pa.Table) -> DataFrame | None:
+        if self.moment is not None:  # a pipeline that goes on from it would ask what time it is then
+            return None
         return local(rows, self._df, self.plan, self._versions, self._plan.jvm)
 
     def _few(self) -> bool:
         """Whether the output is small for all that is known, and can be local data then."""
         known = self._sizes.measured(self.plan)
-        return holdable(self.plan) and (surely_few(self.plan) or (known is not None and known <= MANY))
+        return (
+            self.moment is None
+            and holdable(self.plan)
+            and (surely_few(self.plan) or (known is not None and known <= MANY))
+        )
 
     @cached_property
     def _sizes(self) -> Sizes:
         return sizes(self, self._log)
+
+    @cached_property
+    def _again(self) -> Again:
+        return Again(self.plan, self._plan.jvm)
+
+    @property
+    def _changing(self) -> tuple[Cause, ...]:
+        return self._again.changing(picked=self.save == "always")
 
     # --- from what a run kept
 
     def _traced(self, engine: str) -> Kept | None:
         """What rows are traced with: what a run kept, or what is found again in the sources without one."""
         run = self._known()
-        if run is not None or self.mode == "eager" or self._unpinned or engine == "duckdb":
+        if run is not None or self._carrying is not None or self.mode == "eager" or engine == "duckdb":
             return run
+        if self._again.reasons:
+            return None
         found = self.scheme.with_virtual(quickly_again)
         if found.missing or found.written or (found.clear is not None and (engine == "spark" or not self._clear)):
             return None
@@ -272,6 +336,8 @@ class Pipeline:
         if self._kept is None and self._log is not None and not self._looked:
             self._looked = True
             self._kept = recorded(self._log, self)
+            if self._kept is not None and CARRIED in self._kept.results:
+                self._carrying = self._read_back(self._kept)
         return self._kept if self._kept is not None and self._kept.complete else None
 
     def _output(self, run: Kept) -> Table:
@@ -318,7 +384,7 @@ class Pipeline:
         What may come out differently in every run is not cut down.
         """
         whole = self._eager(witness)
-        if self._carrying is not None or self._unpinned or len(asked) > CUT_FOR or not is_simple(asked):
+        if self._carrying is not None or self._again.reasons or len(asked) > CUT_FOR or not is_simple(asked):
             return whole
         if any(isinstance(part, Limit) for part in walk(self.plan)):
             if len(asked) > 1:
@@ -340,10 +406,10 @@ class Pipeline:
 
     def _carried(self, tagged: Tagged) -> Operator:
         """The rows with their ids: computed before, or to be computed."""
-        if self._carrying is None or tagged is not self._tagged.get(self.witness):
+        if self._carrying is None or not self._is_carried(tagged):
             return tagged.plan
         rows = given(self._carrying)
-        pairs = zip(tagged.plan.output, rows.columns, strict=True)
+        pairs = zip(tagged.plan.output, rows.columns[:-1], strict=True)
         return Project(rows, tuple(Named(old, new) for old, new in pairs))
 
     def _matching(self, plan: Operator, asked: tuple[Asked, ...]) -> Operator:
@@ -380,7 +446,10 @@ class Pipeline:
         return found
 
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*tagged.reasons, *(() if self._carrying is not None else self._unpinned))))
+        return tuple(dict.fromkeys((*tagged.reasons, *(() if self._is_carried(tagged) else self._again.reasons))))
+
+    def _is_carried(self, tagged: Tagged) -> bool:
+        return self._carrying is not None and tagged is self._tagged.get(self.witness)
 
     def _require_one(self, count: int, asked: tuple[Asked, ...], one: bool) -> int:
         if one and count > len(asked):
@@ -394,8 +463,8 @@ class Pipeline:
         message = f"no row of {where} is {described(asked[0])}"
         if len(asked) > 1:
             message += f" or one of the {len(asked) - 1} others"
-        if self._unpinned:
-            message += f"; it may have been in another run, because {self._unpinned[0]}"
+        if self._again.feared and self._carrying is None:
+            message += f"; it may have been in another run, because {self._again.feared[0]}"
         if self._log is not None and self._kept is None and self.save != "never":
             message += changed(self._log, self)
         return NoSuchRow(message)

@@ -5,13 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import Damaged, WhenceError
-from whence.rows import AggCall, Attr, Cogroup, GroupedMap, Opaque, Operator, Source, Udf, Values, WindowCall, walk
+from whence.rows import (
+    AggCall,
+    Attr,
+    Call,
+    Cogroup,
+    GroupedMap,
+    Opaque,
+    Operator,
+    Source,
+    Udf,
+    Values,
+    WindowCall,
+    fresh,
+    walk,
+)
 from whence.rows.restrict import sources as sources_of
-from whence.rows.saving import OUTPUT, Place, Sizes, operator_at, scheme
+from whence.rows.saving import CARRIED, OUTPUT, Place, Scheme, Sizes, operator_at, scheme
 from whence.rows.tree import Tree, transform
 from whence.spark.keeping import Kept, Result
 
@@ -32,7 +47,11 @@ def canonical(plan: Operator) -> str:
     numbers: dict[int, int] = {}
 
     def change(part: Tree) -> Tree:
-        return replace(part, id=numbers.setdefault(part.id, len(numbers))) if isinstance(part, Attr) else part
+        if isinstance(part, Attr):
+            return replace(part, id=numbers.setdefault(part.id, len(numbers)))
+        if isinstance(part, Call) and part.name == "Uuid":  # its seed is another one in every session
+            return replace(part, detail="")
+        return part
 
     return repr(transform(plan, change))
 
@@ -40,7 +59,7 @@ def canonical(plan: Operator) -> str:
 def fingerprint(pipeline: Pipeline) -> str | None:
     """A hash that is the same for the same pipeline; None where the plan does not show all that it does."""
     hidden = (Udf, GroupedMap, Cogroup, Opaque)
-    for part in walk(pipeline.plan):
+    for part in walk(pipeline.as_read):
         if isinstance(part, hidden) or (isinstance(part, AggCall | WindowCall) and part.python):
             return None
         if isinstance(part, Source) and not part.paths:
@@ -48,7 +67,7 @@ def fingerprint(pipeline: Pipeline) -> str | None:
         if isinstance(part, Values) and getattr(part.origin, "nodeName", str)() != "OneRowRelation":
             return None
     settings = [str(pipeline._df.sparkSession.conf.get(name)) for name in SETTINGS]
-    text = "\n".join((canonical(pipeline.plan), pipeline.witness, *settings))
+    text = "\n".join((canonical(pipeline.as_read), pipeline.witness, *settings))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -74,10 +93,10 @@ def _measured(pipeline: Pipeline, log: Log) -> dict[str, int]:
         for saved in run.document.get("saved", ()):
             place = tuple(saved["place"])
             try:
-                op = pipeline.plan if place == OUTPUT else operator_at(pipeline.plan, place)
+                digest, op = _digest(_saved_at(pipeline.as_read, place)), _saved_at(pipeline.plan, place)
             except IndexError:  # the pipeline was another one then
                 continue
-            if saved.get("operator") == _digest(op):
+            if saved.get("operator") == digest:
                 measured[str(op)] = int(saved["rows"])
     return measured
 
@@ -103,7 +122,7 @@ def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
                     "columns": list(result.places),
                     "files": numbers,
                     "rows": result.rows,
-                    "operator": _digest(pipeline.plan if place == OUTPUT else operator_at(pipeline.plan, place)),
+                    "operator": _digest(_saved_at(pipeline.as_read, place)),
                 }
             )
         document = {
@@ -112,6 +131,7 @@ def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
             "sources": pipeline.versions,
             "failures": list(run.failures),
             "missing": run.scheme.missing,
+            "moment": None if pipeline.moment is None else pipeline.moment.isoformat(),
         }
         activity = _activity(log, pipeline, run, started)
         stored = store(log, activity, pipeline.called, fingerprint(pipeline), document, files)
@@ -149,6 +169,14 @@ def changed(log: Log, pipeline: Pipeline) -> str:
 
 def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
     saved = {tuple(each["place"]): each for each in run.document["saved"]}
+    moment = run.document.get("moment")
+    if moment is not None:
+        pipeline.stop(datetime.fromisoformat(moment))
+    if CARRIED in saved:
+        columns = (*pipeline.carrying_plan.output, fresh("_place", "long", nullable=False))
+        table = Result((), columns, tuple(range(len(columns))), saved[CARRIED]["rows"])
+        why = Scheme(missing=run.document["missing"])
+        return Kept(why, _opened(log, run.files, run.document["saved"], {CARRIED: table}), None)
     virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
     chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
     found = scheme(pipeline.plan, pipeline.witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
@@ -159,9 +187,11 @@ def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
         or OUTPUT not in saved
     ):
         return None
-    columns = {each.place: each.columns for each in found.saved}
-    columns[OUTPUT] = tuple(pipeline.plan.output[index] for index in saved[OUTPUT]["columns"])
-    results = {place: Result((), columns[place], tuple(each["columns"]), each["rows"]) for place, each in saved.items()}
+    columns_of = {each.place: each.columns for each in found.saved}
+    columns_of[OUTPUT] = tuple(pipeline.plan.output[index] for index in saved[OUTPUT]["columns"])
+    results = {
+        place: Result((), columns_of[place], tuple(each["columns"]), each["rows"]) for place, each in saved.items()
+    }
     return Kept(found, _opened(log, run.files, run.document["saved"], results), None)
 
 
@@ -169,7 +199,7 @@ def _opened(log: Log, files: tuple[str, ...], saved: list[dict[str, Any]], resul
     found = {}
     for each in saved:
         place = tuple(each["place"])
-        title = "the output" if place == OUTPUT else "a saved result"
+        title = "the output" if place in (OUTPUT, CARRIED) else "a saved result"
         try:
             paths = tuple(str(log._blobs.local(files[number], title)) for number in each["files"])
         except Damaged as error:
@@ -221,6 +251,11 @@ def _content(log: Log, paths: tuple[str, ...], files: list[list[Any]]) -> Conten
     digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
     total = sum(size for _, size, _ in files)
     return Content(name, path, digest, total, "table", {"files": files[:SHOWN], "path": path})
+
+
+def _saved_at(plan: Operator, place: Place) -> Operator:
+    """What a table holds the rows of."""
+    return plan if place in (OUTPUT, CARRIED) else operator_at(plan, place)
 
 
 def _digest(op: Operator) -> str:

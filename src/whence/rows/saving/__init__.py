@@ -4,10 +4,11 @@ from whence.rows.saving.carry import carried
 from whence.rows.saving.choose import scheme
 from whence.rows.saving.explain import explained
 from whence.rows.saving.places import Place, operator_at, read_above, replaced_at
-from whence.rows.saving.scheme import OUTPUT, Note, Saved, Scheme, Use, param, selection
+from whence.rows.saving.scheme import CARRIED, OUTPUT, Note, Saved, Scheme, Use, param, selection
 from whence.rows.saving.sizes import Sizes, width
 
 __all__ = [
+    "CARRIED",
     "OUTPUT",
     "Note",
     "Place",

@@ -12,6 +12,9 @@ from whence.rows.saving.places import Place
 OUTPUT: Place = (-1,)
 """The table of the output rows that are asked about; other tables are known by where in the plan they are saved."""
 
+CARRIED: Place = (-2,)
+"""The table of all output rows with the ids of source rows, where a run had to carry them along."""
+
 
 def param(table: Place, attr: Attr) -> Param:
     """The value that a row of a table has in a column."""

@@ -1,0 +1,56 @@
+"""The time of a run: what a pipeline calls now is one moment, and a plan can have it written in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from whence.rows.expressions import Call, Literal
+from whence.rows.operators import Operator
+from whence.rows.tree import Tree, transform, walk
+
+INSTANTS = frozenset({"CurrentTimestamp", "Now"})
+LOCAL = frozenset({"CurrentDate", "LocalTimestamp"})  # of the session's time zone
+
+
+def tells_time(plan: Operator) -> bool:
+    """Whether it asks what time it is."""
+    return any(isinstance(part, Call) and part.name in INSTANTS | LOCAL for part in walk(plan))
+
+
+def stopped(plan: Operator, moment: datetime, zone: str) -> Operator:
+    """The plan as it is at one moment, in a time zone. What is local stays as it is where the zone is not known.
+
+    >>> from whence.rows import Attr, Named, Project, Source
+    >>> today = Call("CurrentDate", (), "date", pure=False)
+    >>> plan = Project(Source("t", 0, ()), (Named(Attr(1, "day", "date"), today),))
+    >>> print(stopped(plan, datetime(2024, 5, 1, 23, tzinfo=UTC), "+02:00"))
+    Project 2024-05-02 as day#1
+      Source t (memory):
+    """
+    there = _zone(zone)
+
+    def change(part: Tree) -> Tree:
+        if not isinstance(part, Call) or part.name not in INSTANTS | LOCAL:
+            return part
+        if part.name in INSTANTS:
+            return Literal(moment.astimezone(UTC), part.dtype)
+        if there is None:
+            return part
+        local = moment.astimezone(there).replace(tzinfo=None)
+        return Literal(local.date() if part.name == "CurrentDate" else local, part.dtype)
+
+    made: Operator = transform(plan, change)
+    return made
+
+
+def _zone(name: str) -> ZoneInfo | timezone | None:
+    sign, digits = name[:1], name[1:].split(":")
+    if sign in "+-" and all(each.isdecimal() for each in digits):
+        hours, minutes = (*map(int, digits), 0)[:2]
+        offset = timedelta(hours=hours, minutes=minutes)
+        return timezone(-offset if sign == "-" else offset)
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
