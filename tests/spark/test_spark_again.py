@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import whence as wh
-from whence.errors import NoSuchRow
+from whence.errors import BadType, NoSuchRow, UnknownName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -148,3 +148,35 @@ def test_a_save_that_fails_leaves_the_pipeline_running(t: DataFrame, log: Log, m
     row = pipeline.run().collect()[0]
     assert "no space left on device" in pipeline.explain()
     assert len(named(pipeline.backward(row))) == 1
+
+
+def test_equal_rows_are_told_apart_by_row_ids(t: DataFrame, log: Log) -> None:
+    df = t.select("k", "k")  # twenty equal rows for each value, and two columns of one name
+    pipeline = log.pipeline(df)
+    rows = pipeline.run(row_ids=True).collect()
+    assert [*df.columns, "_row_id"] == rows[0].__fields__
+    assert len({row["_row_id"] for row in rows}) == 80
+    seen = [named(pipeline.backward(row, one=True)) for row in rows[:3]]
+    assert all(len(each) == 1 for each in seen)
+    assert len({*map(tuple, seen)}) == 3
+    later = log.pipeline(df)
+    assert named(later.backward({"_row_id": rows[2]["_row_id"]})) == seen[2]
+    assert pipeline.forward("t", {"id": seen[1][0]}).collect() == [rows[1]]
+    pipeline.run()
+    assert len(named(pipeline.backward((1, 1)))) == 20
+
+
+def test_row_ids_that_cannot_be(t: DataFrame, log: Log) -> None:
+    with pytest.raises(BadType, match="_row_id"):
+        log.pipeline(t.selectExpr("k as _ROW_ID")).run(row_ids=True)
+    with pytest.raises(BadType, match="never"):
+        log.pipeline(t.select("k"), save="never").run(row_ids=True)
+    with pytest.raises(UnknownName, match="_row_id"):
+        log.pipeline(t.select("k")).backward({"_row_id": 1})
+
+
+def test_row_ids_in_eager_mode(t: DataFrame, log: Log) -> None:
+    pipeline = log.pipeline(t.select("k"), mode="eager")
+    assert pipeline.run().columns == ["k"]
+    row = pipeline.run(row_ids=True).collect()[5]
+    assert len(named(pipeline.backward(row, one=True))) == 1

@@ -74,6 +74,8 @@ class Kept:
     output: DataFrame | None = None
     failures: tuple[str, ...] = ()
     held: tuple[object, ...] = ()  # what has to live as long as this
+    carried: bool = False  # the output is that with ids and places
+    row_id: Attr | None = None  # the column that shows places to users, if one does
 
     @property
     def complete(self) -> bool:
@@ -131,6 +133,11 @@ def kept(
     return Kept(refined, results, output, tuple(failures), (held,))
 
 
+def like(columns: Sequence[Attr]) -> tuple[Attr, ...]:
+    """Columns of the same names and types, each different from all others."""
+    return tuple(fresh(attr.name, attr.dtype, attr.nullable) for attr in columns)
+
+
 def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
     """Run a pipeline with the ids of source rows carried along. Its output are the rows with their ids and places.
 
@@ -138,7 +145,7 @@ def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
     """
     held = Held()
     place = Named(fresh("_place", "long", nullable=False), Call("monotonically_increasing_id", (), "long", pure=False))
-    columns = (*tagged.plan.output, place.attr)
+    columns = like((*tagged.plan.output, place.attr))
     rows = frame(Project(tagged.plan, (*keep(*tagged.plan.output), place)), jvm)
     held.persist(rows)
     results: dict[Place, Result] = {}
@@ -146,14 +153,14 @@ def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
     with _steps(jvm, "the pipeline, with the ids of source rows"):
         if not saved:
             rows.count()
-            return Kept(Scheme(missing=why), results, rows, (), (held,))
+            return Kept(Scheme(missing=why), results, rows, (), (held,), carried=True)
         try:
             paths = _written(rows, len(columns), held.folder / "carried")
             results[CARRIED] = Result(paths, columns, tuple(range(len(columns))), _count(paths))
         except Exception as error:  # it is the pipeline that counts; if it was that which failed, it fails again
             failures.append(f"the output with the ids of source rows could not be saved: {_said(error)}")
             rows.count()
-    return Kept(Scheme(missing=why), results, rows, tuple(failures), (held,))
+    return Kept(Scheme(missing=why), results, rows, tuple(failures), (held,), carried=True)
 
 
 def _run(output: DataFrame, plan: Operator, few: bool, held: Held, failures: list[str], jvm: Jvm) -> pa.Table | None:

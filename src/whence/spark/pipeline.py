@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import BadType, NoSuchRow, UnknownName
 from whence.rows import (
     TRUE,
+    Attr,
     Compare,
     Filter,
     Join,
@@ -19,8 +20,6 @@ from whence.rows import (
     Named,
     Operator,
     Project,
-    Sort,
-    SortKey,
     Source,
     conjunction,
     disjunction,
@@ -41,6 +40,7 @@ from whence.rows.restrict import restrict
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import CARRIED, OUTPUT, Scheme, Sizes, explained, scheme
 from whence.spark.again import Again
+from whence.spark.carrying import Carrying, row_id
 from whence.spark.direct import AGAIN, Direct, quickly_again, source_table, view
 from whence.spark.keeping import MANY, Kept, carried, kept, surely_few
 from whence.spark.lineage import Found, Lineage, Replayed, given
@@ -95,7 +95,7 @@ class Pipeline:
         self.as_read = self._plan.root  # the plan before the time of a run is written into it
         self.moment: datetime | None = None  # the time of the run that questions are about, where the plan asks for it
         self._tagged: dict[str, Tagged] = {}
-        self._carrying: DataFrame | None = None  # the output with the ids of every row, where a run carried them along
+        self._carrying: Carrying | None = None  # the output with the ids of every row, where a run carried them along
         self._log = log
         self._looked = False
         self._kept: Kept | None = None
@@ -158,34 +158,36 @@ class Pipeline:
             found[name] = lineage
         return found
 
-    def run(self) -> DataFrame:
+    def run(self, *, row_ids: bool = False) -> DataFrame:
         """The output. It is computed now, and what it takes to trace its rows is kept: in the log, if there is one.
 
         In eager mode that is the lineage of every row. With `save="never"` nothing is kept, and nothing is computed.
+        With `row_ids=True` the output has one more column, `_row_id`, by which equal rows can be asked about one by
+        one; the lineage of every row is kept for that.
         """
         if self.mode == "eager":
-            if self._carrying is None:
-                feared = self._again.feared
-                why = feared[0] if feared else "all lineage is materialized"
-                self._kept = carried(self._eager(self.witness), why, self._plan.jvm, saved=bool(feared))
+            if self._carrying is None or row_ids != (self._carrying.row_id is not None):
+                self._kept = self._carry(row_ids, saved=bool(self._again.feared))
                 self._carrying = self._read_back(self._kept)
-            return self._without_ids()
+            return self._shown_by(self._carrying)
         if self.save == "never":
+            if row_ids:
+                raise BadType("row_ids=True needs a run that is kept: leave save='never' out")
             return self._df
         self._require_unchanged()
         started = now()
         self._carrying = None
         if tells_time(self.as_read):
             self.stop(datetime.now(UTC))
-        if self._changing:
-            run = carried(self._eager(self.witness), self._changing[0].why, self._plan.jvm, saved=True)
+        if row_ids or self._changing:
+            run = self._carry(row_ids, saved=True)
         else:
             df = self._df if self.moment is None else frame(self.plan, self._plan.jvm).toDF(*self._df.columns)
             run = kept(df, self.plan, self.scheme, self.witness, self._plan.jvm, self._local, self._few())
         self._kept = run if self._log is None else record(self._log, self, run, started)
-        if self._changing:
+        if run.carried:
             self._carrying = self._read_back(self._kept)
-            return self._without_ids()
+            return self._shown_by(self._carrying)
         assert run.output is not None
         return run.output
 
@@ -206,8 +208,8 @@ class Pipeline:
         """
         matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
-        asked = asked_rows(self.plan.output, self._collected(rows), self._case_sensitive())
         run = self._traced(engine) if witness in (None, self.witness) else None
+        asked = asked_rows(self._askable, self._collected(rows), self._case_sensitive())
         if run is not None:
             output = self._output(run)
             found = self._meant(matched, output, asked, "the output")
@@ -246,7 +248,7 @@ class Pipeline:
             if each.occurrence in tagged.ids
         )
         reached = Filter(self._carried(tagged), disjunction(*held))
-        return frame(Project(reached, keep(*self.plan.output)), self._plan.jvm)
+        return frame(Project(reached, keep(*self._askable)), self._plan.jvm)
 
     @property
     def scheme(self) -> Scheme:
@@ -263,20 +265,23 @@ class Pipeline:
         """The plan that carries the ids of source rows along."""
         return self._eager(self.witness).plan
 
-    def _read_back(self, run: Kept) -> DataFrame | None:
-        """The rows with their ids as they were saved: what is cached may get lost, and would be something else then."""
-        table = run.results.get(CARRIED)
-        return run.output if table is None else Engine(self._plan.jvm).dataframe(Table(table.columns, table.files))
+    def _carry(self, row_ids: bool, *, saved: bool) -> Kept:
+        """A run with ids."""
+        wanted = row_id(self.plan.output) if row_ids else None
+        feared = self._again.feared
+        why = "row ids are shown" if row_ids else feared[0] if feared else "all lineage is materialized"
+        return replace(carried(self._eager(self.witness), why, self._plan.jvm, saved=saved), row_id=wanted)
 
-    def _without_ids(self) -> DataFrame:
-        assert self._carrying is not None
-        rows = given(self._carrying)
-        place = {attr: index for index, attr in reversed(list(enumerate(self.carrying_plan.output)))}
-        ordered = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True)
-        shown = tuple(
-            Named(fresh(attr.name, attr.dtype, attr.nullable), rows.columns[place[attr]]) for attr in self.plan.output
-        )
-        return frame(Project(ordered, shown), self._plan.jvm).toDF(*self._df.columns)
+    def _read_back(self, run: Kept) -> Carrying:
+        """The rows with their ids as they were saved: what is cached may get lost, and would be something else then."""
+        table, rows = run.results.get(CARRIED), run.output
+        if table is not None:
+            rows = Engine(self._plan.jvm).dataframe(Table(table.columns, table.files))
+        assert rows is not None
+        return Carrying(self._eager(self.witness), rows, run.row_id)
+
+    def _shown_by(self, carrying: Carrying) -> DataFrame:
+        return carrying.output(self.plan.output, self._df.columns, self._plan.jvm)
 
     def _local(self, rows: pa.Table) -> DataFrame | None:
         if self.moment is not None:  # a pipeline that goes on from it would ask what time it is then
@@ -336,7 +341,7 @@ class Pipeline:
         if self._kept is None and self._log is not None and not self._looked:
             self._looked = True
             self._kept = recorded(self._log, self)
-            if self._kept is not None and CARRIED in self._kept.results:
+            if self._kept is not None and self._kept.carried:
                 self._carrying = self._read_back(self._kept)
         return self._kept if self._kept is not None and self._kept.complete else None
 
@@ -406,11 +411,7 @@ class Pipeline:
 
     def _carried(self, tagged: Tagged) -> Operator:
         """The rows with their ids: computed before, or to be computed."""
-        if self._carrying is None or not self._is_carried(tagged):
-            return tagged.plan
-        rows = given(self._carrying)
-        pairs = zip(tagged.plan.output, rows.columns[:-1], strict=True)
-        return Project(rows, tuple(Named(old, new) for old, new in pairs))
+        return self._carrying.operator if self._carrying is not None and self._is_carried(tagged) else tagged.plan
 
     def _matching(self, plan: Operator, asked: tuple[Asked, ...]) -> Operator:
         if len(asked) <= LITERALS and is_simple(asked):
@@ -449,7 +450,13 @@ class Pipeline:
         return tuple(dict.fromkeys((*tagged.reasons, *(() if self._is_carried(tagged) else self._again.reasons))))
 
     def _is_carried(self, tagged: Tagged) -> bool:
-        return self._carrying is not None and tagged is self._tagged.get(self.witness)
+        return self._carrying is not None and self._carrying.tagged is tagged
+
+    @property
+    def _askable(self) -> tuple[Attr, ...]:
+        """The columns of the output, and the ids of its rows where a run showed them."""
+        shown = None if self._carrying is None else self._carrying.row_id
+        return self.plan.output if shown is None else (*self.plan.output, shown)
 
     def _require_one(self, count: int, asked: tuple[Asked, ...], one: bool) -> int:
         if one and count > len(asked):

@@ -28,7 +28,8 @@ from whence.rows import (
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import CARRIED, OUTPUT, Place, Scheme, Sizes, operator_at, scheme
 from whence.rows.tree import Tree, transform
-from whence.spark.keeping import Kept, Result
+from whence.spark.carrying import row_id
+from whence.spark.keeping import Kept, Result, like
 
 if TYPE_CHECKING:
     from whence.spark.pipeline import Pipeline
@@ -131,6 +132,7 @@ def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
             "sources": pipeline.versions,
             "failures": list(run.failures),
             "missing": run.scheme.missing,
+            "row_ids": run.row_id is not None,
             "moment": None if pipeline.moment is None else pipeline.moment.isoformat(),
         }
         activity = _activity(log, pipeline, run, started)
@@ -173,10 +175,11 @@ def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
     if moment is not None:
         pipeline.stop(datetime.fromisoformat(moment))
     if CARRIED in saved:
-        columns = (*pipeline.carrying_plan.output, fresh("_place", "long", nullable=False))
+        columns = like((*pipeline.carrying_plan.output, fresh("_place", "long", nullable=False)))
         table = Result((), columns, tuple(range(len(columns))), saved[CARRIED]["rows"])
-        why = Scheme(missing=run.document["missing"])
-        return Kept(why, _opened(log, run.files, run.document["saved"], {CARRIED: table}), None)
+        shown = row_id(pipeline.plan.output) if run.document.get("row_ids") else None
+        files = _opened(log, run.files, run.document["saved"], {CARRIED: table})
+        return Kept(Scheme(missing=run.document["missing"]), files, carried=True, row_id=shown)
     virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
     chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
     found = scheme(pipeline.plan, pipeline.witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
