@@ -50,6 +50,17 @@ def test_each_step(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
         checked(spark, drawn, Random(name), "rows", tmp_path_factory.mktemp("drawn"))
 
 
+def test_a_run_goes_on_where_spark_renumbers_columns(spark: SparkSession, tmp_path: Path) -> None:
+    steps = (("unpivot", 2), ("left join", 7), ("group by a fraction", 3))
+    df = Drawn(ROWS, (*ROWS[2:], *ROWS[:2], ROWS[0]), steps).frame(spark, tmp_path)
+    for save in ("auto", "always"):
+        ran = Pipeline(df, save=save)
+        assert shown(map(tuple, ran.run().collect())) == shown(map(tuple, df.collect()))
+        assert ran._kept is not None
+        assert not ran._kept.failures
+        assert ran._kept.results
+
+
 def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder: Path) -> None:
     """One pipeline, and some questions about it: whole rows and parts of rows, over files or tables in memory."""
     df = drawn.frame(spark, random.choice([folder, folder, None]))
@@ -73,6 +84,8 @@ def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder
     assert not answer_faults(Pipeline(df, witness=witness), plan, rows, questions[0])
     ran = Pipeline(df, witness=witness, save=random.choice(["auto", "always"]))
     assert shown(map(tuple, ran.run().collect())) == shown(row.values for row in rows), "it goes on from other rows"
+    assert ran._kept is not None
+    assert not ran._kept.failures
     if ran._known() is not None:
         assert not [fault for each in questions[:2] for fault in answer_faults(ran, plan, rows, each)]
     if drawn.monotone:

@@ -223,6 +223,20 @@ def test_what_cannot_be_saved_never_fails_the_pipeline(
     assert reached == sorted(eager.forward("customers", {"id": 2}).collect())
 
 
+def test_nor_does_anything_else_that_a_run_adds(
+    spark: SparkSession, shop: Path, log: wh.Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise AssertionError("a mistake of whence's own")
+
+    monkeypatch.setattr(keeping, "_run", broken)
+    df = revenue(spark, shop)
+    p = log.pipeline(df)
+    assert sorted(p.run().collect()) == sorted(df.collect())
+    assert "a mistake of whence's own" in p.explain()
+    assert p.backward({"region": "region 1"}).precise
+
+
 def test_a_log_that_cannot_be_written_to(spark: SparkSession, shop: Path, tmp_path: Path) -> None:
     log = wh.open(tmp_path / "closed.whence")
     pipeline = log.pipeline(revenue(spark, shop), name="revenue", save="always")

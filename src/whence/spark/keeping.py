@@ -96,6 +96,17 @@ def kept(
 
     `local` makes a frame of the rows of a small output, if it can; `few`: it can, and the output is likely to be small.
     """
+    try:
+        return _kept(df, plan, planned, witness, jvm, local, few)
+    except Exception as error:  # if it was the pipeline that failed, it fails again
+        held = Held()
+        held.persist(df)
+        df.count()
+        why = f"nothing could be saved: {_said(error)}"
+        return Kept(Scheme(missing=why), output=df, failures=(why,), held=(held,))
+
+
+def _kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm, local: Local, few: bool) -> Kept:
     held = Held()
     folder, going = held.folder, plan
     results: dict[Place, Result] = {}
@@ -103,14 +114,14 @@ def kept(
     for each in reversed(planned.written):  # what lies below comes first
         try:
             with _steps(jvm, f"saving what {type(each.operator).__name__} gives"):
-                rows = _rows_of(each, planned.written, going, jvm)
+                rows, attrs = _rows_of(each, planned.written, going, jvm)
                 result = _saved(each, rows, folder / f"result{len(results)}")
         except Exception as error:  # whatever it was: it is the pipeline that counts
             failures.append(f"the output of {type(each.operator).__name__} could not be saved: {_said(error)}")
             continue
         results[each.place] = result
         held.cached.append(rows)
-        going = replaced_at(going, each.place, Project(given(rows), keep(*read_above(going, each.place))))
+        going = replaced_at(going, each.place, _as(rows, attrs, read_above(going, each.place)))
     first = None
     if planned.clear is not None:
         going, first, clear = _looked_at(going, planned.clear, few, held.cached, jvm)
@@ -213,8 +224,8 @@ class Held:
             rows.unpersist()
 
 
-def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -> DataFrame:
-    """The rows to save, and with them the columns that the pipeline goes on with."""
+def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -> tuple[DataFrame, tuple[Attr, ...]]:
+    """The rows to save, and with them the columns that the pipeline goes on with; and which columns these are."""
     operator = each.operator
     done: list[Place] = []
     for other in saved:  # those above come first
@@ -225,8 +236,15 @@ def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -
         done.append(other.place)
         if set(read_above(operator, inside)) <= set(new.output):
             operator = replaced_at(operator, inside, new)
-    attrs = dict.fromkeys((*each.columns, *read_above(going, each.place)))
-    return frame(Project(operator, keep(*attrs)), jvm).persist()
+    attrs = tuple(dict.fromkeys((*each.columns, *read_above(going, each.place))))
+    return frame(Project(operator, keep(*attrs)), jvm).persist(), attrs
+
+
+def _as(rows: DataFrame, attrs: Sequence[Attr], wanted: Sequence[Attr]) -> Operator:
+    """Rows whose first columns are known as an operator that has some of these: Spark may have renumbered them."""
+    values = given(rows)
+    place = dict(zip(attrs, values.columns, strict=False))
+    return Project(values, tuple(Named(attr, place[attr]) for attr in wanted))
 
 
 def _looked_at(
@@ -252,7 +270,7 @@ def _looked_at(
         unique = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
         last = unique.select(*(f"c{len(columns) + index}" for index in range(len(keys)))).tail(2)
         clear = rows.count() <= limit.count.value or not _tied(*last)
-    below = replace(order, child=Project(given(rows), keep(*columns)))
+    below = replace(order, child=_as(rows, columns, columns))
     return replaced_at(plan, place, replace(limit, child=below)), None, clear
 
 
