@@ -12,22 +12,19 @@ from whence.errors import BadType, NoSuchRow, UnknownName
 from whence.rows import (
     TRUE,
     Attr,
-    Compare,
     Filter,
-    Join,
     Limit,
     Literal,
     Named,
     Operator,
     Project,
     Source,
-    conjunction,
     disjunction,
     fresh,
     keep,
     walk,
 )
-from whence.rows.asking import Asked, asked_rows, comparable, described, is_simple, predicate
+from whence.rows.asking import Asked, described, is_simple, predicate
 from whence.rows.clock import stopped, tells_time
 from whence.rows.columns import ColumnLineage, columns
 from whence.rows.duck import View, count
@@ -47,8 +44,9 @@ from whence.spark.lineage import Found, Lineage, Replayed, given
 from whence.spark.lower import frame
 from whence.spark.outputs import holdable, local
 from whence.spark.plan import classic, read
+from whence.spark.questions import asked_of, matching, written_out
 from whence.spark.recording import changed, record, recorded, sizes
-from whence.spark.tables import Engine, Table, schema_of
+from whence.spark.tables import Engine, Table
 from whence.spark.versions import require_unchanged, version
 from whence.store.clock import now
 
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
 MODES = ("lazy", "eager")
 SAVES = ("auto", "always", "never")
 CUT_FOR = 20  # rows asked at once for which the sources are cut down
-LITERALS = 100  # rows asked at once that go into the predicate; more go as a table
 
 
 class Explanation(str):
@@ -209,7 +206,7 @@ class Pipeline:
         matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
         run = self._traced(engine) if witness in (None, self.witness) else None
-        asked = asked_rows(self._askable, self._collected(rows), self._case_sensitive())
+        asked = asked_of(self._askable, rows, self._df.sparkSession)
         if run is not None:
             output = self._output(run)
             found = self._meant(matched, output, asked, "the output")
@@ -217,7 +214,7 @@ class Pipeline:
             how = "saved" if run is self._kept else "replayed"
             return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), how, count)
         tagged = self._replayed(asked, witness or self.witness)
-        selected = self._matching(self._carried(tagged), asked)
+        selected = matching(self._carried(tagged), asked, self._df.sparkSession)
         names = {number: f"_ids_{number}" for number in tagged.ids}
         lists = tuple(Named(fresh(names[number], LIST), as_list(each)) for number, each in tagged.ids.items())
         ids = Found(self._plan.jvm, frame(Project(selected, lists), self._plan.jvm), names)
@@ -236,7 +233,7 @@ class Pipeline:
             raise UnknownName.of("source", source, self.sources)
         run = self._traced(engine) if witness in (None, self.witness) else None
         if run is not None:
-            asked = asked_rows(uses[0].columns, self._collected(row), self._case_sensitive())
+            asked = asked_of(uses[0].columns, row, self._df.sparkSession)
             rows = self._meant(matched, source_table(uses[0]), asked, f"source {source!r}")
             return matched.dataframe(self._shown(Direct(run, matched, self._output(run)).forth(source, rows)))
         tagged = self._eager(witness or self.witness)
@@ -358,10 +355,10 @@ class Pipeline:
 
     def _meant(self, engine: Engine, rows: Table, asked: tuple[Asked, ...], where: str) -> Table:
         """The whole rows of a table that are meant, in memory; `where` is what an error calls the table."""
-        if is_simple(asked) and len(asked) <= LITERALS:
+        if written_out(asked):
             found = engine.matching(rows, (predicate(asked), None))
         else:
-            found = Table(rows.columns, self._matching(engine.operator(rows), asked))
+            found = Table(rows.columns, matching(engine.operator(rows), asked, self._df.sparkSession))
         if not found.here:
             found = Table(found.columns, engine.arrow(found))
         if not found.data.num_rows:
@@ -394,7 +391,7 @@ class Pipeline:
         if any(isinstance(part, Limit) for part in walk(self.plan)):
             if len(asked) > 1:
                 return whole
-            if not frame(self._matching(self.plan, asked), self._plan.jvm).take(1):
+            if not frame(matching(self.plan, asked, self._df.sparkSession), self._plan.jvm).take(1):
                 raise self._absent("the output", asked)
         found = [infer(self.plan, predicate((row,)), witness).restrict for row in asked]
         cut = {number: disjunction(*(each[number] for each in found)) for number in found[0]}
@@ -413,34 +410,10 @@ class Pipeline:
         """The rows with their ids: computed before, or to be computed."""
         return self._carrying.operator if self._carrying is not None and self._is_carried(tagged) else tagged.plan
 
-    def _matching(self, plan: Operator, asked: tuple[Asked, ...]) -> Operator:
-        if len(asked) <= LITERALS and is_simple(asked):
-            return Filter(plan, predicate(asked))
-        shapes: dict[tuple[Any, ...], list[Asked]] = {}
-        for row in asked:
-            shapes.setdefault(tuple(attr for attr, _ in row), []).append(row)
-        if len(shapes) > 1:
-            raise BadType("rows asked about together name the same columns, when they are many or hold nested values")
-        (attrs, group), *_ = shapes.items()
-        table = given(self._table(attrs, group))
-        pairs = zip(attrs, table.columns, strict=True)
-        same = conjunction(*(Compare("<=>", comparable(a), comparable(b)) for a, b in pairs))
-        return Join(plan, table, "semi", same)
-
-    def _table(self, attrs: tuple[Any, ...], rows: list[Asked]) -> DataFrame:
-        from pyspark.errors import PySparkException
-
-        schema = schema_of(attrs, [f"c{index}" for index in range(len(attrs))])
-        try:
-            made = self._df.sparkSession.createDataFrame([tuple(v for _, v in row) for row in rows], schema)
-        except (PySparkException, TypeError, ValueError) as error:
-            raise BadType(f"a value does not fit its column: {error}") from error
-        return made
-
     def _source_ids(self, source: Source, row: object) -> list[int]:
-        asked = asked_rows(source.columns, self._collected(row), self._case_sensitive())
+        asked = asked_of(source.columns, row, self._df.sparkSession)
         row_id = fresh("_id", LONG, nullable=False)
-        rows = self._matching(replace(source, row_id=row_id), asked)
+        rows = matching(replace(source, row_id=row_id), asked, self._df.sparkSession)
         found = [each[0] for each in frame(Project(rows, keep(row_id)), self._plan.jvm).collect()]
         if not found:
             raise self._absent(f"source {source.name!r}", asked)
@@ -461,8 +434,8 @@ class Pipeline:
     def _require_one(self, count: int, asked: tuple[Asked, ...], one: bool) -> int:
         if one and count > len(asked):
             raise NoSuchRow(
-                f"{count} rows of the output are {described(asked[0])}: give more columns, to tell them apart, or "
-                "leave one=True out, to ask for all of them"
+                f"{count} rows of the output are {described(asked[0])}: give more columns, to tell them apart; if they "
+                "are equal, run with row_ids=True; or leave one=True out, to ask for all of them"
             )
         return count
 
@@ -475,12 +448,6 @@ class Pipeline:
         if self._log is not None and self._kept is None and self.save != "never":
             message += changed(self._log, self)
         return NoSuchRow(message)
-
-    def _collected(self, rows: object) -> object:
-        return rows.collect() if hasattr(rows, "collect") and hasattr(rows, "sparkSession") else rows
-
-    def _case_sensitive(self) -> bool:
-        return self._df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
 
     def _repr_html_(self) -> str:
         import html
