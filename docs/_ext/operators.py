@@ -71,7 +71,8 @@ whose columns are whole numbers.
   question is then answered from there, exactly, and nothing runs again. `_key` is a group's key that was not selected.
 - **replayed**: what running the pipeline once more with row ids gives, over as much of the sources as is needed; where
   that is more than the lineage, or may differ from run to run, `lin.reason` says so in these words. A run that may
-  differ is pinned: `p.run()` keeps the ids of its rows, and questions about it are exact. Ties are looked for in the data.
+  differ is pinned: `p.run()` keeps the ids of its rows, and questions about it are exact. Ties are looked for in the
+  data.
 
 What whence reads in a plan and does not find here is an error that names it.
 """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whence.errors import BadType
-from whence.rows import Attr, Named, Operator, Project, Sort, SortKey, fresh
+from whence.rows import Arrange, Attr, Filter, Limit, Named, Operator, Project, Sort, SortKey, fresh
 from whence.rows.eager import Tagged
 from whence.spark.lineage import given
 from whence.spark.lower import frame
@@ -26,6 +26,7 @@ class Carrying:
     tagged: Tagged
     rows: DataFrame
     row_id: Attr | None
+    mixed: bool  # read from files, in any order
 
     @property
     def operator(self) -> Operator:
@@ -34,17 +35,24 @@ class Carrying:
         wanted = (*self.tagged.plan.output, *(() if self.row_id is None else (self.row_id,)))
         return Project(rows, tuple(Named(old, new) for old, new in zip(wanted, rows.columns, strict=False)))
 
-    def output(self, columns: tuple[Attr, ...], names: list[str], jvm: Jvm) -> DataFrame:
-        """The rows in their order: these columns under these names, and their ids where they are to be shown."""
+    def output(self, plan: Operator, names: list[str], jvm: Jvm) -> DataFrame:
+        """The plan's own columns under these names, in its order, and the ids of rows where they are to be shown."""
         rows = given(self.rows)
         place = {attr: index for index, attr in reversed(list(enumerate(self.tagged.plan.output)))}
-        chosen = [rows.columns[place[attr]] for attr in columns]
+        chosen = [rows.columns[place[attr]] for attr in plan.output]
         if self.row_id is not None:
             chosen.append(rows.columns[-1])
             names = [*names, ROW_ID]
         shown = tuple(Named(fresh(attr.name, attr.dtype, attr.nullable), attr) for attr in chosen)
-        ordered = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True)
-        return frame(Project(ordered, shown), jvm).toDF(*names)
+        in_order = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.mixed and _ordered(plan) else rows
+        return frame(Project(in_order, shown), jvm).toDF(*names)
+
+
+def _ordered(plan: Operator) -> bool:
+    """Whether its rows come in an order."""
+    while isinstance(plan, Project | Filter | Limit | Arrange):
+        plan = plan.child
+    return isinstance(plan, Sort)
 
 
 def row_id(columns: tuple[Attr, ...]) -> Attr:

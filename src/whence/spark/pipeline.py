@@ -275,10 +275,10 @@ class Pipeline:
         if table is not None:
             rows = Engine(self._plan.jvm).dataframe(Table(table.columns, table.files))
         assert rows is not None
-        return Carrying(self._eager(self.witness), rows, run.row_id)
+        return Carrying(self._eager(self.witness), rows, run.row_id, mixed=table is not None)
 
     def _shown_by(self, carrying: Carrying) -> DataFrame:
-        return carrying.output(self.plan.output, self._df.columns, self._plan.jvm)
+        return carrying.output(self.plan, self._df.columns, self._plan.jvm)
 
     def _local(self, rows: pa.Table) -> DataFrame | None:
         if self.moment is not None:  # a pipeline that goes on from it would ask what time it is then
