@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from whence.rows.expressions import Attr, fresh
+from whence.rows.expressions import Attr, like
 from whence.rows.operators import (
     Aggregate,
     Arrange,
@@ -77,7 +77,7 @@ def _restored(child: Operator, moved: Mapping[Attr, Attr]) -> Operator:
 
 
 def _unmade(attr: Attr, made: set[int]) -> Attr:
-    return fresh(attr.name, attr.dtype, attr.nullable) if attr.id in made else attr
+    return like(attr) if attr.id in made else attr
 
 
 def _renamed(plan: Operator, name: Callable[[Attr], Attr]) -> Operator:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whence.errors import BadType
-from whence.rows import Arrange, Attr, Filter, Limit, Named, Operator, Project, Sort, SortKey, fresh
+from whence.rows import Arrange, Attr, Filter, Limit, Named, Operator, Project, Sort, SortKey, fresh, like
 from whence.rows.eager import Tagged
 from whence.spark.lineage import given
 from whence.spark.lower import frame
@@ -43,7 +43,7 @@ class Carrying:
         if self.row_id is not None:
             chosen.append(rows.columns[-1])
             names = [*names, ROW_ID]
-        shown = tuple(Named(fresh(attr.name, attr.dtype, attr.nullable), attr) for attr in chosen)
+        shown = tuple(Named(like(attr), attr) for attr in chosen)
         in_order = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.mixed and _ordered(plan) else rows
         return frame(Project(in_order, shown), jvm).toDF(*names)
 

@@ -20,7 +20,7 @@ from whence.rows import (
     Source,
     Tree,
     Union,
-    fresh,
+    like,
     transform,
     walk,
 )
@@ -95,7 +95,7 @@ def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
             instances[columns[0].id] = java
     for part in walk(plan):
         if isinstance(part, Attr) and part not in renamed:
-            renamed[part] = fresh(part.name, part.dtype, part.nullable)
+            renamed[part] = like(part)
 
     def change(part: Tree) -> Tree:
         if isinstance(part, Attr):

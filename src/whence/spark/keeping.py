@@ -26,6 +26,7 @@ from whence.rows import (
     Sort,
     fresh,
     keep,
+    like,
 )
 from whence.rows.duck import Files
 from whence.rows.eager import Tagged
@@ -144,11 +145,6 @@ def _kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm
     return Kept(refined, results, output, tuple(failures), (held,))
 
 
-def like(columns: Sequence[Attr]) -> tuple[Attr, ...]:
-    """Columns of the same names and types, each different from all others."""
-    return tuple(fresh(attr.name, attr.dtype, attr.nullable) for attr in columns)
-
-
 def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
     """Run a pipeline with the ids of source rows carried along. Its output are the rows with their ids and places.
 
@@ -156,7 +152,7 @@ def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
     """
     held = Held()
     place = Named(fresh("_place", "long", nullable=False), Call("monotonically_increasing_id", (), "long", pure=False))
-    columns = like((*tagged.plan.output, place.attr))
+    columns = tuple(map(like, (*tagged.plan.output, place.attr)))  # one may be there twice
     rows = frame(Project(tagged.plan, (*keep(*tagged.plan.output), place)), jvm)
     held.persist(rows)
     results: dict[Place, Result] = {}

@@ -23,13 +23,14 @@ from whence.rows import (
     Values,
     WindowCall,
     fresh,
+    like,
     walk,
 )
 from whence.rows.restrict import sources as sources_of
 from whence.rows.saving import CARRIED, OUTPUT, Place, Scheme, Sizes, operator_at, scheme
 from whence.rows.tree import Tree, transform
 from whence.spark.carrying import row_id
-from whence.spark.keeping import Kept, Result, like
+from whence.spark.keeping import Kept, Result
 
 if TYPE_CHECKING:
     from whence.spark.pipeline import Pipeline
@@ -175,7 +176,7 @@ def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
     if moment is not None:
         pipeline.stop(datetime.fromisoformat(moment))
     if CARRIED in saved:
-        columns = like((*pipeline.carrying_plan.output, fresh("_place", "long", nullable=False)))
+        columns = tuple(map(like, (*pipeline.carrying_plan.output, fresh("_place", "long", nullable=False))))
         table = Result((), columns, tuple(range(len(columns))), saved[CARRIED]["rows"])
         shown = row_id(pipeline.plan.output) if run.document.get("row_ids") else None
         files = _opened(log, run.files, run.document["saved"], {CARRIED: table})

@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.errors import BadType, NotTraceable
-from whence.rows import Attr, Expr, Filter, Join, Literal, Named, Operator, Param, Project, disjunction, fresh, keep
+from whence.rows import (
+    Attr,
+    Expr,
+    Filter,
+    Join,
+    Literal,
+    Named,
+    Operator,
+    Param,
+    Project,
+    disjunction,
+    fresh,
+    keep,
+    like,
+)
 from whence.rows.duck import Files, View, numbered, select
 from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree, transform
@@ -44,7 +58,7 @@ class Table:
 
     def renamed(self) -> tuple[Table, dict[Attr, Expr]]:
         """The table with attributes of its own, so that it can be matched with what it came from."""
-        columns = tuple(fresh(attr.name, attr.dtype, attr.nullable) for attr in self.columns)
+        columns = tuple(map(like, self.columns))
         pairs = _pairs(columns, self.columns)
         new: dict[Attr, Expr] = {old: attr for attr, old in pairs}
         if isinstance(self.data, Operator):

@@ -1,7 +1,7 @@
 """Expressions of whence's own: immutable, comparable, without Spark."""
 
 from whence.rows.expressions.aggregates import WITNESSED, AggCall
-from whence.rows.expressions.base import Attr, Expr, Literal, Outer, Param, attrs_of, fresh
+from whence.rows.expressions.base import Attr, Expr, Literal, Outer, Param, attrs_of, fresh, like
 from whence.rows.expressions.calls import Call, Udf
 from whence.rows.expressions.logic import (
     COMPARISONS,
@@ -53,4 +53,5 @@ __all__ = [
     "conjuncts",
     "disjunction",
     "fresh",
+    "like",
 ]

@@ -71,6 +71,11 @@ def fresh(name: str, dtype: str, nullable: bool = True) -> Attr:
     return Attr(next(_fresh), name, dtype, nullable)
 
 
+def like(attr: Attr) -> Attr:
+    """Another column of the same name and type."""
+    return fresh(attr.name, attr.dtype, attr.nullable)
+
+
 @dataclass(frozen=True, slots=True)
 class Literal(Expr):
     """A constant; `value` is a plain Python object (Decimal, date, datetime ... included), None is NULL.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whence.rows.expressions import Attr, fresh
+from whence.rows.expressions import fresh, like
 from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Operator, Project, Sort
 from whence.rows.operators.join import LEFT_ONLY
 
@@ -23,7 +23,7 @@ def widened(op: Operator) -> Operator:
     if isinstance(op, Project):
         child = widened(op.child)
         passed = {column.expr for column in op.columns}
-        more = tuple(Named(_like(attr), attr) for attr in dict.fromkeys(child.output) if attr not in passed)
+        more = tuple(Named(like(attr), attr) for attr in dict.fromkeys(child.output) if attr not in passed)
         return replace(op, child=child, columns=(*op.columns, *more))
     if isinstance(op, Filter | Sort | Arrange):
         return replace(op, child=widened(op.child))
@@ -39,7 +39,3 @@ def widened(op: Operator) -> Operator:
         calls = (Named(fresh("_value", call.dtype), call) for call in op.calls if op.witnessed and call not in shown)
         return replace(op, outputs=(*op.outputs, *keys, *calls))
     return op
-
-
-def _like(attr: Attr) -> Attr:
-    return fresh(attr.name, attr.dtype, attr.nullable)
