@@ -78,6 +78,11 @@ def short(rng: Rng) -> tuple[Any, ...]:
     return (rng.random(int(rng.integers(1, 12) if rng.random() < 0.9 else rng.integers(30, 60))),)
 
 
+def longer(rng: Rng) -> tuple[Any, ...]:
+    """Lengths between which something changes, most of them on one side."""
+    return (rng.random(int(rng.integers(6, 30) if rng.random() < 0.8 else rng.integers(38, 48))),)
+
+
 def short_matrix(rng: Rng) -> tuple[Any, ...]:
     n = len(short(rng)[0])
     return (rng.random((n, n)),)
@@ -152,6 +157,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[[Rng], tuple[Any, ...]],
     "ramp": (lambda a: a[np.arange(len(a)) < 20].sum(), short, False),
     "cut": (lambda a: np.split(a, [20])[0].sum(), short, False), "remainder": (parity, vector, False),
     "kernel of 20": (lambda a: np.convolve(a, np.ones(20)), short, False),
+    # lengths that are hashed, written as text, or counted
+    "key of a dict": (lambda a: a[:: {40: -1, 41: -1, 42: -1}.get(len(a), 1)] * 1, longer, False),
+    "member of a set": (lambda a: a[::-1] * 1 if len(a) in {40, 41, 42} else a * 1, longer, False),
+    "shape in a set": (lambda a: a[::-1] * 1 if a.shape in {(40,), (41,), (42,)} else a * 1, longer, False),
+    "text": (lambda a: a[::-1] * 1 if str(len(a))[0] == "4" else a * 1, longer, False),
+    "formatted": (lambda a: a[: int(f"{len(a):03d}"[0]) + 2] * 1, longer, False),
+    "digits": (lambda a: a[: len(f"{len(a)}")] * 1, longer, False),
+    "length of a range": (lambda a: a[: len(range(40, len(a))) + 1].sum(), longer, False),
+    "steps of a loop": (lambda a: a[: sum(1 for _ in range(40, len(a))) + 1].sum(), longer, False),
+    "rows counted": (lambda a: a[: max(sum(1 for _ in a) - 40, 1)].sum(), longer, False),
+    "rows listed": (lambda a: a[: max(len(list(a)) - 40, 1)].sum(), longer, False),
+    "pairs counted": (lambda a: a[: max(len(list(zip(a, a, strict=True))) - 40, 1)].sum(), longer, False),
     "every fifth": (lambda a: sum(a[i] for i in range(len(a)) if i % 5 == 0) + a[0], vector, False),
 }  # fmt: skip
 

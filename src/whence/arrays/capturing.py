@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +16,7 @@ from whence.arrays.functions._rebound import rebound
 from whence.arrays.functions._run import checked
 from whence.arrays.functions._sight import vouched
 from whence.arrays.functions._sizes import LENGTH, Number, Size, bare
-from whence.arrays.known._reading import loaded, unread
+from whence.arrays.known._reading import never_loaded, unread
 from whence.arrays.steady import global_generators, unsteady
 from whence.errors import BadType
 from whence.relation import Relation
@@ -244,12 +243,11 @@ def by_tracing(call: Call) -> Captured:
     plain = tuple(Array(each.label, _plain(each.value)) for each in outputs)
     run.step("results", [(each.label, each.value) for each in outputs])
     looked = run.looked_at | (set(given) if noticed is plain_given else set())
-    not_loaded = set(given) - loaded(function.__code__) if isinstance(function, types.FunctionType) else set()
     numbers_only = {key for key, item in plain_given.items() if type(item) in (int, float)}
     return Captured(
         bare(replaced(result, _plain)), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
         wrote=run.wrote, written=tuple(first[numbers[id(each)]] for each in written), notes=run.notes,
-        unread=frozenset((numbers_only - looked - run.used) | not_loaded), literal=frozenset(looked - {LENGTH}),
+        unread=never_loaded(function).union(numbers_only - looked - run.used), literal=frozenset(looked - {LENGTH}),
         marks=frozenset(run.marks), divisors=frozenset(run.divisors), trail=run.trail,
     )  # fmt: skip
 

@@ -42,8 +42,18 @@ WORDS = frozenset(
         "getenv",
         "input",
         "open",
+        "load",
+        "loadtxt",
+        "genfromtxt",
+        "fromfile",
+        "memmap",
         "shares_memory",
         "may_share_memory",
+        "flags",
+        "strides",
+        "base",
+        "ctypes",
+        "__array_interface__",
     ]
 )
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)

@@ -42,7 +42,7 @@ class Book(Protocol):
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
     ) -> Any: ...
-    def learned(self, function: Function, name: str, mode: Hashable) -> Learned: ...
+    def learned(self, function: Function, name: str, mode: Hashable) -> Learned | None: ...
 
 
 class Tracked:
@@ -83,11 +83,12 @@ class Tracked:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
         self._book.ready()
-        if not self._reuse:
+        learned = None
+        if self._reuse:
+            mode = (self._selection, self._winner, tuple(sorted(self._ignore)))
+            learned = self._book.learned(self.function, self.name, mode)
+        if learned is None:
             return self._recorded(self._captured(args, kwargs), args, kwargs, reused=False)
-        learned = self._book.learned(
-            self.function, self.name, (self._selection, self._winner, tuple(sorted(self._ignore)))
-        )
         keyed = self._keyed(args, kwargs)
         known = learned.predict(*keyed) if self._reuse is True else None
         if known is not None:

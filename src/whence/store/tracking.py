@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.arrays.capturing import Array, Captured, Edge, Function
-from whence.arrays.reuse import Level, Memory, View
+from whence.arrays.reuse import Level, Memory, Surroundings, View
 from whence.errors import BadType, Redefined, UnknownName
 from whence.store import bulk, catalog, views
 from whence.store.clock import now
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 WAITING = 4096  # calls
 PATIENCE = 5.0  # seconds
+MOST_MEMORIES = 256  # functions, each in one state of what it reads
 
 
 @dataclass(slots=True)
@@ -82,7 +83,8 @@ class Tracker:
         self._taken: set[str] | None = None
         self._chosen: dict[str, tuple[int, ...]] = {}  # names that users gave
         self._numbers: dict[str, int] = {}  # where to look for the next free one
-        self._memories: dict[tuple[int, Hashable], tuple[Function, Memory]] = {}
+        self._surroundings: dict[tuple[int, Hashable], Surroundings] = {}
+        self._memories: dict[tuple[str, str], Memory] = {}
         self._prepared: dict[int, tuple[Edge, Prepared]] = {}
         self._flushing = False
         _trackers.add(self)
@@ -94,14 +96,22 @@ class Tracker:
         self._database.require_open()
         self._database.require_writable("write to")
 
-    def learned(self, function: Function, name: str, mode: Hashable) -> Memory:
-        """What is known of the function; read from the log once."""
+    def learned(self, function: Function, name: str, mode: Hashable) -> Memory | None:
+        """What is known of the function as it is now; None if it reads something that cannot be compared."""
         key = (id(function), mode)
         with self._database.lock:  # one lock for both, lest two threads wait for each other
-            found = self._memories.get(key)
-            if found is None:  # the function is held, so that its id stays its own
-                found = self._memories[key] = (function, Memory(self, function, name, mode))
-            return found[1]
+            near = self._surroundings.get(key)
+            if near is None:  # which holds the function, so that its id stays its own
+                near = self._surroundings[key] = Surroundings(function, mode)
+            fingerprint = near.fingerprint()
+            if fingerprint is None:
+                return None
+            memory = self._memories.get((fingerprint, name))
+            if memory is None:
+                if len(self._memories) >= MOST_MEMORIES:  # what they learned is in the log
+                    self._memories.clear()
+                memory = self._memories[fingerprint, name] = Memory(self, function, name, mode, fingerprint)
+            return memory
 
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool

@@ -93,10 +93,12 @@ def _len(item: Any) -> int:
 
 
 def _range(*bounds: Any) -> Any:
-    """The builtin, but what it counts notices comparisons if a bound does."""
+    """The builtin, but a bound that is a length was looked at: how often a loop runs can be counted."""
     given = noticing_in(bounds)
     if not given:
         return range(*bounds)
+    for each in given:
+        each._looked()
     names, run = frozenset().union(*(each._names for each in given)), given[0]._run
     said = ",".join(each._said if isinstance(each, Size) else repr(each) for each in bounds)
     return [Size.of(each, run, names, f"range({said}) {each}") for each in range(*bare(bounds))]
@@ -140,6 +142,7 @@ def _rebuilt(
     names: dict[str, Any] = dict(function.__globals__)
     copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__ = function.__dict__  # shared, since code may read and set attributes of the function
     made[function] = copy
     names.setdefault("len", _len)
     names.setdefault("range", _range)

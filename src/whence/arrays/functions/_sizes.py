@@ -75,7 +75,9 @@ class Size(Noticing, int):
         _mark(made, run, names, said)
         return made
 
-    __hash__ = int.__hash__
+    def __hash__(self) -> int:
+        self._looked()  # a key of a dict, a member of a set
+        return hash(bare(self))
 
 
 class Number(Noticing, float):
@@ -97,7 +99,9 @@ class Number(Noticing, float):
         _mark(made, run, names, said)
         return made
 
-    __hash__ = float.__hash__
+    def __hash__(self) -> int:
+        self._looked()
+        return hash(bare(self))
 
 
 def _mark(made: Noticing, run: Run, names: frozenset[str], said: str) -> None:
@@ -193,14 +197,6 @@ def _look(name: str, plain: Any) -> Any:
     return method
 
 
-def _text(name: str) -> Any:
-    def method(self: Any, *others: Any) -> Any:
-        self._run.looked_at |= self._names - {LENGTH}  # a length in a message decides nothing
-        return getattr(bare(self), name)(*others)
-
-    return method
-
-
 _NOT_OURS = {"from_bytes", "fromhex", "__getformat__", "__getnewargs__"}
 for _type, _plain in ((Size, int), (Number, float)):
     setattr(_type, "__floordiv__", _floor_divided)  # noqa: B010  # as the others, of which typing knows nothing
@@ -209,8 +205,8 @@ for _type, _plain in ((Size, int), (Number, float)):
         setattr(_type, f"__r{_name}__", _binary(_name, swapped=True))
     for _name in ("neg", "pos"):
         setattr(_type, f"__{_name}__", _unary(_name))
-    for _name in ("__str__", "__repr__", "__format__"):
-        setattr(_type, _name, _text(_name))
+    for _name in ("__str__", "__repr__", "__format__"):  # a text may be compared, or read back as a number
+        setattr(_type, _name, _look(_name, getattr(_plain, _name)))
     for _name in dir(_plain):
         _own = getattr(_plain, _name)
         if callable(_own) and _name not in _NOT_OURS.union(vars(_type), dir(object), dir(Noticing)):

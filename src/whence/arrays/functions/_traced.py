@@ -269,7 +269,7 @@ class Traced(Members):
     def __iter__(self) -> Iterator[Any]:
         if not self.value.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self.value)))
+        return (self[i] for i in range(len(self)))  # which notes that a length was looked at: steps can be counted
 
     def __len__(self) -> int:
         # len() gives plain integers, whose comparisons nobody notices; a rebound function has a len of its own.

@@ -29,6 +29,24 @@ def loaded(code: types.CodeType) -> frozenset[str]:
     return frozenset(code.co_cellvars).union(found - pairs, *pairs)
 
 
+def never_loaded(function: Function) -> frozenset[str]:
+    """The parameters of a function that its own code never reads.
+
+    A function that takes `*args` or `**kwargs` (a wrapper, say) may hand them to code that does.
+
+    >>> never_loaded(lambda a, unit="m": a + 1)
+    frozenset({'unit'})
+    >>> never_loaded(lambda a, unit="m", **more: a + 1)
+    frozenset()
+    """
+    if not isinstance(function, types.FunctionType):
+        return frozenset()
+    code = function.__code__
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return frozenset()
+    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - loaded(code)
+
+
 def unread(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> set[int | str]:
     """The positions and names of arguments that do not matter: the rule never looks at them.
 

@@ -14,12 +14,12 @@ from typing import Any
 
 from whence.arrays.capturing import Captured, Function, named, parameters_of
 from whence.arrays.reuse.arguments import Arguments
-from whence.arrays.reuse.identity import identity
 from whence.arrays.reuse.signatures import Signature, Unkeyed, base_sig, dim_sig, gen_sig, in_order, text_of
+from whence.arrays.reuse.surroundings import Surroundings
 from whence.arrays.reuse.templates import Observation, Template, fitted, observed
 from whence.arrays.reuse.views import Known, Level, Shelf, View, packed, same, unpacked
 
-__all__ = ["CONFIRMATIONS", "Known", "Level", "Memory", "Shelf", "View"]
+__all__ = ["CONFIRMATIONS", "Known", "Level", "Memory", "Shelf", "Surroundings", "View"]
 
 CONFIRMATIONS = 2
 """How many later calls with other values must agree before an uncertified lineage is used."""
@@ -95,12 +95,17 @@ class Candidate:
 
 
 class Memory:
-    """What is known of one function; the log holds what other programs learned of it."""
+    """What is known of one function in the same surroundings; the log holds what other programs learned of it.
 
-    def __init__(self, shelf: Shelf, function: Function, name: str, mode: Hashable = None) -> None:
+    `fingerprint` is that of the function's code and of all that it reads besides its arguments (`surroundings.py`).
+    """
+
+    def __init__(
+        self, shelf: Shelf, function: Function, name: str, mode: Hashable = None, fingerprint: str | None = None
+    ) -> None:
         self._shelf = shelf
         self._name = name
-        self.identity = identity(function, mode)
+        self.identity = fingerprint or Surroundings(function, mode).fingerprint() or f"only here: {id(self)}"
         self._parameters = parameters_of(function)
         self._arguments = Arguments(CONFIRMATIONS)
         self._dims: dict[Signature, Known] = {}
