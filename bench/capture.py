@@ -20,7 +20,7 @@ from bench.baselines.idlists import Listed
 
 import whence as wh
 from whence.arrays import forget, values
-from whence.arrays.capturing import captured
+from whence.arrays.recording.calls import captured
 from whence.testing.annotated import annotated, matmul
 
 COUNTS = {"tiny": (2_500,), "small": (10_000, 1_000_000), "full": (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)}

@@ -139,10 +139,10 @@ def _baselines(
     row: Row,
     place: Path,
 ) -> None:
-    from whence.rows.asking import asked_rows, predicate
     from whence.rows.pushdown import infer
-    from whence.spark.direct import source_table
-    from whence.spark.tables import Engine
+    from whence.rows.questions.rows import asked_rows, predicate
+    from whence.spark.tracing.matching import Engine
+    from whence.spark.tracing.saved import source_table
 
     eager = log.pipeline(spark.sql(text), mode="eager")
     out.eager, _ = _timed(_collected, eager)
@@ -195,7 +195,7 @@ def _contents(tables: dict[str, Any]) -> dict[str, tuple[int, int]]:
 
 
 def _uses(pipeline: Pipeline, name: str) -> list[Any]:
-    from whence.rows.restrict import sources
+    from whence.rows.questions.restrict import sources
 
     return [each for each in sources(pipeline.plan) if each.name == name]
 
@@ -215,7 +215,7 @@ def _saved(pipeline: Pipeline) -> int:
 def _unprojected(pipeline: Pipeline, place: Path) -> int:
     """What the same results take with all their columns, as Spark writes them."""
     from whence.rows.saving import operator_at
-    from whence.spark.lower import frame
+    from whence.spark.catalyst.write import frame
 
     total = 0
     for number, each in enumerate(pipeline.scheme.saved):
@@ -238,7 +238,7 @@ def _timed(work: Callable[..., Any], *args: Any) -> tuple[float, Any]:
 
 @contextmanager
 def _session(place: Path) -> Iterator[SparkSession]:
-    from whence.spark.session import local_session
+    from whence.spark.sessions.local import local_session
 
     spark = local_session(
         "local[2]",

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import WhenceError
 from whence.rows import Aggregate, Attr, Expr, Limit, Operator, Window, walk
-from whence.rows.asking import predicate
-from whence.rows.pinned import unpinned
+from whence.rows.determinism.reasons import unpinned
 from whence.rows.pushdown import infer
-from whence.rows.restrict import sources
-from whence.spark.lower import frame
+from whence.rows.questions.restrict import sources
+from whence.rows.questions.rows import predicate
+from whence.spark.catalyst.plan import Plan, read
+from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.spark.plan import Plan, read
-from whence.spark.session import local_session
+from whence.spark.sessions.local import local_session
 from whence.testing.rows import CarriedRow, IdSets, carried, over_only, same_value, selected, united
 
 if TYPE_CHECKING:

@@ -48,11 +48,11 @@ from whence.rows import (
     WindowCall,
     keep,
 )
+from whence.rows.determinism.reasons import unpinned
 from whence.rows.eager import eager
-from whence.rows.pinned import unpinned
 from whence.rows.pushdown import Aim, push, row_selection
 from whence.rows.saving import scheme
-from whence.rows.verify import equivalent
+from whence.testing.proofs import equivalent
 
 PAGE = Path(__file__).parents[1] / "reference" / "operators.md"
 

@@ -320,7 +320,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-@pytest.mark.filterwarnings("ignore::whence.arrays.track.LineageLost")
+@pytest.mark.filterwarnings("ignore::whence.arrays.recording.track.LineageLost")
 def test_lineage_follows_what_the_function_reads_now(log: wh.Log, case: Callable[[], Case]) -> None:
     function, change = case()
     tracked = log.track(function, name="f")

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import whence as wh
-from whence.arrays.capturing import captured
-from whence.arrays.track import LineageLost
+from whence.arrays.recording.calls import captured
+from whence.arrays.recording.track import LineageLost
 from whence.errors import BadType, Closed, NoRule, Redefined
 
 

@@ -11,7 +11,7 @@ import pytest
 import whence as wh
 from whence.interop import prov
 from whence.interop.ingest import ingest
-from whence.store.importing import add_graph
+from whence.store.prov.importing import add_graph
 from whence.testing.graphs import lifecycle
 
 

@@ -34,7 +34,7 @@ from whence.errors import (
     UnknownName,
     WhenceError,
 )
-from whence.store import schema
+from whence.store.catalog import schema
 
 PLACES = ("sqlite", "sqlite+memory", "postgresql")
 _memory = itertools.count()

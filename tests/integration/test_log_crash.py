@@ -17,7 +17,7 @@ import pytest
 from whence import store
 
 PROCESSES = mp.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.remote", "psycopg"])
+PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.blobs.remote", "psycopg"])
 ROUNDS = {"sqlite": 24, "postgresql": 8}
 SIZE, SOURCE = 6, 10007
 

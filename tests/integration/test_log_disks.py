@@ -19,7 +19,7 @@ from whence import store
 from whence.errors import BadType, Damaged, MissingExtra, StoreError, WhenceError
 
 PROCESSES = mp.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.remote", "psycopg"])
+PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.blobs.remote", "psycopg"])
 
 
 def state(path: Path) -> tuple[list[str], dict[str, int]]:

@@ -14,11 +14,11 @@ import pytest
 
 from whence import Relation, store
 from whence.errors import UnknownName
-from whence.store.blobs import Found, LocalBlobs
+from whence.store.blobs.local import Found, LocalBlobs
 
 # Children are forked from a process that has only imported what they need: quick to start, and no threads to inherit.
 PROCESSES = mp.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.remote", "psycopg"])
+PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.blobs.remote", "psycopg"])
 SIZE = 5
 PATIENCE = 240  # seconds after which a process is taken to hang
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.arrays import known
+from whence.arrays import rules
 from whence.testing import cells
 
 Rng = np.random.Generator
@@ -254,9 +254,9 @@ def both(made: Any) -> tuple[Any, Any, list[Any]]:
     arrays = [np.zeros(shape) for shape in shapes]
     expected = cells.run(call, *shapes)
     if function == "index":
-        return expected, ([known.Link(arrays[0], known.indexed(shapes[0], args[0]))],), arrays
+        return expected, ([rules.Link(arrays[0], rules.indexed(shapes[0], args[0]))],), arrays
     given = (*lead, list(arrays), *args) if listed else (*lead, *arrays, *args)
-    return expected, known.lineage(function, given, kwargs), arrays
+    return expected, rules.lineage(function, given, kwargs), arrays
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -355,7 +355,7 @@ def test_cells_outside_the_lineage_do_not_matter(
         return function(*(given[:1] if names else given), **more, **kwargs)
 
     more = dict(zip(names[1:], operands[1:], strict=True)) if names else {}
-    found = known.lineage(function, tuple(operands[:1] if names else operands), {**more, **kwargs})
+    found = rules.lineage(function, tuple(operands[:1] if names else operands), {**more, **kwargs})
     changed = perturbed(call, operands)
     result = call(*operands)
     shapes = [np.shape(each) for each in result] if isinstance(result, (tuple, list)) else [np.shape(result)]
@@ -381,12 +381,12 @@ CONSTANT = [
 
 @pytest.mark.parametrize(("function", "shapes", "kwargs"), CONSTANT)
 def test_rows_do_not_grow_with_the_array(function: Any, shapes: list[Shape], kwargs: dict[str, Any]) -> None:
-    for links in known.lineage(function, tuple(np.broadcast_to(0.0, shape) for shape in shapes), kwargs):
+    for links in rules.lineage(function, tuple(np.broadcast_to(0.0, shape) for shape in shapes), kwargs):
         assert all(len(link.relation) <= 9 for link in links)
 
 
 def test_no_rule_names_the_function() -> None:
-    with pytest.raises(known.NoRule, match=r"numpy\.histogramdd "):
-        known.lineage(np.histogramdd, (np.zeros(3),))
-    with pytest.raises(known.NoRule, match=r"numpy\.sum with where="):
-        known.lineage(np.sum, (np.zeros(3),), {"where": np.array([True, False, True])})
+    with pytest.raises(rules.NoRule, match=r"numpy\.histogramdd "):
+        rules.lineage(np.histogramdd, (np.zeros(3),))
+    with pytest.raises(rules.NoRule, match=r"numpy\.sum with where="):
+        rules.lineage(np.sum, (np.zeros(3),), {"where": np.array([True, False, True])})

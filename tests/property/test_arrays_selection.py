@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.arrays.capturing import captured, replaced
+from whence.arrays.recording.calls import captured, replaced
 from whence.errors import NoRule
 from whence.testing import numpy_calls
 from whence.testing.numpy_beyond import EVERYTHING

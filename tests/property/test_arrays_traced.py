@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.arrays.functions import Run, Traced
-from whence.arrays.functions._rebound import rebound
+from whence.arrays.tracing import Run, Traced
+from whence.arrays.tracing._rebound import rebound
 from whence.errors import BadType, NoRule
 from whence.testing import cells
 

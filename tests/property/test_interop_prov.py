@@ -20,7 +20,7 @@ from whence.graph.model import CODES, KINDS, RELATIONS
 from whence.graph.prov_records import Records
 from whence.interop import openlineage, prov
 from whence.interop.export import as_prov
-from whence.store.importing import add_graph
+from whence.store.prov.importing import add_graph
 from whence.store.values import plain, several
 from whence.testing.graphs import lifecycle
 

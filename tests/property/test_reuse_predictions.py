@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.arrays.capturing import captured, parameters_of
+from whence.arrays.recording.calls import captured, parameters_of
 from whence.arrays.reuse import Memory
 from whence.arrays.reuse.views import same
 from whence.testing.shelf import Shelf
@@ -178,7 +178,7 @@ def seed_of(name: str) -> int:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.filterwarnings("ignore::whence.arrays.track.LineageLost")
+@pytest.mark.filterwarnings("ignore::whence.arrays.recording.track.LineageLost")
 def test_no_prediction_is_wrong(name: str) -> None:
     function, arguments, general = FUNCTIONS[name]
     rng = np.random.default_rng(seed_of(name))

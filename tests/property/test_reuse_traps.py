@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.arrays import known
-from whence.arrays.capturing import arrays_in, captured, parameters_of
+from whence.arrays import rules
+from whence.arrays.recording.calls import arrays_in, captured, parameters_of
 from whence.arrays.reuse import Memory
 from whence.arrays.reuse.views import same
 from whence.testing.numpy_beyond import EVERYTHING
@@ -129,14 +129,14 @@ def test_rules_follow_from_shapes_unless_they_ask() -> None:
     asking = set()
     for name, make in EVERYTHING.items():
         call = make(np.random.default_rng(0))
-        if not known.has_rule(call.function) or known.values_matter(call.function):
+        if not rules.has_rule(call.function) or rules.values_matter(call.function):
             continue
         arrays = {id(each.value): each.value for each in arrays_in(tuple("abcdefgh"), call.args, call.kwargs)}
         try:
-            expected = known.lineage(call.function, call.args, call.kwargs)
-        except known.NoRule:
+            expected = rules.lineage(call.function, call.args, call.kwargs)
+        except rules.NoRule:
             continue
-        found, asked = known.watched(call.function, call.args, call.kwargs, arrays)
+        found, asked = rules.watched(call.function, call.args, call.kwargs, arrays)
         if asked:
             asking.add(name)
             continue

@@ -19,7 +19,7 @@ CONNECT = """
 from pyspark.sql import SparkSession
 from whence.errors import NotTraceable
 from whence.spark.pipeline import Pipeline
-from whence.spark.session import prepare_environment
+from whence.spark.sessions.local import prepare_environment
 prepare_environment()
 spark = SparkSession.builder.remote("local[1]").getOrCreate()
 for df in (spark.range(3), spark.range(3).groupBy().count()):

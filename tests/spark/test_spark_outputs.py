@@ -10,8 +10,9 @@ import pytest
 
 import whence as wh
 from whence.errors import BadType, SourceChanged
-from whence.spark import keeping, outputs
 from whence.spark.pipeline import Pipeline
+from whence.spark.running import materialize as keeping
+from whence.spark.running import outputs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -187,7 +188,7 @@ def test_an_output_that_cannot_be_local_is_cached_and_said(
     def refused(*_: object) -> None:
         raise ValueError("no room for local data")
 
-    monkeypatch.setattr("whence.spark.outputs._relation", refused)
+    monkeypatch.setattr("whence.spark.running.outputs._relation", refused)
     p = log.pipeline(totals(orders))
     out = p.run()
     assert out.storageLevel.useMemory

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whence.rows.asking import Asked
-from whence.rows.pinned import unpinned
-from whence.rows.restrict import sources
-from whence.spark.lower import frame
+from whence.rows.determinism.reasons import unpinned
+from whence.rows.questions.restrict import sources
+from whence.rows.questions.rows import Asked
+from whence.spark.catalyst.plan import read
+from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.spark.plan import read
 from whence.testing.rows import CarriedRow, answer_faults, carried, faults, over_only
 from whence.testing.strategies.pipelines import STEPS, Drawn, pipelines
 

@@ -12,8 +12,8 @@ import pytest
 import whence as wh
 from whence.errors import BadType, Damaged, NoSuchRow, NotTraceable, SourceChanged
 from whence.rows.saving import OUTPUT
-from whence.spark import keeping
 from whence.spark.pipeline import Pipeline
+from whence.spark.running import materialize as keeping
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whence.rows.pushdown import infer
-from whence.spark.lower import frame
+from whence.spark.catalyst.plan import read
+from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.spark.plan import read
 from whence.testing.rows import answer_faults, carried, faults, over_only
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whence.rows import Filter
-from whence.rows.asking import predicate
+from whence.rows.questions.rows import predicate
+from whence.spark.catalyst.write import frame
 from whence.spark.lineage import Lineage
-from whence.spark.lower import frame
 from whence.spark.pipeline import Pipeline
 from whence.testing.rows import carried, over_only, united
 

@@ -18,9 +18,9 @@ import whence as wh
 from whence.errors import NoSuchRow
 from whence.rows import TRUE, Attr, Compare, Literal, Operator, conjunction
 from whence.rows.duck import Files, View, count, select
-from whence.rows.restrict import sources
-from whence.spark.identity import files_of
-from whence.spark.plan import read
+from whence.rows.questions.restrict import sources
+from whence.spark.catalyst.plan import read
+from whence.spark.sources.row_ids import files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

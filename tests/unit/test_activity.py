@@ -9,7 +9,7 @@ import pytest
 
 import whence as wh
 from whence.errors import BadType, Redefined, StoreError, UnknownName
-from whence.store.artifacts import Content
+from whence.store.recording.artifacts import Content
 
 
 @pytest.fixture

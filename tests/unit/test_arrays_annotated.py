@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import whence as wh
-from whence.arrays.capturing import captured
+from whence.arrays.recording.calls import captured
 from whence.arrays.reuse import Memory
 from whence.errors import NoRule
 from whence.testing.shelf import Shelf

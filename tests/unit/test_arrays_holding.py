@@ -9,8 +9,8 @@ import pytest
 
 import whence as wh
 from whence.arrays import values, watch
-from whence.arrays.capturing import captured
-from whence.arrays.functions import TrackedArray
+from whence.arrays.recording.calls import captured
+from whence.arrays.tracing import TrackedArray
 from whence.errors import NoRule
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import pytest
 
 import whence as wh
 from whence.arrays import values
-from whence.arrays.capturing import Captured, captured
+from whence.arrays.recording.calls import Captured, captured
 from whence.errors import BadType, NoRule
 
 Function = Callable[[Any], Any]

@@ -18,7 +18,7 @@ from whence.graph import Graph, GraphWarning
 from whence.interop import openlineage, prov
 from whence.interop.export import as_prov, export
 from whence.interop.ingest import ingest
-from whence.store.importing import add_graph
+from whence.store.prov.importing import add_graph
 from whence.testing.graphs import lifecycle
 from whence.testing.graphs.strategies import Drawn, provenance
 

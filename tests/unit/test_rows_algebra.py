@@ -37,7 +37,7 @@ from whence.rows import (
     transform,
     walk,
 )
-from whence.rows.restrict import restrict, sources
+from whence.rows.questions.restrict import restrict, sources
 
 A, B, C = (Attr(number, name, "long") for number, name in enumerate("abc", start=1))
 T = Source("t", 0, (A, B))

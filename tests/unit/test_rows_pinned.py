@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whence.rows import AggCall, Aggregate, Attr, Call, Compare, Distinct, Filter, Literal, Named, Project, Source, keep
-from whence.rows.pinned import unpinned
+from whence.rows.determinism.reasons import unpinned
 
 A, B, R, N = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "r", "double"), Attr(4, "n", "double")
 RAND = Call("Rand", (), "double", pure=False)

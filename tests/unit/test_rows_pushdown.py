@@ -44,7 +44,7 @@ from whence.rows import (
     keep,
 )
 from whence.rows.pushdown import Aim, Pushed, infer, push, row_selection
-from whence.rows.verify import equivalent
+from whence.testing.proofs import equivalent
 
 A, B, C, D = (Attr(i, name, "long") for i, name in enumerate("abcd", 1))
 T, U = Source("t", 0, (A, B)), Source("u", 1, (C, D))

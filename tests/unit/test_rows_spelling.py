@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from whence.errors import BadType
 from whence.rows import Attr
-from whence.rows.asking import asked_rows
-from whence.rows.spelling import plain, read_json, read_pairs
+from whence.rows.questions.rows import asked_rows
+from whence.rows.questions.text import plain, read_json, read_pairs
 
 COLUMNS = [
     Attr(1, "n", "long"),

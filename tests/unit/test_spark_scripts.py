@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from whence.errors import BadType, SourceChanged
-from whence.spark.failures import sentence
-from whence.spark.scripts import read_source, statements
+from whence.spark.sessions.failures import sentence
+from whence.spark.sessions.scripts import read_source, statements
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whence.errors import MissingExtra
-from whence.spark import session
+from whence.spark.sessions import local as session
 
 
 def fake_java(directory: Path, version: str) -> Path:

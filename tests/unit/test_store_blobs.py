@@ -13,10 +13,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import whence as wh
 from whence.errors import Damaged, MissingExtra, StoreError
-from whence.store import blobs as module
-from whence.store.blobs import LocalBlobs, hash_of
-from whence.store.cache import RelationCache
-from whence.store.remote import RemoteBlobs
+from whence.store.blobs import local as module
+from whence.store.blobs.local import LocalBlobs, hash_of
+from whence.store.blobs.remote import RemoteBlobs
+from whence.store.derivations.cache import RelationCache
 
 DATA = wh.Relation.identity((3, 4)).to_bytes()
 NAME = hash_of(DATA)

@@ -16,8 +16,8 @@ import pytest
 
 import whence as wh
 from whence.errors import BadCells
-from whence.store import capture
-from whence.store.capture import relation_of
+from whence.store.recording import capture
+from whence.store.recording.capture import relation_of
 
 
 def test_a_callable_is_gathered_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

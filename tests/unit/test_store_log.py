@@ -15,8 +15,8 @@ import sqlalchemy as sa
 import whence as wh
 from whence import store
 from whence.errors import FutureVersion, StoreError
-from whence.store import catalog, database, migrations
-from whence.store.migrations import Migration
+from whence.store.catalog import database, migrations, statements
+from whence.store.catalog.migrations import Migration
 
 HEAVY = {"sqlalchemy", "fsspec", "pyarrow", "pandas", "rich", "psycopg", "pyspark", "duckdb"}
 
@@ -64,7 +64,7 @@ def test_a_warm_question_reads_one_row_of_the_catalog(tmp_path: Path, monkeypatc
 
 
 def test_only_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = spied(monkeypatch, catalog, "edges_after")
+    asked = spied(monkeypatch, statements, "edges_after")
     with two_arrays(wh.open(tmp_path / "log")) as log:
         log.query(["B", "A"], "0")
         log.lineage("B", "A", "whole")

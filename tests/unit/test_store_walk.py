@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import whence as wh
 from whence.errors import NoLineage, UnknownName
-from whence.store.walk import Adjacency, Direction, plan, route
+from whence.store.derivations.walk import Adjacency, Direction, plan, route
 from whence.testing.oracle import RawRelation, as_cells
 from whence.testing.strategies import effort, shapes, unions
 

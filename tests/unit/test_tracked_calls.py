@@ -12,7 +12,7 @@ import pytest
 
 import whence as wh
 from whence.arrays import is_tracked, values
-from whence.arrays.functions import Run, TrackedArray
+from whence.arrays.tracing import Run, TrackedArray
 from whence.errors import BadType
 
 LARGE = (1 << 18) + 77  # several pieces, and a rest

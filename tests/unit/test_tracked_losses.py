@@ -9,7 +9,7 @@ import numpy as np
 
 import whence as wh
 from whence.arrays import Losses, values, watch
-from whence.arrays.losses import so_far
+from whence.arrays.dtype.losses import so_far
 
 
 def test_casts_are_counted_by_cell() -> None:

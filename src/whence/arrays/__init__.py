@@ -1,9 +1,9 @@
 """Relations from NumPy: known operations, annotated runs, and what was learned from earlier ones."""
 
-from whence.arrays.lineage import relation
-from whence.arrays.losses import Losses, watch
-from whence.arrays.sources import forget
-from whence.arrays.tracking import TrackedFloat64, is_tracked, register_ufuncs, tracked, values
+from whence.arrays.dtype.arrays import TrackedFloat64, is_tracked, register_ufuncs, tracked, values
+from whence.arrays.dtype.lineage import relation
+from whence.arrays.dtype.losses import Losses, watch
+from whence.arrays.dtype.sources import forget
 
 __all__ = [
     "Losses",

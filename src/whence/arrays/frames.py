@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.capturing import Array, Captured, Edge
-from whence.arrays.known._rows import Factor, Rows, affine, factor, gathered, linked, product, row
-from whence.arrays.track import Book
+from whence.arrays.recording.calls import Array, Captured, Edge
+from whence.arrays.recording.track import Book
+from whence.arrays.rules._rows import Factor, Rows, affine, factor, gathered, linked, product, row
 from whence.errors import BadCells, BadType, ShapeMismatch, UnknownName
 from whence.relation import Relation
 

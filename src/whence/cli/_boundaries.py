@@ -92,7 +92,7 @@ def parameters(function: Callable[..., None]) -> Callable[..., None]:
 
 def _named(log: Log, graph: Graph, name: str) -> str:
     """The name itself if the graph has it, else what a run from here would have called the file of that path."""
-    from whence.store.artifacts import artifact_name, project_of
+    from whence.store.recording.artifacts import artifact_name, project_of
 
     if name in graph or graph.versions_at(name):
         return name

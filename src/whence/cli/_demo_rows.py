@@ -75,8 +75,8 @@ class Shop:
 def run(out: Path) -> Shop:
     """Make the shop, run the report, ask, and check the answers."""
     import whence as wh
-    from whence.spark.quiet import session
-    from whence.spark.scripts import load
+    from whence.spark.sessions.command import session
+    from whence.spark.sessions.scripts import load
 
     for each in ("pyspark", "pandas"):
         if find_spec(each) is None:

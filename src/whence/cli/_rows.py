@@ -12,7 +12,7 @@ import click
 
 from whence.cli._output import emit_table, terminal
 from whence.errors import BadType, StoreError
-from whence.rows.spelling import plain
+from whence.rows.questions.text import plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -41,7 +41,7 @@ class Question:
 
     def read(self, columns: Sequence[Attr]) -> list[dict[str, object]]:
         """The rows, their values in the types of the columns."""
-        from whence.rows.spelling import read_json, read_pairs
+        from whence.rows.questions.text import read_json, read_pairs
 
         if self.rows is not None:
             return read_json(columns, self.rows)
@@ -156,10 +156,10 @@ def command(
       whence pipeline report.py --forward customers --row id=17
     """
     from whence.cli._rows import Shown, require_out, waiting
-    from whence.spark.failures import plainly
-    from whence.spark.plan import classic
-    from whence.spark.quiet import session
-    from whence.spark.scripts import load
+    from whence.spark.catalyst.plan import classic
+    from whence.spark.sessions.command import session
+    from whence.spark.sessions.failures import plainly
+    from whence.spark.sessions.scripts import load
 
     question = _question(pairs, nulls, rows_file, forward)
     if out is not None:
@@ -261,7 +261,7 @@ def _ask(
 ) -> None:
     from whence.cli._rows import Shown, write
     from whence.errors import UnknownName
-    from whence.rows.restrict import sources as sources_of
+    from whence.rows.questions.restrict import sources as sources_of
 
     if question.forward is not None:
         uses = [each for each in sources_of(p.plan) if each.name == question.forward]
@@ -282,7 +282,7 @@ def _ask(
 
 
 def _as_dict(script: Path, report: Report, question: Question) -> dict[str, object]:
-    from whence.rows.spelling import plain
+    from whence.rows.questions.text import plain
 
     found: dict[str, object] = {"pipeline": str(script), "plan": str(report.plan).splitlines()}
     if report.columns is not None:
@@ -326,7 +326,7 @@ def _emit(report: Report, question: Question) -> None:
 def _described(asked: list[dict[str, object]]) -> str:
     if len(asked) > 1:
         return f"{len(asked):,} rows"
-    from whence.rows.spelling import plain
+    from whence.rows.questions.text import plain
 
     parts = (f"{name} = {'NULL' if value is None else plain(value)}" for name, value in asked[0].items())
     return "the row " + ", ".join(parts)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, StoreError
 from whence.interop.git import head_of
-from whence.store.artifacts import Content, Gone, artifact_name, content_of, project_of
-from whence.store.clock import now
+from whence.store.catalog.clock import now
+from whence.store.recording.artifacts import Content, Gone, artifact_name, content_of, project_of
 
 if TYPE_CHECKING:
     from whence.store import Log
-    from whence.store.activity import Activity
+    from whence.store.recording.activity import Activity
 
 _SKIPPED = {"__pycache__", "node_modules", "site-packages"}
 Stamp = tuple[int, int, int]  # size, time of the last change, inode

@@ -23,7 +23,7 @@ _TIMES = {"started": "prov:startTime", "ended": "prov:endTime"}
 
 def export(log: Log, path: str | PathLike[str], graph: Graph | None = None, format: str | None = None) -> None:
     """Write a graph, that of the log if none is given: a PROV document, OpenLineage events, or a picture."""
-    from whence.store.importing import prefixes_of
+    from whence.store.prov.importing import prefixes_of
 
     chosen = log.graph if graph is None else graph
     ending = Path(path).suffix.lower()

@@ -18,7 +18,7 @@ import numpy as np
 from whence.errors import StoreError
 from whence.graph import Graph
 from whence.graph.model import ENTITY
-from whence.store.artifacts import artifact_name, project_of
+from whence.store.recording.artifacts import artifact_name, project_of
 
 if TYPE_CHECKING:
     from whence.store import Log

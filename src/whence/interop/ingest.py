@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from whence.errors import BadType, StoreError, WhenceError
 from whence.graph import Graph
 from whence.interop.prov import FORMATS, Document
-from whence.store.importing import Imported, add_graph
+from whence.store.prov.importing import Imported, add_graph
 
 if TYPE_CHECKING:
     from whence.store import Log
@@ -49,7 +49,7 @@ class Git:
     def read(self, source: str, log: Log) -> Graph:
         """Commits, authors and versions of files."""
         from whence.interop.git import history
-        from whence.store.artifacts import project_of
+        from whence.store.recording.artifacts import project_of
 
         return history(Path(source[4:]) if source.startswith("git:") else project_of(log.where), log)
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.errors import BadType, StoreError
 from whence.store import open as open_log
-from whence.store.artifacts import Content, content_of, project_of
 from whence.store.locating import locate, place_for_new
+from whence.store.recording.artifacts import Content, content_of, project_of
 
 if TYPE_CHECKING:
     from whence.store import Log
-    from whence.store.activity import Activity
+    from whence.store.recording.activity import Activity
 
 _CHANGES = ("os.rename", "os.remove", "os.truncate")
 

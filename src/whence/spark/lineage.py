@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from whence.errors import UnknownName
 from whence.rows import FALSE, Attr, Compare, Filter, In, Join, Literal, Operator, Project, Source, Values, fresh, keep
 from whence.rows.eager.ids import LONG
-from whence.spark.identity import named, united, with_files
-from whence.spark.lower import frame
+from whence.spark.catalyst.write import frame
+from whence.spark.sources.row_ids import named, united, with_files
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from whence.spark.jvm import Jvm
+    from whence.spark.catalyst.jvm import Jvm
 
 
 FEW = 1000  # ids that go into a predicate
@@ -189,7 +189,7 @@ class Lineage(Mapping[str, "DataFrame"]):
 
 def given(df: DataFrame) -> Values:
     """A DataFrame as an operator that nothing is asked of."""
-    from whence.spark.nodes import output_of
+    from whence.spark.catalyst.operators import output_of
 
     java: Any = df._jdf.queryExecution().analyzed()
     columns: tuple[Attr, ...] = output_of(java)

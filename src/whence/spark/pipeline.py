@@ -24,31 +24,31 @@ from whence.rows import (
     keep,
     walk,
 )
-from whence.rows.asking import Asked, described, is_simple, predicate
-from whence.rows.clock import stopped, tells_time
 from whence.rows.columns import ColumnLineage, columns
+from whence.rows.determinism.clock import stopped, tells_time
+from whence.rows.determinism.reasons import Cause
 from whence.rows.duck import View, count
 from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
-from whence.rows.pinned import Cause
 from whence.rows.pushdown import infer
-from whence.rows.restrict import restrict
-from whence.rows.restrict import sources as sources_of
+from whence.rows.questions.restrict import restrict
+from whence.rows.questions.restrict import sources as sources_of
+from whence.rows.questions.rows import Asked, described, is_simple, predicate
 from whence.rows.saving import CARRIED, OUTPUT, Scheme, Sizes, explained, scheme
-from whence.spark.again import Again
-from whence.spark.carrying import Carrying, row_id
-from whence.spark.direct import AGAIN, Direct, quickly_again, source_table, view
-from whence.spark.keeping import MANY, Kept, carried, kept, surely_few
+from whence.spark.catalyst.plan import classic, read
+from whence.spark.catalyst.write import frame
 from whence.spark.lineage import Found, Lineage, Replayed, given
-from whence.spark.lower import frame
-from whence.spark.outputs import holdable, local
-from whence.spark.plan import classic, read
-from whence.spark.questions import asked_of, matching, written_out
-from whence.spark.recording import changed, record, recorded, sizes
-from whence.spark.tables import Engine, Table
-from whence.spark.versions import require_unchanged, version
-from whence.store.clock import now
+from whence.spark.running.materialize import MANY, Kept, carried, kept, surely_few
+from whence.spark.running.outputs import holdable, local
+from whence.spark.running.record import changed, record, recorded, sizes
+from whence.spark.sources.versions import require_unchanged, version
+from whence.spark.tracing.annotated import Carrying, row_id
+from whence.spark.tracing.matching import Engine, Table
+from whence.spark.tracing.nondeterminism import Again
+from whence.spark.tracing.questions import asked_of, matching, written_out
+from whence.spark.tracing.saved import AGAIN, Direct, quickly_again, source_table, view
+from whence.store.catalog.clock import now
 
 if TYPE_CHECKING:
     import pyarrow as pa

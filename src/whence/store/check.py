@@ -10,10 +10,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from whence.errors import Damaged, FutureVersion, WhenceError
-from whence.store import catalog
-from whence.store import schema as t
-from whence.store.blobs import AGAIN, OWNER, RESTORE, Blobs
-from whence.store.database import Database
+from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
+from whence.store.catalog import schema as t
+from whence.store.catalog import statements
+from whence.store.catalog.database import Database
 from whence.store.records import counted, in_units
 
 
@@ -81,7 +81,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
     try:
         with database.read("check") as connection:
             problems = list(_catalog(connection, database.where))
-            counts = catalog.counts(connection)
+            counts = statements.counts(connection)
             relations = connection.execute(sa.select(t.relations)).all()
             edges = connection.execute(sa.select(t.was_derived_from)).all()
             entities = {row.id: row for row in connection.execute(sa.select(t.entities))}
@@ -99,7 +99,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
         suspects += [(hash, finding) for finding in _result(hash, f"a run of the pipeline {pipeline}", blobs)]
     if suspects:  # a relation that was deleted while this ran is no problem
         with database.read("check") as connection:
-            present = catalog.referenced(connection)
+            present = statements.referenced(connection)
         problems += [finding for hash, finding in suspects if hash in present]
     notes = _files(blobs, {row.hash for row in relations} | {hash for hash, _ in kept})
     size = sum(row.size for row in relations)
@@ -110,7 +110,7 @@ def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
     """What the database itself says; PostgreSQL sees to its own pages and keys."""
     if connection.dialect.name != "sqlite":
         return
-    remedy = "restore the catalog from a backup, or save what is readable with `sqlite3 catalog.sqlite .recover`"
+    remedy = "restore the catalog from a backup, or save what is readable with `sqlite3 statements.sqlite .recover`"
     for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
         if message != "ok":
             yield Finding(where, message, remedy)

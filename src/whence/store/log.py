@@ -8,11 +8,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
-from whence.store.capture import relation_of
-from whence.store.clock import now
+from whence.store.catalog.clock import now
+from whence.store.derivations.walk import Direction, Lineage, plan, route
+from whence.store.recording.capture import relation_of
 from whence.store.records import Dataset, Derivation, Description, Operation, counted
 from whence.store.values import name_of, names_of, plain, shape_of
-from whence.store.walk import Direction, Lineage, plan, route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from whence.arrays.explain import Contributions
+    from whence.arrays.recording.track import Capture
     from whence.arrays.reuse import View
-    from whence.arrays.track import Capture
     from whence.graph import Graph
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
-    from whence.store.activity import Activity
-    from whence.store.blobs import Blobs
+    from whence.store.blobs.local import Blobs
+    from whence.store.catalog.database import Database, Stamp
     from whence.store.check import Report
-    from whence.store.database import Database, Stamp
+    from whence.store.recording.activity import Activity
+    from whence.store.recording.tracking import Tracker
     from whence.store.records import Collected
-    from whence.store.tracking import Tracker
 
 SHOWN = 20  # datasets in a notebook
 
@@ -58,8 +58,9 @@ class Log:
         # child would wait for ever for an import that nobody finishes.
         import pcodec  # noqa: F401
 
-        from whence.store import catalog, writer  # noqa: F401
-        from whence.store.reader import Reader
+        from whence.store.catalog import statements  # noqa: F401
+        from whence.store.derivations.reader import Reader
+        from whence.store.recording import writer  # noqa: F401
 
         self.where = where  # the directory, or the URL without its password
         self._database = database
@@ -72,16 +73,16 @@ class Log:
 
     def array(self, name: str, shape: int | Sequence[int]) -> Dataset:
         """Define an array. The same name and shape again is fine; another shape is an error, Redefined."""
-        from whence.store import catalog
+        from whence.store.catalog import statements
 
         name, shape = name_of(name), shape_of(shape)
         with self._database.read() as connection:
-            known = catalog.datasets(connection, name)
+            known = statements.datasets(connection, name)
         if not known:
             with self._database.write() as connection:
-                known = catalog.datasets(connection, name)  # another process may have been first
+                known = statements.datasets(connection, name)  # another process may have been first
                 if not known:
-                    return catalog.add_dataset(connection, name, "array", shape, {})
+                    return statements.add_dataset(connection, name, "array", shape, {})
         if known[0].shape != shape:
             raise Redefined(
                 f"{name!r} is already an {known[0].kind} of shape {known[0].shape}, not {shape}: "
@@ -98,8 +99,8 @@ class Log:
         "identity" or "whole"; or Contributions with weights (whence.explain), which `contributions` gives back.
         A second lineage between the same two stands beside the first: questions get the union.
         """
-        from whence.store import catalog
-        from whence.store.writer import prepare, store
+        from whence.store.catalog import statements
+        from whence.store.recording.writer import prepare, store
 
         self._database.require_writable()
         out, inp = name_of(out), name_of(inp)
@@ -108,8 +109,8 @@ class Log:
         items = [prepare(out, inp, relation_of(each, out, shapes[out], inp, shapes[inp]), kind) for kind, each in kinds]
 
         def record(connection: sa.Connection) -> Derivation:
-            catalog.require_shapes(connection, shapes)
-            return catalog.add_edges(connection, [item.edge for item in items], None)[0]
+            statements.require_shapes(connection, shapes)
+            return statements.add_edges(connection, [item.edge for item in items], None)[0]
 
         return store(self._database, self._blobs, items, record)
 
@@ -127,8 +128,8 @@ class Log:
         `capture` has one capture (see `lineage`) for each pair, all inputs of the first output first; or maps
         (output, input) to one. None stands for a pair without lineage. All of it is recorded, or nothing.
         """
-        from whence.store import catalog
-        from whence.store.writer import prepare, store
+        from whence.store.catalog import statements
+        from whence.store.recording.writer import prepare, store
 
         self._database.require_writable()
         started = now()
@@ -145,9 +146,9 @@ class Log:
         items = [prepare(out, inp, relation_of(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs]
 
         def record(connection: sa.Connection) -> Operation:
-            catalog.require_shapes(connection, shapes)
-            operation = catalog.add_operation(connection, op_name, inputs, outputs, args, started, reuse)
-            catalog.add_edges(connection, [item.edge for item in items], operation)
+            statements.require_shapes(connection, shapes)
+            operation = statements.add_operation(connection, op_name, inputs, outputs, args, started, reuse)
+            statements.add_edges(connection, [item.edge for item in items], operation)
             return operation
 
         return store(self._database, self._blobs, items, record)
@@ -159,7 +160,7 @@ class Log:
         "value+selection"; `reuse` is True, False or "verify"; `extremes` is "all" (a maximum comes from all that it
         compared) or "winner"; `ignore` lists parameters that do not matter for lineage, only for values.
         """
-        from whence.arrays.track import track
+        from whence.arrays.recording.track import track
 
         return track(self._tracking(), function, **options)
 
@@ -170,7 +171,7 @@ class Log:
         extremes: Literal["all", "winner"] = "all",
     ) -> Capture:
         """A block of code whose arrays are traced: `read` inputs, compute, `write` results."""
-        from whence.arrays.track import Capture
+        from whence.arrays.recording.track import Capture
 
         return Capture(self._tracking(), name, lineage, extremes)
 
@@ -206,19 +207,19 @@ class Log:
         (['data.csv@v1', 'train#1'], ['data.csv@v1'])
         >>> directory.cleanup()
         """
-        from whence.store.activity import Activity
+        from whence.store.recording.activity import Activity
 
         return Activity(self, name, command, agent, properties)
 
     def views(self) -> list[View]:
         """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
-        from whence.store import views
+        from whence.store.catalog import reuse
 
         with self._database.read() as connection:
-            return views.load(connection)
+            return reuse.load(connection)
 
     def _tracking(self) -> Tracker:
-        from whence.store.tracking import Tracker
+        from whence.store.recording.tracking import Tracker
 
         if self._tracker is None:
             self._tracker = Tracker(self._database, self._blobs, self._reader)
@@ -248,22 +249,22 @@ class Log:
 
         If others were derived from it, it takes `force=True`: they stay, and their lineage ends where it was.
         """
-        from whence.store import catalog
+        from whence.store.catalog import statements
 
         name = name_of(name)
         with self._database.write("delete from", removing=True) as connection:
-            catalog.dataset(connection, name)
-            heirs = sorted({edge.output for edge in catalog.derivations(connection, input=name)} - {name})
+            statements.dataset(connection, name)
+            heirs = sorted({edge.output for edge in statements.derivations(connection, input=name)} - {name})
             if heirs and not force:
                 shown = ", ".join(map(repr, heirs[:5])) + (f" and {len(heirs) - 5} more" if len(heirs) > 5 else "")
                 raise InUse(
                     f"{name!r} is where {shown} came from: delete that first, or give force=True to cut its lineage"
                 )
-            catalog.delete_dataset(connection, name)
+            statements.delete_dataset(connection, name)
 
     def collect(self) -> Collected:
         """Remove the blobs that nothing refers to any more; safe while others write."""
-        from whence.store.writer import collect
+        from whence.store.recording.writer import collect
 
         return collect(self._database, self._blobs)
 
@@ -342,7 +343,7 @@ class Log:
     @property
     def graph(self) -> Graph:
         """The project graph: datasets, operations and who ran them, as W3C PROV. It is read anew after changes."""
-        from whence.store.project import graph_of
+        from whence.store.prov.project import graph_of
 
         stamp = self._database.stamp()
         known = self._graph
@@ -353,29 +354,29 @@ class Log:
 
     def datasets(self) -> list[Dataset]:
         """All datasets, oldest first."""
-        from whence.store import catalog
+        from whence.store.catalog import statements
 
         with self._database.read() as connection:
-            return catalog.datasets(connection)
+            return statements.datasets(connection)
 
     def operations(self) -> list[Operation]:
         """All operations, oldest first."""
-        from whence.store import catalog
+        from whence.store.catalog import statements
 
         with self._database.read() as connection:
-            return catalog.operations(connection)
+            return statements.operations(connection)
 
     def show(self, name: str) -> Description:
         """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
-        from whence.store import catalog
+        from whence.store.catalog import statements
 
         name = name_of(name)
         with self._database.read() as connection:
             return Description(
-                catalog.dataset(connection, name),
-                tuple(catalog.derivations(connection, output=name)),
-                tuple(catalog.derivations(connection, input=name)),
-                tuple(catalog.operations(connection, name)),
+                statements.dataset(connection, name),
+                tuple(statements.derivations(connection, output=name)),
+                tuple(statements.derivations(connection, input=name)),
+                tuple(statements.operations(connection, name)),
             )
 
     def check(self) -> Report:
@@ -416,11 +417,11 @@ class Log:
         return f"{title}<table>{head}{rows}</table>"
 
     def _summary(self) -> str:
-        from whence.store import catalog
+        from whence.store.catalog import statements
 
         try:
             with self._database.read() as connection:
-                datasets, operations, derivations = catalog.counts(connection)
+                datasets, operations, derivations = statements.counts(connection)
         except WhenceError as error:  # a log that cannot be read must still print
             return "closed" if isinstance(error, Closed) else str(error)
         things = ((datasets, "dataset"), (operations, "operation"), (derivations, "derivation"))

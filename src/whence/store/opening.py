@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from whence.errors import BadType, StoreError
 
 if TYPE_CHECKING:
-    from whence.store.backends import Backend
-    from whence.store.blobs import Blobs
-    from whence.store.database import Database
+    from whence.store.blobs.local import Blobs
+    from whence.store.catalog.backends import Backend
+    from whence.store.catalog.database import Database
     from whence.store.log import Log
 
 CATALOG = "catalog.sqlite"
@@ -38,7 +38,7 @@ def open(
     ...     log.array("A", shape=(3, 2)).shape
     (3, 2)
     """
-    from whence.store.database import Database
+    from whence.store.catalog.database import Database
     from whence.store.log import Log
 
     if not isinstance(path_or_url, (str, os.PathLike)):
@@ -61,8 +61,8 @@ def open(
 
 
 def _directory(path: Path, timeout: float, create: bool) -> Backend:
-    from whence.store.backends import SQLite
-    from whence.store.blobs import make_directory
+    from whence.store.blobs.local import make_directory
+    from whence.store.catalog.backends import SQLite
     from whence.store.failures import explained
 
     catalog = path / CATALOG
@@ -87,7 +87,7 @@ def _directory(path: Path, timeout: float, create: bool) -> Backend:
 def _server(text: str, timeout: float) -> Backend:
     import sqlalchemy as sa
 
-    from whence.store.backends import PostgreSQL, SQLite
+    from whence.store.catalog.backends import PostgreSQL, SQLite
 
     try:
         url = sa.make_url(text)
@@ -104,16 +104,16 @@ def _server(text: str, timeout: float) -> Backend:
 
 
 def _own(path: Path) -> Blobs:
-    from whence.store.blobs import LocalBlobs
+    from whence.store.blobs.local import LocalBlobs
 
     return LocalBlobs(path / BLOBS)
 
 
 def _shared(place: str, database: Database) -> Blobs:
     """Blobs in a place of their own, which another log must not take for its own and collect as garbage."""
-    from whence.store import catalog
-    from whence.store.blobs import LocalBlobs
-    from whence.store.remote import RemoteBlobs
+    from whence.store.blobs.local import LocalBlobs
+    from whence.store.blobs.remote import RemoteBlobs
+    from whence.store.catalog import statements
 
     scheme, separator, rest = place.partition("://")
     blobs: Blobs
@@ -126,7 +126,7 @@ def _shared(place: str, database: Database) -> Blobs:
             raise StoreError(f"the blobs in {path} belong to the log {path.parent}: give each log a place of its own")
         blobs = LocalBlobs(path)
     with database.read("open") as connection:
-        blobs.claim(catalog.log_id(connection))
+        blobs.claim(statements.log_id(connection))
     return blobs
 
 

@@ -29,18 +29,18 @@ from whence.rows import (
     keep,
     transform,
 )
-from whence.rows.asking import Asked, described, predicate
 from whence.rows.eager import eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
 from whence.rows.pushdown import infer
-from whence.rows.restrict import restrict, sources
+from whence.rows.questions.restrict import restrict, sources
+from whence.rows.questions.rows import Asked, described, predicate
+from whence.spark.catalyst.write import frame
 from whence.spark.lineage import given
-from whence.spark.lower import frame
 
 if TYPE_CHECKING:
+    from whence.spark.catalyst.plan import Plan
     from whence.spark.pipeline import Pipeline
-    from whence.spark.plan import Plan
 
 FEW = 200  # ids that go into a predicate
 IdSets = dict[int, frozenset[int]]  # by the occurrence of the source

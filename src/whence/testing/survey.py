@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays import known
-from whence.arrays.capturing import arrays_in, captured, outputs_of, replaced
+from whence.arrays import rules
+from whence.arrays.recording.calls import arrays_in, captured, outputs_of, replaced
 from whence.testing import numpy_calls
 from whence.testing.numpy_beyond import EVERYTHING
 from whence.testing.numpy_calls import PAPERS, Call
@@ -62,13 +62,13 @@ def survey(names: list[str] | None = None, seed: int = 0) -> Iterator[Surveyed]:
 
 
 def _surveyed(name: str, call: Call) -> Surveyed:
-    by = "rule" if known.has_rule(call.function) else "trace"
+    by = "rule" if rules.has_rule(call.function) else "trace"
     plain = _outputs(call.function(*call.args, **call.kwargs))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = captured(call.function, call.args, call.kwargs, PARAMETERS, "f", selection=True)
-    except known.NoRule as error:
+    except rules.NoRule as error:
         return Surveyed(name, name in PAPERS, True, "refused", by, "-", str(error))
     same = all(_equal(a, b.value) for a, b in zip(plain, found.outputs, strict=True))
     said: dict[tuple[int, int], set[tuple[int, ...]]] = {}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.known._rows import linked
+from whence.arrays.rules._rows import linked
 from whence.errors import BadType, NoLineage, ShapeMismatch
 from whence.relation import Relation
 from whence.selection import Selection

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whence.arrays.capturing import Captured, Function, named, parameters_of
+from whence.arrays.recording.calls import Captured, Function, named, parameters_of
 from whence.arrays.reuse.arguments import Arguments
 from whence.arrays.reuse.signatures import Signature, Unkeyed, base_sig, dim_sig, gen_sig, in_order, text_of
 from whence.arrays.reuse.surroundings import Surroundings

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whence.arrays.capturing import Captured, Edge, Shape
+from whence.arrays.recording.calls import Captured, Edge, Shape
 from whence.arrays.reuse.signatures import Any_, Unkeyed, base_sig, dim_sig, value_of
 from whence.arrays.reuse.views import same
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.steady import GENERATORS, WORDS
+from whence.arrays.recording.randomness import GENERATORS, WORDS
 
 PLAIN = (bool, int, float, str, bytes, type(None), complex, type(Ellipsis), np.generic, np.dtype)
 STATELESS_MODULES = frozenset(

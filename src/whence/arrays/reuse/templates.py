@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.arrays.capturing import Edge
-from whence.arrays.known import Kind
+from whence.arrays.recording.calls import Edge
+from whence.arrays.rules import Kind
 from whence.relation import Relation
 from whence.relation.columns import spread
 

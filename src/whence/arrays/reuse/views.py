@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from whence.arrays.capturing import Array, Captured, Edge
+from whence.arrays.recording.calls import Array, Captured, Edge
 from whence.relation import Relation
 
 Level = Literal["base", "dim", "gen", "argument"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from whence.rows.asking import INTEGERS
 from whence.rows.duck.literals import quoted
 from whence.rows.duck.types import DIGITS, FLOATS, WIDEST, decimal, duckdb_type
 from whence.rows.expressions import Call, Expr, Literal
+from whence.rows.questions.rows import INTEGERS
 
 Of: TypeAlias = Callable[[Expr], str]  # the SQL of an argument
 Size: TypeAlias = tuple[int, int]  # precision and scale

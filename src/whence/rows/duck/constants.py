@@ -11,10 +11,10 @@ from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
 
-from whence.rows.asking import INTEGERS
 from whence.rows.duck.literals import ROOM, exactly
 from whence.rows.duck.types import decimal
 from whence.rows.expressions import Call, Compare, Expr, IsNull, Literal, Not, conjunction
+from whence.rows.questions.rows import INTEGERS
 from whence.rows.tree import Tree, transform
 
 DAY = 24 * 3600 * 1_000_000  # microseconds

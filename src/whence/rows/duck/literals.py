@@ -7,9 +7,9 @@ import struct
 from datetime import UTC, date, datetime
 from decimal import Decimal, localcontext
 
-from whence.rows.asking import INTEGERS
 from whence.rows.duck.types import WIDEST, decimal, duckdb_type
 from whence.rows.expressions import Literal
+from whence.rows.questions.rows import INTEGERS
 
 ROOM = 4 * WIDEST  # digits: enough for any exact step between decimals of 38
 

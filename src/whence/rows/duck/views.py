@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
 from whence.errors import BadType
-from whence.rows.asking import INTEGERS
 from whence.rows.duck.calls import scaled, whole
 from whence.rows.duck.files import Files, row_sql
 from whence.rows.duck.narrow import narrowed
@@ -30,6 +29,7 @@ from whence.rows.operators import (
     Union,
 )  # fmt: skip
 from whence.rows.pushdown.pins import substituted
+from whence.rows.questions.rows import INTEGERS
 from whence.rows.tree import Tree
 
 JOINED = {

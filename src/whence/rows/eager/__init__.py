@@ -10,7 +10,7 @@ from whence.errors import BadType, NotTraceable
 from whence.rows import operators as o
 from whence.rows.eager import groups, joins, opaque, rows, sets, windows
 from whence.rows.eager.ids import Carried, Ids, Tagged
-from whence.rows.restrict import sources
+from whence.rows.questions.restrict import sources
 
 __all__ = ["RULES", "WITNESSES", "Carried", "Ids", "Tagged", "eager"]
 

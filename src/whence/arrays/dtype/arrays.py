@@ -1,0 +1,156 @@
+"""Tracked arrays: float64 whose cells know where they came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _tracked
+from whence.arrays.dtype import sources
+from whence.arrays.dtype.sources import Source
+from whence.errors import BadType, TooLarge
+
+TrackedFloat64 = _tracked.dtype
+"""The dtype of tracked arrays: `x.dtype == TrackedFloat64`."""
+
+MOST_CELLS = (1 << 36) - 2
+
+
+def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
+    """A copy of an array that NumPy computes with as before, while each result remembers the cells it came from.
+
+    Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact. The order of axes in
+    memory is kept, because NumPy adds along it. A comparison gives
+    plain booleans, so what a mask or an order decided is not carried along: `log.track` and `log.capture` find that.
+
+    >>> import numpy as np
+    >>> x = tracked(np.array([[1.0, 2.0], [3.0, 4.0]]), "A")
+    >>> y = -x
+    >>> y[0, 0].parents
+    [('A', (0, 0))]
+    >>> x.sum(axis=0)[1].parents
+    [('A', (0, 1)), ('A', (1, 1))]
+    """
+    if lineage != "value":
+        raise BadType(
+            f"a tracked array carries the lineage of values, and {lineage!r} is another: what conditions, masks and "
+            "orders decided is found by log.track(function, lineage='value+selection') and log.capture"
+        )
+    word: object = name
+    if not isinstance(word, str) or not word:
+        raise BadType(f"a tracked array needs a name, and {name!r} is none; give a word such as 'A'")
+    cells, first = _tracked.track(_as_float64(array, name))
+    sources.add(Source(name, cells.shape, first, cells.size))
+    cells = _in_order(cells, axes_in_memory(np.asarray(array)))
+    from whence.arrays.tracing import TrackedArray  # which stands on this module
+
+    return cells.view(TrackedArray)
+
+
+def axes_in_memory(array: NDArray[Any]) -> tuple[int, ...]:
+    """The axes, from the one with the longest steps on.
+
+    >>> import numpy as np
+    >>> axes_in_memory(np.zeros((2, 3))), axes_in_memory(np.zeros((2, 3)).T)
+    ((0, 1), (1, 0))
+    """
+    if array.flags.c_contiguous:
+        return tuple(range(array.ndim))
+    return tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+
+
+def _in_order(cells: NDArray[Any], axes: tuple[int, ...]) -> NDArray[Any]:
+    """The same cells with their axes in this order in memory."""
+    if axes == tuple(range(cells.ndim)):
+        return cells
+    return cells.transpose(axes).copy().transpose(np.argsort(axes))
+
+
+def is_tracked(array: object) -> bool:
+    """Whether this is an array, or a cell of one, that carries lineage."""
+    return bool(getattr(array, "dtype", None) == TrackedFloat64)
+
+
+def values(array: NDArray[Any]) -> NDArray[np.float64]:
+    """The numbers of a tracked array, read-only and without copying.
+
+    >>> import numpy as np
+    >>> values(tracked(np.array([1.0, 2.0]), "A") * 2).tolist()
+    [2.0, 4.0]
+    """
+    return _tracked.values(whole(array))
+
+
+def whole(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, if its strides do not cut its cells apart, which np.lib.stride_tricks lets them."""
+    steps = [step for step, side in zip(array.strides, array.shape, strict=True) if side > 1]
+    if is_tracked(array) and any(step % array.itemsize for step in steps):
+        raise BadType(
+            f"strides of {tuple(array.strides)} bytes cut tracked cells of {array.itemsize} bytes apart: "
+            "count in x.strides of the tracked array itself"
+        )
+    return array
+
+
+def _as_float64(array: Any, name: str) -> NDArray[np.float64]:
+    if isinstance(array, np.ma.MaskedArray):
+        raise BadType(f"{name!r} is a masked array, whose mask would be lost; fill it first: array.filled(...)")
+    if isinstance(array, np.matrix):
+        raise BadType(f"{name!r} is a matrix, whose products are not those of arrays; give np.asarray(matrix)")
+    try:
+        given = np.asarray(array)
+    except ValueError as error:
+        raise BadType(f"{name!r} is no array of numbers: {error}") from error
+    if given.dtype == TrackedFloat64:
+        raise BadType(f"{name!r} is tracked already; to begin anew, track whence.arrays.values(array)")
+    if given.size > MOST_CELLS:
+        raise TooLarge(f"{name!r} has {given.size:,} cells, and at most 2^36 can be tracked; track a part of it")
+    kind = given.dtype.kind
+    if kind not in "fiub":
+        raise BadType(
+            f"{name!r} is an array of {given.dtype}; only real numbers that fit into a float64 can be tracked"
+            + ("; track its real and imaginary parts" if kind == "c" else "")
+        )
+    if given.dtype == np.float64:
+        return np.ascontiguousarray(given).reshape(given.shape)
+    with np.errstate(over="ignore"):
+        held = given.astype(np.float64)
+    if given.dtype.itemsize >= 8 and not _exact(given, held):
+        raise BadType(
+            f"{name!r} holds {given.dtype} values that no float64 equals, such as 2**53 + 1; round them first"
+        )
+    return held
+
+
+def _exact(given: NDArray[Any], held: NDArray[np.float64]) -> bool:
+    if given.dtype.kind == "f":  # long double
+        return bool(np.array_equal(held.astype(given.dtype), given, equal_nan=True))
+    limits = np.iinfo(given.dtype)
+    if held.size and (held.max() >= float(limits.max) or held.min() < float(limits.min)):
+        return False  # the largest integer itself was rounded up, out of its type
+    return bool(np.array_equal(held.astype(given.dtype), given))
+
+
+def register_ufuncs(module: object) -> int:
+    """Teach every ufunc of a module (such as scipy.special) tracked operands; how many there were."""
+    found = {id(each): each for each in vars(module).values() if isinstance(each, np.ufunc)}
+    fresh = [each for key, each in found.items() if key not in _registered]
+    for each in fresh:
+        _tracked.register_ufunc(each)
+        _registered.add(id(each))
+    return len(fresh)
+
+
+_registered: set[int] = set()
+
+
+def _register_numpy() -> None:
+    from numpy._core import umath
+
+    register_ufuncs(np)
+    register_ufuncs(umath)
+
+
+_register_numpy()

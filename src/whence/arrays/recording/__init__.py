@@ -1,0 +1,1 @@
+"""Recording calls: `log.track` and `log.capture`."""

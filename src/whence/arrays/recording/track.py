@@ -1,0 +1,276 @@
+"""Functions whose calls are recorded: `log.track`, and `log.capture` for code that is no function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from whence.arrays.recording.calls import (
+    Array,
+    Captured,
+    Edge,
+    Function,
+    arrays_in,
+    captured,
+    outputs_of,
+    parameters_of,
+)
+from whence.arrays.tracing import Run, Traced
+from whence.arrays.tracing._origins import union
+from whence.errors import BadType
+
+Lineage = Literal["value", "value+selection"]
+Reuse = bool | Literal["verify"]
+Extremes = Literal["all", "winner"]
+
+
+class LineageLost(UserWarning):
+    """Numbers were taken out of arrays on the way: what was computed from them has no lineage."""
+
+
+class Learned(Protocol):
+    """What earlier calls of a function taught; see whence.arrays.reuse."""
+
+    def predict(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+    def learn(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> None: ...
+    def verify(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> bool: ...
+    def forget(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None: ...
+
+
+class Book(Protocol):
+    """Where calls are recorded: the log."""
+
+    def ready(self) -> None: ...
+    def record(
+        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
+    ) -> Any: ...
+    def learned(self, function: Function, name: str, mode: Hashable) -> Learned | None: ...
+
+
+class Tracked:
+    """A function that does what it did, and has the lineage of its results recorded.
+
+    `last` says what the latest call was recorded as.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        function: Function,
+        name: str,
+        names: Mapping[str, str],
+        lineage: Lineage,
+        reuse: Reuse,
+        extremes: Extremes,
+        ignore: frozenset[str],
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = name
+        self._book = book
+        self._names = names
+        self._selection = lineage == "value+selection"
+        self._winner = extremes == "winner"
+        self._reuse = reuse
+        self._ignore = ignore
+        self._parameters = parameters_of(function)
+        self._last = threading.local()
+
+    @property
+    def last(self) -> Any:
+        """The record of the latest call in this thread: the names of its inputs and outputs."""
+        return getattr(self._last, "record", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
+            return self.function(*args, **kwargs)
+        self._book.ready()
+        learned = None
+        if self._reuse:
+            mode = (self._selection, self._winner, tuple(sorted(self._ignore)))
+            learned = self._book.learned(self.function, self.name, mode)
+        if learned is None:
+            return self._recorded(self._captured(args, kwargs), args, kwargs, reused=False)
+        keyed = self._keyed(args, kwargs)
+        known = learned.predict(*keyed) if self._reuse is True else None
+        if known is not None:
+            result = self.function(*args, **kwargs)
+            inputs = tuple(arrays_in(self._parameters, args, kwargs))
+            found = known.fitted(result, inputs, tuple(outputs_of(result, self.name)))
+            if found is not None:
+                return self._recorded(found, args, kwargs, reused=True)
+            learned.forget(*keyed)
+        found = self._captured(args, kwargs)
+        if self._reuse is True:
+            learned.learn(*keyed, found)
+        else:
+            learned.verify(*keyed, found)
+        return self._recorded(found, args, kwargs, reused=False)
+
+    def _keyed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments without those that do not matter."""
+        if not self._ignore:
+            return args, kwargs
+        positional = (*self._parameters, *[""] * len(args))
+        kept = tuple(None if name in self._ignore else item for name, item in zip(positional, args, strict=False))
+        return kept, {key: item for key, item in kwargs.items() if key not in self._ignore}
+
+    def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Captured:
+        found = captured(
+            self.function, args, kwargs, self._parameters, self.name, selection=self._selection, winner=self._winner
+        )
+        if not found.outputs:
+            raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
+        _warn_of_casts(self.name, found.notes, stacklevel=4)
+        return found
+
+    def _recorded(self, found: Captured, args: tuple[Any, ...], kwargs: dict[str, Any], *, reused: bool) -> Any:
+        self._last.record = self._book.record(
+            self.name, found, self._names, _scalars(self._parameters, args, kwargs), reused
+        )
+        return found.result
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<tracked {self.name}>"
+
+
+def track(
+    book: Book,
+    function: Function | None = None,
+    *,
+    name: str | None = None,
+    names: Mapping[str, str] | None = None,
+    lineage: Lineage = "value",
+    reuse: Reuse = True,
+    extremes: Extremes = "all",
+    ignore: Sequence[str] = (),
+) -> Any:
+    """The function tracked, or a decorator that tracks."""
+    _check(lineage, extremes)
+    if reuse not in (True, False, "verify"):
+        raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
+    if function is None:
+        options: dict[str, Any] = {"name": name, "names": names, "lineage": lineage, "reuse": reuse}
+        return lambda each: track(book, each, extremes=extremes, ignore=ignore, **options)
+    if not callable(function):
+        raise BadType(f"log.track takes a function of arrays, not {type(function).__name__}")
+    if (
+        inspect.isgeneratorfunction(function)
+        or inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+    ):
+        raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
+    own = name or getattr(function, "__name__", None) or type(function).__name__
+    if isinstance(ignore, str) or not set(ignore) <= set(parameters_of(function)):
+        raise BadType(f"ignore lists parameters of {own}: {', '.join(parameters_of(function))}; not {ignore!r}")
+    return Tracked(book, function, own, dict(names or {}), lineage, reuse, extremes, frozenset(ignore))
+
+
+def _check(lineage: object, extremes: object) -> None:
+    if extremes not in ("all", "winner"):
+        raise BadType(f"extremes is 'all' or 'winner', not {extremes!r}")
+    if lineage not in ("value", "value+selection"):
+        raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
+
+
+def _warn_of_casts(name: str, notes: Mapping[str, int], stacklevel: int) -> None:
+    if lost := notes.get("casts"):
+        warnings.warn(
+            f"{name} took {lost} value{'s' * (lost > 1)} out of arrays as plain numbers: "
+            "what was computed from them has no lineage",
+            LineageLost,
+            stacklevel=stacklevel,
+        )
+
+
+class Capture:
+    """A piece of code whose arrays are traced: `read` gives inputs, `write` takes results; all is recorded at the end.
+
+    An exception on the way leaves the log as it was.
+    """
+
+    def __init__(self, book: Book, name: str, lineage: Lineage = "value", extremes: Extremes = "all") -> None:
+        _check(lineage, extremes)
+        self.name = name
+        self.record: Any = None
+        self._book = book
+        self._run = Run(selection=lineage == "value+selection", winner=extremes == "winner")
+        self._inputs: list[Array] = []
+        self._outputs: list[tuple[str, Traced]] = []
+        self._open = False
+
+    def __enter__(self) -> Capture:
+        self._book.ready()
+        self._open = True
+        return self
+
+    def read(self, name: str, array: Any) -> Any:
+        """An input of that name, to compute with."""
+        self._must_be_open()
+        given = array if isinstance(array, np.ndarray) else np.asarray(array)
+        traced = self._run.input(given, repr(name))
+        self._inputs.append(Array(name, given))
+        return traced
+
+    def write(self, name: str, array: Any) -> Any:
+        """A result of that name; the plain array comes back."""
+        self._must_be_open()
+        if not isinstance(array, Traced):
+            raise BadType(f"{name!r} was not computed from what capture.read gave, so it has no lineage here")
+        if array._run is not self._run:
+            raise BadType(f"{name!r} belongs to another capture: read it here first")
+        self._outputs.append((name, array))
+        return array.value
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._open = False
+        if error is not None or not self._outputs:
+            return
+        edges = tuple(
+            Edge(at, number, edge_kind, relation)
+            for at, (_, array) in enumerate(self._outputs)
+            for (number, edge_kind), relations in array.origins().items()
+            for relation in union(relations)
+        )
+        outputs = tuple(Array(name, array.value) for name, array in self._outputs)
+        notes = self._run.notes
+        _warn_of_casts(self.name, notes, stacklevel=3)
+        found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes)
+        names = {each.label: each.label for each in (*self._inputs, *outputs)}
+        self.record = self._book.record(self.name, found, names, {}, False)
+
+    def _must_be_open(self) -> None:
+        if not self._open:
+            raise BadType("a capture is used within its block: with log.capture() as capture: ...")
+
+
+def _inside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return any(isinstance(each, Traced) for each in (*args, *kwargs.values())) or any(
+        isinstance(each.value, Traced) for item in (*args, *kwargs.values()) if isinstance(item, (list, tuple, dict))
+        for each in arrays_in(("a",), (item,), {})
+    )  # fmt: skip
+
+
+def _scalars(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that are no arrays, by parameter."""
+    found: dict[str, Any] = {}
+    for position, item in enumerate(args):
+        if not isinstance(item, np.ndarray):
+            found[names[position] if position < len(names) else f"argument {position}"] = item
+    found.update({key: item for key, item in kwargs.items() if not isinstance(item, np.ndarray)})
+    return found
+
+
+__all__ = ["Book", "Capture", "Learned", "LineageLost", "Tracked", "track"]

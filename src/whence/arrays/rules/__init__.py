@@ -1,0 +1,244 @@
+"""Known operations straight to boxes: the lineage of a single NumPy call from its shapes and arguments.
+
+>>> import numpy as np
+>>> x = np.zeros((1000, 1000))
+>>> lineage(np.sum, (x,), {"axis": 1})[0][0].relation
+Relation((1000,) <- (1000, 1000), 1,000,000 tuples in 1 box)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.rules import (
+    elementwise,
+    histograms,
+    joining,
+    matrices,
+    polynomials,
+    products,
+    quantiles,
+    reductions,
+    selecting,
+    sets,
+    shapes,
+    transforms,
+    views,
+    windows,
+)
+from whence.arrays.rules._outlines import outlined
+from whence.arrays.rules._rows import affine, product, whole_out
+from whence.arrays.rules._rules import RULES, VALUES_MATTER, Function, Kind, Link, Links
+from whence.arrays.rules.selecting import EXTREMES, winner
+from whence.errors import NoRule, WhenceError
+from whence.relation import Relation
+
+__all__ = [
+    "EXTREMES",
+    "Kind",
+    "Link",
+    "Links",
+    "NoRule",
+    "deciding",
+    "deciding_writes",
+    "divisors",
+    "has_rule",
+    "indexed",
+    "lineage",
+    "name_of",
+    "values_matter",
+    "watched",
+    "winner",
+]
+
+_MODULES = (
+    elementwise, histograms, joining, matrices, polynomials, products, quantiles, reductions, selecting, sets, shapes,
+    transforms, views, windows,
+)  # fmt: skip
+
+
+def name_of(function: Function, method: str = "__call__") -> str:
+    """A function as users write it.
+
+    >>> name_of(np.linalg.inv), name_of(np.add, "reduce")
+    ('numpy.linalg.inv', 'numpy.add.reduce')
+    """
+    module = getattr(function, "__module__", None) or "numpy"
+    name = getattr(function, "__name__", repr(function))
+    return f"{module}.{name}" + ("" if method == "__call__" else f".{method}")
+
+
+def has_rule(function: Function) -> bool:
+    """Whether there is a rule at all; a way of calling the function may still be beyond it."""
+    return function in RULES or (isinstance(function, np.ufunc) and function.signature is None)
+
+
+def values_matter(function: Function) -> bool:
+    """Whether the lineage follows from the values and not from shapes and arguments alone."""
+    return function in VALUES_MATTER
+
+
+DIVIDING = {np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit}
+"""Functions that divide lengths by an integer that they are given."""
+
+HALVING = {
+    np.fft.fftshift, np.fft.ifftshift, np.fft.rfft, np.fft.irfft, np.fft.rfft2, np.fft.irfft2, np.fft.rfftn,
+    np.fft.irfftn, np.fft.hfft, np.fft.ihfft,
+}  # fmt: skip
+"""Functions that need the middle of an axis; of convolutions, those of the mode "same"."""
+
+
+def divisors(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> set[int]:
+    """The integers by which a call divides lengths, rounding.
+
+    >>> divisors(np.array_split, (np.zeros(7), 3), {"axis": 0}), divisors(np.roll, (np.zeros(7), 3), {})
+    ({3}, set())
+    """
+    given = (*args[1:], *kwargs.values())
+    modes = [each for each in given if isinstance(each, (str, int))]
+    if function in HALVING or (function in (np.convolve, np.correlate) and modes not in ([], ["full"], ["valid"])):
+        return {2}
+    given = given if function in DIVIDING else ()
+    return {int(each) for each in given if isinstance(each, (int, np.integer)) and each > 1}
+
+
+def lineage(
+    function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, method: str = "__call__"
+) -> tuple[Links, ...]:
+    """The links of each output of a call; NoRule where the lineage is not known."""
+    if isinstance(owner := getattr(function, "__self__", None), np.ufunc):  # np.add.reduce and the like
+        function, method = owner, function.__name__
+    options = {key: value for key, value in (kwargs or {}).items() if key not in ("out", "dtype", "casting", "order")}
+    if kwargs and "order" in kwargs and function in (np.reshape, np.ravel):
+        options["order"] = kwargs["order"]
+    mask = options.pop("where", True)
+    if mask is not True and mask is not np._NoValue:
+        raise NoRule(f"{name_of(function, method)} with where=: pick the cells first, or use np.where on the result")
+    try:
+        if isinstance(function, np.ufunc) and (method != "__call__" or function.signature is None):
+            return _of_ufunc(function, method, args, options)
+        if function not in RULES:
+            raise TypeError("no rule")
+        found = RULES[function](*args, **options)
+    except WhenceError:
+        raise
+    except TypeError as error:
+        reason = str(error)
+        given = "" if reason == "no rule" else f" ({reason})"
+        raise NoRule(
+            f"the lineage of {name_of(function, method)}{given} is not known: "
+            "write it with functions that have a rule, or give its lineage with log.lineage"
+        ) from error
+    return found if isinstance(found, tuple) else (found,)
+
+
+def watched(
+    function: Function,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    arrays: Mapping[int, Any],
+    method: str = "__call__",
+) -> tuple[tuple[Links, ...], bool]:
+    """The links of each output of a call, and whether they may follow from numbers in these arrays (by identity).
+
+    An array whose numbers were asked for, and which went nowhere, has decided.
+
+    >>> x, by = np.zeros(3), np.array([1])
+    >>> watched(np.roll, (x, by), {}, {id(x): x})[1], watched(np.roll, (x, by), {}, {id(x): x, id(by): by})[1]
+    (False, True)
+    """
+    if function in VALUES_MATTER or (isinstance(function, np.ufunc) and method == "__call__"):
+        return lineage(function, args, kwargs, method), function in VALUES_MATTER
+    (drawn_args, drawn_kwargs), back = outlined((args, dict(kwargs)), arrays)
+    try:
+        found = lineage(function, drawn_args, drawn_kwargs, method)
+    except Exception:  # it wants the numbers, or cannot do without; if it is another error, it comes again
+        return tuple(_with_deciding(each, arrays) for each in lineage(function, args, kwargs, method)), True
+    return tuple(
+        [link._replace(operand=back.get(id(link.operand), link.operand)) for link in each] for each in found
+    ), False
+
+
+def _with_deciding(links: Links, arrays: Mapping[int, Any]) -> Links:
+    """The links of an output, and that arrays which went nowhere decided: indices, axes, lengths."""
+    used = {id(link.operand) for link in links}
+    out = links[0].relation.out_shape if links else ()
+    rest = [each for key, each in arrays.items() if key not in used and links]
+    return [*links, *(Link(each, Relation.whole(out, each.shape), "selection") for each in rest)]
+
+
+def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Links, ...]:
+    if method == "__call__":
+        return elementwise.called(ufunc, args)
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        raise TypeError("a method of a function of two operands")
+    first, *rest = args
+    if method == "reduce":
+        axis = options.get("axis", rest[0] if rest else 0)
+        keep = options.get("keepdims", False)
+        return (reductions.reduction(first, axis, keepdims=keep, initial=options.get("initial")),)
+    if method == "accumulate":
+        axis = options.get("axis", rest[0] if rest else 0)
+        return (reductions.cumulative(first, axis),)
+    if method == "outer":
+        return (_outer(first, rest[0]),)
+    raise TypeError("no rule")
+
+
+def _outer(a: Any, b: Any) -> Links:
+    left = [("a", i) for i in range(np.ndim(a))]
+    right = [("b", i) for i in range(np.ndim(b))]
+    return products.contracted([*left, *right], (a, left), (b, right))
+
+
+def indexed(in_shape: tuple[int, ...], key: Any) -> Relation:
+    """The lineage of `a[key]`: basic indexing by strides, arrays and masks by what they pick.
+
+    >>> indexed((5,), slice(None, None, 2)).backward([(1,)])
+    Selection(shape=(5,), 1 cell: [2])
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if all(each is None or each is Ellipsis or isinstance(each, (int, np.integer, slice)) for each in parts):
+        return views.indexed(in_shape, key)
+    if not isinstance(key, tuple):
+        chosen = np.asarray(key)
+        if chosen.dtype != bool and in_shape:
+            return shapes.take(np.broadcast_to(np.zeros(()), in_shape), chosen, 0)[0].relation
+    return selecting.picked(in_shape, key)
+
+
+def deciding_writes(key: Any, shape: tuple[int, ...], value: tuple[int, ...], index: Any) -> Relation:
+    """What of an array in an index decided what is in each cell after `a[key] = value`.
+
+    A mask decides for its own place, as long as all are given the same; indices, and a value for each, for any place.
+
+    >>> deciding_writes(np.array([True, False]), (2, 3), (), np.array([True, False])).backward([(1, 0)])
+    Selection(shape=(2,), 1 cell: [1])
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if len(parts) != 1 or index.dtype != bool or len(value) > len(shape) - index.ndim:
+        return Relation.whole(shape, np.shape(index))
+    own = [affine(i, i, side) for i, side in enumerate(index.shape)]
+    return product(shape, index.shape, [*own, *(whole_out(i, shape[i]) for i in range(index.ndim, len(shape)))])
+
+
+def deciding(key: Any, out_shape: tuple[int, ...], index: Any) -> Relation:
+    """What of an array in an index decided which cell came to which place of `a[key]`.
+
+    A mask decides up to the cell that it picks, an index for its own place; of several together, all.
+
+    >>> deciding(np.array([2, 0]), (2, 3), np.array([2, 0])).backward([(1, 0)])
+    Selection(shape=(2,), 1 cell: [1])
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if len(parts) == 1 and index.dtype == bool:
+        return selecting.up_to(np.flatnonzero(index), index.shape, out_shape[1:])
+    if not all(isinstance(each, (int, np.integer, np.ndarray)) and np.asarray(each).dtype != bool for each in parts):
+        return Relation.whole(out_shape, np.shape(index))
+    chosen = np.broadcast_shapes(*(np.shape(each) for each in parts))
+    own = elementwise.broadcast(np.shape(index), chosen)
+    rest = [whole_out(i, side) for i, side in enumerate(out_shape) if i >= len(chosen)]
+    return product(out_shape, chosen, [*(affine(i, i, side) for i, side in enumerate(chosen)), *rest]).compose(own)

@@ -1,0 +1,98 @@
+"""Each output cell from the cell at its place, with broadcasting: ufuncs and what behaves like them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.rules._rows import Shape, affine, only_in, product, whole_out
+from whence.arrays.rules._rules import Link, Links, rule, shape
+from whence.relation import Relation
+
+
+def broadcast(in_shape: Shape, out_shape: Shape) -> Relation:
+    """An operand of an element-wise operation whose output has this shape.
+
+    >>> broadcast((3, 1), (2, 3, 4)).backward([(1, 2, 3)])
+    Selection(shape=(3, 1), 1 cell: [2, 0])
+    """
+    if in_shape == out_shape:
+        return Relation.identity(in_shape)
+    missing = len(out_shape) - len(in_shape)
+    factors = [whole_out(i, out_shape[i]) for i in range(missing)]
+    for i, side in enumerate(in_shape):
+        if side == out_shape[missing + i]:
+            factors.append(affine(missing + i, i, side))
+        else:
+            factors += [whole_out(missing + i, out_shape[missing + i]), only_in(i, 0)]
+    return product(out_shape, in_shape, factors)
+
+
+def elementwise(*operands: Any) -> Links:
+    """All operands, broadcast against each other."""
+    out_shape = np.broadcast_shapes(*(shape(each) for each in operands))
+    return [Link(each, broadcast(shape(each), out_shape)) for each in operands]
+
+
+def called(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[Links, ...]:
+    """The call of a ufunc without core dimensions: every output from every operand."""
+    links = elementwise(*operands[: ufunc.nin])
+    return (links,) * ufunc.nout
+
+
+@rule(
+    "abs", "angle", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray",
+    "copy", "fix", "i0", "imag", "isneginf", "isposinf", "nan_to_num", "real", "real_if_close", "require", "sinc",
+    "astype", "isreal", "iscomplex",
+)  # fmt: skip
+def of_one(x: Any, *_: Any, **__: Any) -> Links:
+    """Functions of one array that look at a cell at a time; their other arguments do not matter."""
+    return elementwise(x)
+
+
+@rule("around", "round")
+def around(a: Any, decimals: int = 0, out: Any = None) -> Links:
+    """Rounding."""
+    return elementwise(a)
+
+
+@rule("isclose")
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Links:
+    """Both arrays, and tolerances that may be arrays too."""
+    return elementwise(a, b, rtol, atol)
+
+
+@rule("clip")
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **limits: Any) -> Links:
+    """The array and its limits."""
+    given = (a, a_min, a_max, limits.get("min"), limits.get("max"))
+    return elementwise(*(each for each in given if each is not None))
+
+
+@rule("full_like")
+def full_like(a: Any, fill_value: Any, *_: Any, shape: Any = None, **__: Any) -> Links:
+    """The shape of the one, the cells of the other."""
+    if shape is not None:
+        raise TypeError("a shape of its own")
+    return [Link(fill_value, broadcast(np.shape(fill_value), np.shape(a)))]
+
+
+@rule("linspace", "geomspace", "logspace")
+def spaced(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None,
+           axis: int = 0, **more: Any) -> Links:  # fmt: skip
+    """Both ends of each row of numbers."""
+    if more.get("retstep") or axis != 0 or not isinstance(num, int) or hasattr(base, "shape"):
+        raise TypeError("the step as well, another axis, or bases")
+    lanes = np.broadcast_shapes(shape(start), shape(stop))
+    every = product((num, *lanes), lanes, [whole_out(0, num), *(affine(i + 1, i, n) for i, n in enumerate(lanes))])
+    return [Link(each, every.compose(broadcast(shape(each), lanes))) for each in (start, stop)]
+
+
+@rule("zeros_like", "ones_like", "empty_like", "shape", "ndim", "size", "result_type", "iscomplexobj",
+      "isrealobj", "can_cast", "min_scalar_type", "common_type", "array_repr", "array_str", "array2string",
+      "may_share_memory", "shares_memory", "tril_indices_from", "triu_indices_from", "diag_indices_from",
+      "einsum_path")  # fmt: skip
+def from_nothing(*_: Any, **__: Any) -> Links:
+    """What takes no more than a shape or a type from its operands: no cell comes from any of theirs."""
+    return []

@@ -1,0 +1,90 @@
+"""Cells into bins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.rules._rows import Ints, linked
+from whence.arrays.rules._rules import Link, Links, rule, shape
+from whence.relation import Relation
+
+
+@rule("bincount", values=True)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Links:
+    """Each bin from the cells that fall into it."""
+    codes = np.asarray(x)
+    out = (max(int(codes.max(initial=-1)) + 1, minlength),)
+    found = linked(codes, np.arange(len(codes)), out, shape(x))
+    if weights is None:
+        return [Link(x, found)]
+    return [Link(weights, found), Link(x, found, "selection")]
+
+
+@rule("digitize", values=True)
+def digitize(x: Any, bins: Any, right: bool = False) -> Links:
+    """The number of the bin: the cell and all edges decided it."""
+    return [
+        Link(x, Relation.identity(shape(x)), "selection"),
+        Link(bins, Relation.whole(shape(x), shape(bins)), "selection"),
+    ]
+
+
+def _codes(values: Any, edges: Any) -> Ints:
+    """The bin of each value; -1 for those outside. The last bin has both its edges."""
+    found: Ints = np.searchsorted(edges, values, "right") - 1
+    found[values == edges[-1]] = len(edges) - 2
+    found[found > len(edges) - 2] = -1
+    return found
+
+
+@rule("histogram", values=True)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Each bin from the cells inside its edges; the edges, unless given, from the least and the greatest cell."""
+    values = np.asarray(a).ravel()
+    edges = np.histogram_bin_edges(values, bins, range, None if weights is None else np.asarray(weights).ravel())
+    codes = _codes(values, edges)
+    inside = np.flatnonzero(codes >= 0)
+    counted = linked(codes[inside], inside, (len(edges) - 1,), shape(a))
+    if density:  # divided by the number of all, and by widths
+        counted = Relation.whole(counted.out_shape, shape(a))
+    links = [Link(a, counted)]
+    if np.ndim(bins) == 0 and range is None:
+        links.append(Link(a, Relation.whole(counted.out_shape, shape(a)), "selection"))
+    if weights is not None:
+        links.append(Link(weights, counted))
+    if np.ndim(bins) == 1:
+        links.append(Link(bins, Relation.whole(counted.out_shape, shape(bins))))
+    return links, _edges(a, bins, range, edges.shape)
+
+
+def _edges(a: Any, bins: Any, range: Any, out: tuple[int, ...]) -> Links:
+    if np.ndim(bins) == 1:
+        return [Link(bins, Relation.identity(out))]
+    return [] if range is not None else [Link(a, Relation.whole(out, shape(a)))]
+
+
+@rule("histogram_bin_edges", values=True)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Links:
+    """The edges alone."""
+    out = np.histogram_bin_edges(np.asarray(a), bins, range, weights).shape
+    return _edges(a, bins, range, out)
+
+
+@rule("histogram2d", values=True)
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Each bin from the points inside it; both lists of edges from all points, unless their range is given."""
+    if density or weights is not None or any(np.ndim(each) for each in (bins if isinstance(bins, list) else [bins])):
+        raise TypeError("a density, weights, or edges that are given")
+    _, *edges = np.histogram2d(np.asarray(x), np.asarray(y), bins, range)
+    rows, columns = (_codes(np.asarray(each), some) for each, some in zip((x, y), edges, strict=True))
+    inside = np.flatnonzero((rows >= 0) & (columns >= 0))
+    out = (len(edges[0]) - 1, len(edges[1]) - 1)
+    counted = linked(rows[inside] * out[1] + columns[inside], inside, out, shape(x))
+    deciding = [Link(each, Relation.whole(out, shape(each)), "selection") for each in (x, y) if range is None]
+    return (
+        [Link(x, counted), Link(y, counted), *deciding],
+        _edges(x, 1, range, edges[0].shape),
+        _edges(y, 1, range, edges[1].shape),
+    )

@@ -1,0 +1,86 @@
+"""Medians and quantiles: one or two cells of a lane, picked by their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.rules._rows import affine, factor, linked, numbered, product, row
+from whence.arrays.rules._rules import Link, Links, axes_of, rule, shape
+from whence.arrays.rules.reductions import reduced
+
+
+@rule("median", values=True)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Links:
+    """The cell in the middle, or the two around it; all of the lane decided which."""
+    return _quantiles(a, axis, keepdims, 0.5)
+
+
+@rule("nanmedian", values=True)
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Links:
+    """The same among the cells that are numbers."""
+    return _quantiles(a, axis, keepdims, 0.5, among_numbers=True)
+
+
+@rule("quantile", values=True)
+def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+             method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
+    """The one or two cells that the fraction falls between."""
+    return _several(a, np.asarray(q, float), axis, keepdims, method, more, among_numbers=False)
+
+
+@rule("nanquantile", values=True)
+def nanquantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+                method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
+    """The same among the cells that are numbers."""
+    return _several(a, np.asarray(q, float), axis, keepdims, method, more, among_numbers=True)
+
+
+@rule("percentile", values=True)
+def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Links:
+    """A quantile, in hundredths."""
+    return quantile(a, np.asarray(q, float) / 100, *args, **kwargs)
+
+
+@rule("nanpercentile", values=True)
+def nanpercentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Links:
+    """The same among the cells that are numbers."""
+    return nanquantile(a, np.asarray(q, float) / 100, *args, **kwargs)
+
+
+def _several(
+    a: Any, fractions: Any, axis: Any, keepdims: Any, method: str, more: dict[str, Any], *, among_numbers: bool
+) -> Links:
+    if method != "linear" or more.get("weights") is not None:
+        raise TypeError("weights, or a method other than linear")
+    if not fractions.shape:
+        return _quantiles(a, axis, keepdims, float(fractions), among_numbers=among_numbers)
+    links: Links = []
+    for index in np.ndindex(fractions.shape):
+        for link in _quantiles(a, axis, keepdims, float(fractions[index]), among_numbers=among_numbers):
+            placing = [factor([i], [], [row((at, at))]) for i, at in enumerate(index)]
+            inner = link.relation.out_shape
+            placing += [affine(len(index) + i, i, side) for i, side in enumerate(inner)]
+            outer = product((*fractions.shape, *inner), inner, placing)
+            links.append(link._replace(relation=outer.compose(link.relation)))
+    return links
+
+
+def _quantiles(a: Any, axis: Any, keepdims: Any, fraction: float, *, among_numbers: bool = False) -> Links:
+    in_shape, keep = shape(a), keepdims is True
+    axes = axes_of(axis, len(in_shape))
+    kept = [i for i in range(len(in_shape)) if i not in axes]
+    values = np.asarray(a).transpose([*kept, *axes]).reshape([in_shape[i] for i in kept] + [-1])
+    decided = Link(a, reduced(in_shape, axis, keep), "selection")
+    missing = np.isnan(values)
+    count = values.shape[-1] - missing.sum(axis=-1)
+    if (missing.any() and not among_numbers) or not count.all():
+        return [Link(a, decided.relation), decided]  # a lane is NaN because of some cell; the whole lane is said
+    cells = numbered(in_shape).transpose([*kept, *axes]).reshape(values.shape)
+    exact = fraction * (count - 1)
+    picks = np.stack([np.floor(exact), np.ceil(exact)], axis=-1).astype(np.int64)
+    order = np.take_along_axis(np.argsort(values, -1, kind="stable"), picks, -1)  # NaN comes last
+    sources = np.take_along_axis(cells, order, -1)
+    targets = np.broadcast_to(numbered(values.shape[:-1])[..., None], sources.shape)
+    return [Link(a, linked(targets.ravel(), sources.ravel(), decided.relation.out_shape, in_shape)), decided]

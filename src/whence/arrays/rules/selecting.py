@@ -1,0 +1,276 @@
+"""Lineage that follows from the values: which cells were picked, sorted or compared.
+
+The picked cell is the value's origin; what the choice was made from is a link of kind "selection".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.rules._rows import (
+    FREE,
+    Factor,
+    Ints,
+    Rows,
+    Shape,
+    linked,
+    moved,
+    numbered,
+    product,
+    whole_out,
+)
+from whence.arrays.rules._rules import Link, Links, axes_of, axis_of, rule, shape
+from whence.arrays.rules.elementwise import broadcast
+from whence.arrays.rules.windows import lane
+from whence.errors import NoRule
+from whence.relation import Relation
+
+
+def _restricted(in_shape: Shape, chosen: Any) -> Relation:
+    """An operand, broadcast, at the cells that were chosen."""
+    sources = np.broadcast_to(numbered(in_shape), chosen.shape)
+    return moved(np.where(chosen, sources, -1), in_shape)
+
+
+def up_to(picked: Ints, in_shape: Shape, rest: Shape = ()) -> Relation:
+    """What decided which cell comes k-th, of those that a mask picks: the mask up to there, and nothing behind it.
+
+    `picked` are the flat places where the mask holds; `rest` the axes that come along with each.
+
+    >>> up_to(np.array([1, 4]), (5,)).to_array().tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [1, 3], [1, 4]]
+    """
+    count, size = len(picked), math.prod(in_shape)
+    if not count or not size:
+        return Relation.empty((count, *rest), in_shape)
+    breaks = np.flatnonzero(np.diff(picked) != 1) + 1
+    first = np.concatenate([[0], breaks])
+    width = np.diff(np.concatenate([first, [count]])) - 1
+    zero = np.zeros_like(first)
+    rows = Rows(len(first), (FREE, (0, 0, 1)), (first, zero), (width, picked[first] - first))
+    factors = [Factor((0,), (0,), (rows,)), *(whole_out(i + 1, side) for i, side in enumerate(rest))]
+    return product((count, *rest), in_shape, factors, in_view=(size,))
+
+
+@rule("where", values=True)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """Each cell from the one or the other; the condition decided."""
+    if x is None:
+        return nonzero(condition)
+    out_shape = np.broadcast_shapes(shape(condition), shape(x), shape(y))
+    chosen = np.broadcast_to(np.asarray(condition, bool), out_shape)
+    return [
+        Link(x, _restricted(shape(x), chosen)),
+        Link(y, _restricted(shape(y), ~chosen)),
+        Link(condition, broadcast(shape(condition), out_shape), "selection"),
+    ]
+
+
+@rule("select", values=True)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Links:
+    """The first condition that holds picks the choice."""
+    conditions, choices = list(condlist), list(choicelist)
+    out_shape = np.broadcast_shapes(*(shape(each) for each in (*conditions, *choices, default)))
+    left = np.ones(out_shape, bool)
+    links: Links = []
+    for condition, choice in zip(conditions, choices, strict=True):
+        here = left & np.asarray(condition, bool)
+        left &= ~here
+        links.append(Link(choice, _restricted(shape(choice), here)))
+        links.append(Link(condition, broadcast(shape(condition), out_shape), "selection"))
+    return [*links, Link(default, _restricted(shape(default), left))]
+
+
+@rule("choose", values=True)
+def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Links:
+    """An array of numbers picks among the choices."""
+    choices = list(choices)
+    out_shape = np.broadcast_shapes(shape(a), *(shape(each) for each in choices))
+    picks = np.broadcast_to(np.choose(np.asarray(a), range(len(choices)), mode=mode), out_shape)
+    links = [Link(each, _restricted(shape(each), picks == n)) for n, each in enumerate(choices)]
+    return [*links, Link(a, broadcast(shape(a), out_shape), "selection")]
+
+
+def arranged(in_shape: Shape, order: Any, axis: int) -> Relation:
+    """Cells of each lane in an order given for it."""
+    return moved(np.take_along_axis(numbered(in_shape), order, axis), in_shape)
+
+
+@rule("sort", values=True)
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, **_: Any) -> Links:
+    """Each lane in the order of its values; equal values stay in the order they had."""
+    flat = axis is None
+    at = 0 if axis is None else axis_of(axis, len(shape(a)))
+    values = np.asarray(a).ravel() if flat else np.asarray(a)
+    found = arranged(values.shape, np.argsort(values, at, kind="stable"), at)
+    decided = lane(values.shape, at, values.shape[at])
+    return [Link(a, _unflat(found, shape(a))), Link(a, _unflat(decided, shape(a)), "selection")]
+
+
+def _unflat(relation: Relation, in_shape: Shape) -> Relation:
+    from whence.arrays.rules.shapes import reshaped
+
+    return relation if relation.in_shape == in_shape else relation.compose(reshaped(in_shape, relation.in_shape))
+
+
+@rule("argsort", "argpartition")
+def argsort(a: Any, *args: Any, axis: int | None = -1, **_: Any) -> Links:
+    """Indices: the whole lane decided them, and they hold no cell's value."""
+    if args and len(args) > 1:
+        raise TypeError("an axis by position")
+    values = shape(a) if axis is not None else (math.prod(shape(a)),)
+    at = 0 if axis is None else axis_of(axis, len(values))
+    return [Link(a, _unflat(lane(values, at, values[at]), shape(a)), "selection")]
+
+
+@rule("lexsort")
+def lexsort(keys: Any, axis: int = -1) -> Links:
+    """Indices: the whole lane of every key decided them."""
+    if hasattr(keys, "shape"):
+        raise TypeError("keys in one array")
+    lanes = [shape(each) for each in keys]
+    at = axis_of(axis, len(lanes[0]))
+    return [Link(each, lane(one, at, one[at]), "selection") for each, one in zip(keys, lanes, strict=True)]
+
+
+@rule("partition", values=True)
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: Any = None) -> Links:
+    """Where each cell of a lane went."""
+    flat = axis is None
+    at = 0 if axis is None else axis_of(axis, len(shape(a)))
+    values = np.asarray(a).ravel() if flat else np.asarray(a)
+    places = np.argpartition(values, kth, at)
+    if not np.array_equal(np.take_along_axis(values, places, at), np.partition(values, kth, at), equal_nan=True):
+        raise TypeError("a partition that NumPy orders in another way than its indices")
+    decided = lane(values.shape, at, values.shape[at])
+    return [
+        Link(a, _unflat(arranged(values.shape, places, at), shape(a))),
+        Link(a, _unflat(decided, shape(a)), "selection"),
+    ]
+
+
+EXTREMES = {np.max: np.argmax, np.amax: np.argmax, np.min: np.argmin, np.amin: np.argmin}
+"""Reductions that have a winner, and what finds it."""
+
+
+def winner(
+    function: Any, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **more: Any
+) -> tuple[Links, ...]:
+    """The maximum or minimum as coming from the first cell that attains it; all of the lane decided which."""
+    from whence.arrays.rules.reductions import reduced
+
+    in_shape = shape(a)
+    axes = axes_of(axis, len(in_shape))
+    if any(more.get(key) not in (None, np._NoValue) for key in ("initial", "where")):
+        raise NoRule("the winner of a maximum with initial= or where= is not known: take it of the cells alone")
+    order = [*(i for i in range(len(in_shape)) if i not in axes), *axes]
+    kept = tuple(in_shape[i] for i in order[: len(order) - len(axes)])
+    lanes = np.asarray(a).transpose(order).reshape(*kept, -1)
+    cells = numbered(in_shape).transpose(order).reshape(lanes.shape)
+    chosen = np.take_along_axis(cells, EXTREMES[function](lanes, axis=-1)[..., None], -1)
+    decided = reduced(in_shape, axis, keepdims is True)
+    return ([Link(a, moved(chosen.reshape(decided.out_shape), in_shape)), Link(a, decided, "selection")],)
+
+
+@rule("extract", values=True)
+def extract(condition: Any, arr: Any) -> Links:
+    """The cells where the condition holds, in a row."""
+    picked = np.flatnonzero(np.asarray(condition))
+    return [Link(arr, moved(picked, shape(arr))), Link(condition, up_to(picked, shape(condition)), "selection")]
+
+
+@rule("nonzero", values=True)
+def nonzero(a: Any) -> tuple[Links, ...]:
+    """Indices only: the cells up to this one decided which it is."""
+    decided = up_to(np.flatnonzero(np.asarray(a)), shape(a))
+    return tuple([Link(a, decided, "selection")] for _ in shape(a))
+
+
+@rule("flatnonzero", values=True)
+def flatnonzero(a: Any) -> Links:
+    """The same for the flat array."""
+    return [Link(a, up_to(np.flatnonzero(np.asarray(a)), shape(a)), "selection")]
+
+
+@rule("argwhere", values=True)
+def argwhere(a: Any) -> Links:
+    """The same, an index a row."""
+    return [Link(a, up_to(np.flatnonzero(np.asarray(a)), shape(a), (len(shape(a)),)), "selection")]
+
+
+@rule("take_along_axis")
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Links:
+    """Cells of each lane by indices given for it."""
+    view = shape(arr) if axis is not None else (math.prod(shape(arr)),)
+    at = 0 if axis is None else axis
+    found = moved(np.take_along_axis(numbered(view), np.asarray(indices), at), view)
+    return [Link(arr, _unflat(found, shape(arr)))]
+
+
+@rule("interp", values=True)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Links:
+    """Between two points: both, and the place asked for; at a point, beyond the ends: one value alone."""
+    if period is not None:
+        raise TypeError("a period")
+    at, points = np.asarray(x, float), np.asarray(xp, float)
+    n = len(points)
+    above = np.searchsorted(points, at, "right")
+    low, high = np.clip(above - 1, 0, n - 1), np.clip(above, 0, n - 1)
+    inside = (at >= points[0]) & (at <= points[-1])
+    targets = numbered(at.shape)
+    lower = _ends(inside, at < points[0], left, right)
+    found = _paired(at.shape, n, (targets[lower], low[lower]), (targets[inside], high[inside]))
+    points_used = _paired(at.shape, n, (targets[inside], low[inside]), (targets[inside], high[inside]))
+    where_x = np.where(inside, targets, -1)
+    return [
+        Link(x, moved(where_x, shape(x))),
+        Link(xp, points_used),
+        Link(fp, found),
+        Link(x, Relation.identity(shape(x)), "selection"),
+        Link(xp, Relation.whole(shape(x), shape(xp)), "selection"),
+    ]
+
+
+def _paired(out_shape: Shape, side: int, *pairs: tuple[Any, Any]) -> Relation:
+    targets, sources = (np.concatenate([np.ravel(pair[i]) for pair in pairs]) for i in (0, 1))
+    return linked(targets, sources, out_shape, (side,))
+
+
+def _ends(inside: Any, below: Any, left: Any, right: Any) -> Any:
+    """Where the lower point counts: inside, and beyond an end whose value is not given."""
+    return inside | (below & (left is None)) | (~inside & ~below & (right is None))
+
+
+@rule("searchsorted", values=True)
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Links:
+    """An index into the sorted array: both decided it."""
+    out = shape(v)
+    return [Link(a, Relation.whole(out, shape(a)), "selection"), Link(v, Relation.identity(out), "selection")]
+
+
+@rule("unwrap")
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586) -> Links:
+    """Each cell, and every jump before it."""
+    from whence.arrays.rules.reductions import running
+
+    return [Link(p, running(shape(p), axis_of(axis, len(shape(p)))))]
+
+
+@rule("put_along_axis", "put", "place", "copyto", "putmask", "fill_diagonal")
+def in_place(*_: Any, **__: Any) -> Links:
+    """Functions that write into their first argument are no rule of an output."""
+    raise TypeError("a function that writes into its argument")
+
+
+def masked(in_shape: Shape, mask: Any) -> Relation:
+    """a[mask]: the cells where a mask of the array's first axes holds."""
+    full: Ints = numbered(in_shape)[np.asarray(mask, bool)]
+    return moved(full, in_shape)
+
+
+def picked(in_shape: Shape, key: Any) -> Relation:
+    """Integer-array and mixed indexing."""
+    return moved(np.asarray(numbered(in_shape)[key]), in_shape)

@@ -1,0 +1,179 @@
+"""Functions that return a view: NumPy itself says which cell went where, by the strides of what it returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.rules._rows import Factor, Shape, factor, moved, only_in, product, row, whole_out
+from whence.arrays.rules._rules import Link, Links, named, rule, shape
+from whence.errors import NoRule
+from whence.relation import Relation
+
+View = Callable[[Any], Any]
+
+
+def viewed(in_shape: Shape, view: View) -> Relation:
+    """The relation of a function that only ever returns a view of its argument.
+
+    The function is run once for each axis, on an array that holds every cell's index on that axis and takes the
+    memory of the axis alone (all other strides are zero). The strides of the view are then the index as a linear
+    function of the view's own indices.
+
+    >>> viewed((4, 6), lambda x: x[::-1, 1::2]).backward([(0, 1)])
+    Selection(shape=(4, 6), 1 cell: [3, 3])
+    """
+    if 0 in in_shape or not in_shape:
+        found = np.shape(view(np.empty(in_shape)))
+        return Relation.whole(found, in_shape)
+    seen = [view(_index_along(in_shape, axis)) for axis in range(len(in_shape))]
+    out_shape: Shape = seen[0].shape
+    if 0 in out_shape:
+        return Relation.empty(out_shape, in_shape)
+    children: dict[int, list[tuple[int, int, int]]] = {}
+    factors: list[Factor] = []
+    for axis, found in enumerate(seen):
+        start = int(found[(0,) * found.ndim])
+        steps = {k: s // found.itemsize for k, s in enumerate(found.strides) if s and out_shape[k] > 1}
+        if len(steps) > 1:
+            raise NoRule(
+                "an axis of the input that several axes of the view run along is beyond the rows of a relation"
+            )
+        if steps:
+            ((k, step),) = steps.items()
+            children.setdefault(k, []).append((axis, start, step))
+        else:
+            factors.append(only_in(axis, start))
+    for k, side in enumerate(out_shape):
+        tied = children.get(k)
+        if tied is None:
+            factors.append(whole_out(k, side))
+        else:
+            under = [(start, start, 0, step, step) for _, start, step in tied]
+            factors.append(factor([k], [axis for axis, _, _ in tied], [row((0, side - 1), *under)]))
+    return product(out_shape, in_shape, factors)
+
+
+def _index_along(in_shape: Shape, axis: int) -> Any:
+    index = np.arange(in_shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(in_shape))])
+    return np.broadcast_to(index, in_shape)
+
+
+def _returning_view(name: str) -> None:
+    function = named(name)
+    if function is None:
+        return
+
+    @rule(function)
+    def viewing(a: Any, *args: Any, **kwargs: Any) -> Links:
+        return [Link(a, viewed(shape(a), lambda x: function(x, *args, **kwargs)))]
+
+
+for _name in (
+    "broadcast_to", "diagonal", "expand_dims", "flip", "fliplr", "flipud", "linalg.diagonal", "linalg.matrix_transpose",
+    "matrix_transpose", "moveaxis", "permute_dims", "rollaxis", "rot90", "squeeze", "swapaxes", "transpose",
+    "lib.stride_tricks.sliding_window_view",
+):  # fmt: skip
+    _returning_view(_name)
+
+
+def _returning_views(name: str) -> None:
+    """Functions that cut an array into views of its pieces."""
+    function = named(name)
+    if function is None:
+        return
+
+    @rule(function)
+    def cutting(ary: Any, *args: Any, **kwargs: Any) -> tuple[Links, ...]:
+        def cut(x: Any) -> Any:
+            return function(x, *args, **kwargs)
+
+        count = len(cut(np.broadcast_to(np.zeros(()), shape(ary))))
+        return tuple([Link(ary, viewed(shape(ary), lambda x, n=n: cut(x)[n]))] for n in range(count))  # type: ignore[misc]
+
+
+for _name in ("array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"):
+    _returning_views(_name)
+
+
+def _each_its_own(name: str) -> None:
+    """Functions of several arrays that return a view of each."""
+    function = named(name)
+    if function is None:
+        return
+
+    @rule(function)
+    def viewing(*arrays: Any, **kwargs: Any) -> Any:
+        shapes = [shape(each) for each in arrays]
+        links = tuple(
+            [Link(each, viewed(shapes[n], lambda x, n=n: _one(function, shapes, n, x, kwargs)))]  # type: ignore[misc]
+            for n, each in enumerate(arrays)
+        )
+        return links[0] if len(links) == 1 and name.startswith("atleast") else links
+
+
+def _one(function: Callable[..., Any], shapes: list[Shape], n: int, x: Any, kwargs: dict[str, Any]) -> Any:
+    others = [np.broadcast_to(np.zeros(()), each) for each in shapes]
+    others[n] = x
+    found = function(*others, **kwargs)
+    return found[n] if isinstance(found, (tuple, list)) else found
+
+
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays"):
+    _each_its_own(_name)
+
+
+@rule("ix_")
+def ix_(*args: Any) -> tuple[Links, ...]:
+    """Each sequence along an axis of its own."""
+    if any(np.asarray(each).dtype == bool for each in args):
+        raise TypeError("masks")
+    found = []
+    for n, each in enumerate(args):
+        out = tuple(len(each) if i == n else 1 for i in range(len(args)))
+        ones = [whole_out(i, 1) for i in range(len(args)) if i != n]
+        along = factor([n], [0], [row((0, len(each) - 1), (0, 0, 0, 1, 1))])
+        found.append([Link(each, product(out, shape(each), [along, *ones]))])
+    return tuple(found)
+
+
+@rule("lib.stride_tricks.as_strided")
+def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Links:
+    """Strides count bytes, so they are followed over the numbers of cells laid out in memory as the array is."""
+    given = np.asarray(x)
+    reach = [(side - 1) * step for side, step in zip(given.shape, given.strides, strict=True)]
+    if given.itemsize != 8 or not given.size or min(reach, default=0) < 0 or max(reach, default=0) % 8:
+        raise TypeError("numbers of another size, or an array that runs backwards")
+    laid = np.full(sum(reach) // 8 + 1, -1, np.int64)
+    cells: Any = np.ndarray(given.shape, np.int64, laid, 0, given.strides)
+    cells[...] = np.arange(given.size).reshape(given.shape)
+    return [Link(x, moved(np.lib.stride_tricks.as_strided(cells, shape, strides), given.shape))]
+
+
+@rule("meshgrid")
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: Any = "xy") -> tuple[Links, ...]:
+    """Each grid is a view of its own axis."""
+    sides: list[Shape] = [(math.prod(shape(x)),) for x in xi]
+    options = {"copy": False, "sparse": sparse, "indexing": indexing}
+    return tuple(
+        [Link(x, _flat(shape(x), viewed(sides[n], lambda v, n=n: _one(np.meshgrid, sides, n, v, options))))]  # type: ignore[misc]
+        for n, x in enumerate(xi)
+    )
+
+
+def _flat(in_shape: Shape, relation: Relation) -> Relation:
+    """A relation from the flat form of an input, as one from the input itself."""
+    from whence.arrays.rules.shapes import reshaped
+
+    return relation if len(in_shape) == 1 else relation.compose(reshaped(in_shape, relation.in_shape))
+
+
+def indexed(in_shape: Shape, key: Any) -> Relation:
+    """Basic indexing: integers, slices, None and the ellipsis."""
+    full = key if isinstance(key, tuple) else (key,)
+    if not any(each is Ellipsis for each in full):
+        full = (*full, Ellipsis)  # so that a view comes back even where every axis is given an integer
+    return viewed(in_shape, lambda x: x[full])

@@ -1,0 +1,17 @@
+"""Runs of functions on arrays that know where their cells came from, by the rules of whence.arrays.rules.
+
+>>> import numpy as np
+>>> run = Run()
+>>> x = run.input(np.arange(6.0).reshape(2, 3))
+>>> y = np.sort(x, axis=1)[:, ::-1].sum(axis=0)
+>>> y.value.tolist()
+[7.0, 5.0, 3.0]
+>>> y.relation(0).backward([(0,)])
+Selection(shape=(2, 3), 2 cells: [0:2, 2])
+"""
+
+from whence.arrays.tracing._holding import TrackedArray
+from whence.arrays.tracing._run import Run
+from whence.arrays.tracing._traced import Traced
+
+__all__ = ["Run", "Traced", "TrackedArray"]

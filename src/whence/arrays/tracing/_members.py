@@ -1,0 +1,229 @@
+"""What a traced array has because NumPy's arrays have it, and how numbers leave it.
+
+The function under trace must not notice the difference: it asks for the class, prints, compares, sorts in place. What
+would take numbers out of the traced world is counted, or refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from whence.arrays import rules
+from whence.arrays.rules.shapes import reshaped
+from whence.arrays.tracing._methods import METHODS
+from whence.arrays.tracing._sizes import Size
+from whence.errors import BadType, NoRule
+from whence.relation import Relation
+
+if TYPE_CHECKING:
+    from whence.arrays.tracing._origins import Origins
+    from whence.arrays.tracing._run import Run
+
+
+class Members(NDArrayOperatorsMixin):
+    """The members of an array; what they rest on is Traced's."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        value: Any
+        _run: Run
+        _number_in_run: int
+
+        def origins(self) -> Origins: ...
+        def _made(self, result: Any, links: rules.Links, mine: dict[int, Any]) -> Any: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    @property  # type: ignore[misc]  # as typing sees it, a class does not change
+    def __class__(self) -> Any:
+        """What the function under trace takes it for: isinstance(x, np.ndarray), isinstance(x[0], float)."""
+        return type(self.plain)
+
+    @property
+    def plain(self) -> Any:
+        """The numbers as NumPy would have returned them: a single one not as an array."""
+        return self.value[()] if not self.value.shape and self.value.base is None else self.value
+
+    # --- out of the traced world
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise NoRule(
+            "a traced array was about to become a plain one, which would lose its lineage (np.asarray, np.array, or "
+            "writing into an array that is not traced): make results with np.zeros_like(x, shape=...), "
+            "and call NumPy's functions on x itself"
+        )
+
+    def _number(self, cells: int = 1) -> Any:
+        if any(map(len, (each for relations in self.origins().values() for each in relations))):
+            self._run.casts += cells
+        self._run.values_matter = True
+        return self.value
+
+    def _seen(self) -> Any:
+        """The numbers, for a decision."""
+        self._run.branches += 1
+        self._run.values_matter = True
+        return self.plain
+
+    def _told(self) -> Any:
+        """The numbers, for a text: mostly for people, but it may be read again."""
+        self._run.texts += 1
+        self._run.values_matter = True
+        return self.plain
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __index__(self) -> int:
+        return int(self._number().__index__())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __bool__(self) -> bool:
+        return bool(self._seen())
+
+    def __hash__(self) -> int:
+        return hash(self._seen())
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((self == item).any())
+
+    def is_integer(self) -> bool:
+        """Whether a single number is whole."""
+        return bool(self._seen().is_integer())
+
+    def __str__(self) -> str:
+        return str(self._told())
+
+    def __format__(self, how: str) -> str:
+        return format(self._told(), how)
+
+    def __round__(self, digits: Any = None) -> Any:
+        return round(self._number().item(), digits)
+
+    def item(self, *args: Any) -> Any:
+        """A plain number: counted, because its lineage ends here."""
+        return self._number().item(*args)
+
+    def tolist(self) -> Any:
+        """Plain numbers: counted, because their lineage ends here."""
+        return self._number(self.value.size).tolist()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise BadType("a traced array is not saved or copied out of its run: keep its .value")
+
+    def __copy__(self) -> Any:
+        return np.copy(self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return np.copy(self)
+
+    def __repr__(self) -> str:
+        return f"Traced({self.value!r})"
+
+    # --- what arrays have
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The lengths of the axes; comparing one in Python is noticed."""
+        lengths = enumerate(self.value.shape)
+        return tuple(Size.of(side, self._run, said=f"#{self._number_in_run}.{i}") for i, side in lengths)
+
+    @property
+    def size(self) -> Size:
+        """How many cells."""
+        return Size.of(self.value.size, self._run, said=f"#{self._number_in_run}.size")
+
+    @property
+    def ndim(self) -> int:
+        """How many axes."""
+        return int(self.value.ndim)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the values."""
+        return self.value.dtype
+
+    @property
+    def T(self) -> Any:
+        """The transpose, a view."""
+        return np.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        """The transpose of the last two axes, a view."""
+        return np.matrix_transpose(self)
+
+    @property
+    def real(self) -> Any:
+        """The real parts."""
+        return np.real(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts."""
+        return np.imag(self)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a cell."""
+        return int(self.value.itemsize)
+
+    @property
+    def nbytes(self) -> Any:
+        """Bytes of all cells."""
+        return self.size * self.itemsize
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        """The same cells as another type."""
+        return self.held_as(self.value.astype(dtype, *args, **options))
+
+    def held_as(self, result: Any) -> Any:
+        """The same cells, as NumPy returned them: as another type, in other memory, under a shape with more axes."""
+        if result is self.value:
+            return self
+        own = self.value.shape
+        relation = Relation.identity(own) if result.shape == own else reshaped(own, result.shape)
+        return self._made(result, [rules.Link(self.value, relation)], {id(self.value): self})
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+        """The same cells under another shape."""
+        options = {} if copy is None else {"copy": copy}
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, **options)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order."""
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else (axes or None)
+        return np.transpose(self, given)
+
+    def flatten(self, order: Any = "C") -> Any:
+        """A flat copy."""
+        return np.copy(np.ravel(self, order))
+
+    def fill(self, value: Any) -> None:
+        """Write one number everywhere."""
+        self[...] = value
+
+    def sort(self, axis: int = -1, **options: Any) -> None:
+        """Sort the memory itself."""
+        self[...] = np.sort(self, axis, **options)
+
+    def partition(self, kth: Any, axis: int = -1, **options: Any) -> None:
+        """Partition the memory itself."""
+        self[...] = np.partition(self, kth, axis, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        function = METHODS.get(name)
+        if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
+            raise AttributeError(name)
+        if function is None:
+            raise NoRule(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
+        return lambda *args, **kwargs: function(self, *args, **kwargs)

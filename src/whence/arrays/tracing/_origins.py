@@ -1,0 +1,178 @@
+"""Where the cells of an array came from: relations to the inputs of a run, by input and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.arrays.rules import Kind
+from whence.errors import NoRule, TooLarge
+from whence.relation import Relation, compress
+from whence.relation.columns import spread
+from whence.relation.compress import encode, finish, fits_key, new_folder
+from whence.relation.layout import natural
+from whence.selection import Selection
+
+Shape = tuple[int, ...]
+Key = tuple[int, Kind]  # the number of the input, and how its cells took part
+Origins = dict[Key, tuple[Relation, ...]]
+
+FEW = 8  # rows, or relations
+MERGE = 1 << 22
+"""Relations of so many tuples together can be made one by expanding them."""
+
+
+def composed(relation: Relation, origins: Origins, kind: Kind = "value") -> Origins:
+    """The origins of cells that come from other cells, whose origins are known.
+
+    What was selected stays selected: a link of that kind makes everything behind it so.
+    """
+    found: dict[Key, list[Relation]] = {}
+    for (number, before), relations in origins.items():
+        key: Key = (number, "selection" if "selection" in (kind, before) else "value")
+        found.setdefault(key, []).extend(relation.compose(each) for each in relations)
+    return {key: tuple(each) for key, each in found.items()}
+
+
+def united(parts: Sequence[Origins]) -> Origins:
+    """Everything that any of them says."""
+    if len(parts) == 1:
+        return parts[0]
+    keys = dict.fromkeys(key for part in parts for key in part)
+    return {key: union([each for part in parts for each in part.get(key, ())]) for key in keys}
+
+
+def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
+    """As few relations as can be had cheaply, with the same tuples together.
+
+    Relations of a few rows stay side by side: they have the same form at every size, and cost nothing.
+
+    >>> union([Relation.identity(3), Relation.identity(3), Relation.whole(3, 3)])
+    (Relation((3,) <- (3,), 9 tuples in 1 box),)
+    """
+    distinct: dict[bytes, Relation] = {}
+    for each in relations:
+        if len(each):
+            distinct.setdefault(each.to_bytes() if len(each) < 1 << 10 else str(id(each)).encode(), each)
+    left = list(distinct.values())
+    if len(left) <= 1:
+        return tuple(left or relations[:1])
+    left = _without_parts(left)
+    if len(left) <= FEW:
+        return tuple(left)
+    total = sum(each.count() for each in left)
+    if total > MERGE:
+        raise NoRule(f"lineage of {len(left)} overlapping relations with {total:,} tuples is too much to be united")
+    return (merged(left),)
+
+
+def _without_parts(relations: list[Relation]) -> list[Relation]:
+    """The relations without those that another one holds."""
+    rows = [_rows_of(each) if len(each) <= FEW else None for each in relations]
+    kept = []
+    for i, own in enumerate(rows):
+        others = [rows[j] for j in range(len(rows)) if j != i and relations[j]._views == relations[i]._views]
+        if own is None or not any(other and all(any(map(row.within, other)) for row in own) for other in others):
+            kept.append(relations[i])
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row: (parent, p, q, lo, hi) and the hull of each axis."""
+
+    axes: tuple[tuple[int, int, int, int, int], ...]
+    hull: tuple[tuple[int, int], ...]
+
+    def within(self, other: _Row) -> bool:
+        """Whether every tuple of this row surely is one of the other's: each of its bounds holds here."""
+        for (parent, p, q, lo, hi), (low, high), bound in zip(self.axes, self.hull, other.axes, strict=True):
+            if bound[0] < 0:
+                if low < bound[3] or high > bound[4]:
+                    return False
+            elif bound[:3] != (parent, p, q) or lo < bound[3] or hi > bound[4]:
+                return False
+        return True
+
+
+def _rows_of(relation: Relation) -> list[_Row]:
+    found = []
+    for part in relation.parts():
+        lo = [spread(column, 0, part.rows) for column in part.lo]
+        width = [spread(column, 0, part.rows) for column in part.width]
+        for n in range(part.rows):
+            axes = tuple((*axis, int(lo[v][n]), int(lo[v][n] + width[v][n])) for v, axis in enumerate(part.axes))
+            found.append(_Row(axes, tuple(_hull(axes, v) for v in range(len(axes)))))
+    return found
+
+
+def _hull(axes: tuple[tuple[int, int, int, int, int], ...], v: int) -> tuple[int, int]:
+    parent, p, q, lo, hi = axes[v]
+    if parent < 0:
+        return lo, hi
+    a, b = _hull(axes, parent)
+    return lo + min(p * a, p * b), hi + max(q * a, q * b)
+
+
+def merged(relations: Sequence[Relation]) -> Relation:
+    """One relation with the tuples of all."""
+    tuples = np.concatenate([each.to_array() for each in relations])
+    out_shape, in_shape = relations[0].out_shape, relations[0].in_shape
+    folded = natural_form(tuples, out_shape, in_shape)
+    return folded if folded is not None and len(folded) <= FEW else compress(tuples, out_shape, in_shape)
+
+
+def natural_form(tuples: NDArray[np.int64], out_shape: Shape, in_shape: Shape) -> Relation | None:
+    """The relation of tuples under the arrays' own shapes, without a look for a better layout."""
+    if not fits_key(out_shape, in_shape) or 0 in out_shape + in_shape:
+        return None
+    keys = encode(np.ascontiguousarray(tuples), out_shape, in_shape)
+    layout = natural(out_shape, in_shape)
+    folder = new_folder(layout)
+    folder.feed_keys(keys[: _core.sort_unique(keys)], layout.dims)
+    folder.close()
+    return Relation(out_shape, in_shape, finish(folder, out_shape, in_shape, layout))
+
+
+def beside(a: Relation, b: Relation) -> Relation:
+    """Both together, where no output cell is in both."""
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    if a._views == b._views:
+        table = _core.Table(a.out_shape, a.in_shape, *a._views)
+        for part in (*a.parts(), *b.parts()):
+            table.add(part.rows, part.axes, list(part.lo), list(part.width))
+        return Relation(a.out_shape, a.in_shape, table)
+    if a.count() + b.count() > MERGE * 8:
+        raise TooLarge(f"{a!r} and {b!r} have no form in common, and are too large to be expanded")
+    return compress(np.concatenate([a.to_array(), b.to_array()]), a.out_shape, a.in_shape)
+
+
+def kept(selection: Selection) -> Relation:
+    """Each selected cell from itself, the others from nothing."""
+    n = len(selection.shape)
+    table = _core.Table(selection.shape, selection.shape, selection.shape, selection.shape)
+    if selection:
+        lo, hi = (np.ascontiguousarray(selection.boxes[:, :, side].T) for side in (0, 1))
+        same = [(0, 0)] * n
+        axes = [(-1, 0, 0)] * n + [(v, 1, 1) for v in range(n)]
+        table.add(len(selection.boxes), axes, [*lo, *same], [*(hi - lo), *same])
+    return Relation(selection.shape, selection.shape, table)
+
+
+def overwritten(old: Origins, new: Origins, written: Selection) -> Origins:
+    """The origins of memory of which some cells were written: `new` speaks of these alone."""
+    left = ~written
+    before = composed(kept(left), old) if left else {}
+    return {key: _both(before.get(key, ()), new.get(key, ())) for key in dict.fromkeys([*before, *new])}
+
+
+def _both(before: Iterable[Relation], after: Iterable[Relation]) -> tuple[Relation, ...]:
+    old, new = list(before), list(after)
+    if len(old) == len(new) == 1:
+        return (beside(old[0], new[0]),)
+    return tuple(each for each in (*old, *new) if len(each))

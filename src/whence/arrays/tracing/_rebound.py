@@ -1,0 +1,169 @@
+"""A function with NumPy's constructors replaced, so that arrays it makes and fills are traced from the beginning.
+
+`np.zeros(n)` gives the function memory to write into; were that memory plain, what is written would lose its lineage
+(and is refused). The function runs with a copy of its globals in which NumPy is a stand-in for NumPy.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.arrays.tracing._sizes import Size, bare, noticing_in
+
+if TYPE_CHECKING:
+    from whence.arrays.tracing._run import Run
+
+MAKING = ("empty", "full", "ones", "zeros")
+READING = ("array", "asanyarray", "asarray", "ascontiguousarray", "asarray_chkfinite")
+SAME_AT_ANY_LENGTH = ("eye", "identity")
+
+
+class Numpy:
+    """NumPy, but for the functions that make arrays out of nothing or out of other things."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(np, name)
+        if name in MAKING:
+            return partial(_make, self._run, real)
+        if name in READING:
+            return partial(_read, self._run, real)
+        if callable(real) and not isinstance(real, (type, np.ufunc)):
+            return partial(_called, self._run, real)
+        return real
+
+
+def _make(run: Run, real: Callable[..., Any], shape: Any, *args: Any, **kwargs: Any) -> Any:
+    from whence.arrays.tracing._traced import Traced
+
+    if real is np.full and args and isinstance(args[0], Traced):
+        made = run.fresh(real(_plain(shape), args[0].value, *bare(args[1:]), **bare(kwargs)))
+        made[...] = args[0]
+        return made
+    run.parameters(shape)
+    run.step(real, shape)
+    return run.fresh(real(_plain(shape), *bare(args), **bare(kwargs)))
+
+
+def _called(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """NumPy's own code may compare lengths, as it does for every array: no decision of the function's.
+
+    What it makes of lengths and given numbers alone (a range, say) is traced, because looking at it is looking at them.
+    """
+    given = noticing_in((args, kwargs))
+    if not given:
+        return real(*args, **kwargs)
+    if _holds_traced([*args, *kwargs.values()]):
+        return real(*args, **kwargs)  # which asks the traced array
+    made = real(*bare(args), **bare(kwargs))
+    if isinstance(made, np.ndarray):
+        return made if real.__name__ in SAME_AT_ANY_LENGTH else run.fresh(made)
+    for each in given:
+        each._looked()
+    return made
+
+
+def _plain(shape: Any) -> Any:
+    return tuple(int(bare(side)) for side in shape) if isinstance(shape, (tuple, list)) else int(bare(shape))
+
+
+def _read(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs: Any) -> Any:
+    from whence.arrays.tracing._traced import Traced
+
+    if isinstance(object, Traced):
+        return object.held_as(real(object.value, *bare(args), **bare(kwargs)))
+    if _holds_traced(object):
+        return _read(run, real, np.stack([_read(run, np.asarray, each) for each in object]), *args, **kwargs)
+    return run.fresh(real(bare(object), *bare(args), **bare(kwargs)))
+
+
+def _len(item: Any) -> int:
+    """The builtin, but the length of a traced array is one that notices comparisons."""
+    from whence.arrays.tracing._traced import Traced
+
+    return item.shape[0] if isinstance(item, Traced) and item.ndim else len(item)
+
+
+def _range(*bounds: Any) -> Any:
+    """The builtin, but a bound that is a length was looked at: how often a loop runs can be counted."""
+    given = noticing_in(bounds)
+    if not given:
+        return range(*bounds)
+    for each in given:
+        each._looked()
+    names, run = frozenset().union(*(each._names for each in given)), given[0]._run
+    said = ",".join(each._said if isinstance(each, Size) else repr(each) for each in bounds)
+    return [Size.of(each, run, names, f"range({said}) {each}") for each in range(*bare(bounds))]
+
+
+class _KindOfType(type):
+    def __call__(cls, item: Any, *more: Any, **options: Any) -> Any:
+        from whence.arrays.tracing._traced import Traced
+
+        if more or options:
+            return type(item, *more, **options)
+        return type(item.plain if isinstance(item, Traced) else bare(item))
+
+    def __instancecheck__(cls, item: Any) -> bool:
+        return isinstance(item, type)
+
+
+class _Type(metaclass=_KindOfType):
+    """The builtin, but a traced array and a length that notices are what they stand for."""
+
+
+def _holds_traced(item: Any) -> bool:
+    from whence.arrays.tracing._traced import Traced
+
+    return isinstance(item, Traced) or (isinstance(item, (list, tuple)) and any(map(_holds_traced, item)))
+
+
+def rebound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:
+    """The same function with its own NumPy; functions that cannot be rebuilt are returned as they are."""
+    if not isinstance(function, types.FunctionType) or _sets_globals(function.__code__):
+        return function
+    made: dict[types.FunctionType, types.FunctionType] = {}
+    return _rebuilt(function, Numpy(run), made)
+
+
+def _rebuilt(
+    function: types.FunctionType, numpy: Numpy, made: dict[types.FunctionType, types.FunctionType]
+) -> types.FunctionType:
+    if function in made:
+        return made[function]
+    names: dict[str, Any] = dict(function.__globals__)
+    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__ = function.__dict__  # shared, since code may read and set attributes of the function
+    made[function] = copy
+    names.setdefault("len", _len)
+    names.setdefault("range", _range)
+    names.setdefault("type", _Type)
+    for name in _named_in(function.__code__):
+        item = names.get(name)
+        if item is np:
+            names[name] = numpy
+        elif isinstance(item, types.FunctionType) and item.__module__ == function.__module__:
+            if not _sets_globals(item.__code__):
+                names[name] = _rebuilt(item, numpy, made)
+        elif callable(item) and getattr(item, "__module__", None) == "numpy" and hasattr(item, "__name__"):
+            names[name] = getattr(numpy, item.__name__, item) if item.__name__ in MAKING + READING else item
+    return copy
+
+
+def _named_in(code: types.CodeType) -> set[str]:
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return set(code.co_names).union(*(_named_in(each) for each in inner))
+
+
+def _sets_globals(code: types.CodeType) -> bool:
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return any(each.opname == "STORE_GLOBAL" for each in dis.get_instructions(code)) or any(map(_sets_globals, inner))

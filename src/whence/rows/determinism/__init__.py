@@ -1,0 +1,1 @@
+"""Whether a pipeline gives the same rows when it runs again."""

@@ -1,0 +1,1 @@
+"""Questions about rows: what users ask with, as predicates."""

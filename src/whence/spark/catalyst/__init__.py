@@ -1,0 +1,1 @@
+"""Catalyst's plans: read into whence's operators, rewritten, and written back."""

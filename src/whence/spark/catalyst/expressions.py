@@ -1,0 +1,286 @@
+"""Catalyst's expressions, as its JSON has them, into whence's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from whence.errors import NotTraceable
+from whence.rows import (
+    AggCall,
+    Attr,
+    Call,
+    Compare,
+    Exists,
+    Expr,
+    Frame,
+    In,
+    IsNull,
+    Literal,
+    Named,
+    Not,
+    Operator,
+    ScalarQuery,
+    SortKey,
+    Udf,
+    WindowCall,
+    conjunction,
+    disjunction,
+)
+from whence.spark.catalyst.jvm import Origin
+
+COMPARE = {
+    "EqualTo": "=",
+    "EqualNullSafe": "<=>",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+}
+UDFS = frozenset({"PythonUDF", "ScalaUDF", "ScalaUDAF", "HiveSimpleUDF", "HiveGenericUDF", "ScalaAggregator"})
+# Catalyst calls these deterministic, because one query sees one value; the next one sees another.
+CLOCK = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime", "CurrentBatchTimestamp"})
+STEPS = frozenset({"WithField", "DropField"})  # what is done to a struct: no values, and so of no type
+REFUSED = frozenset({"OuterReference", "ListQuery", "InSubquery", "LateralSubquery"})
+PASSING = frozenset(
+    {"KnownFloatingPointNormalized", "NormalizeNaNAndZero", "KnownNotNull", "KnownNullable", "PipeExpression"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One expression of the JSON with its children put below it."""
+
+    kind: str
+    fields: dict[str, Any]
+    children: tuple[Node, ...]
+    origin: Origin
+
+
+def tree(flat: list[dict[str, Any]], root: Any) -> Node:
+    """The nested form of a pre-order list; `root` gives the JVM's object for the first of it."""
+    node, end = _tree(flat, 0, Origin(root))
+    assert end == len(flat)
+    return node
+
+
+def _tree(flat: list[dict[str, Any]], at: int, origin: Origin) -> tuple[Node, int]:
+    fields = flat[at]
+    children = []
+    end = at + 1
+    for index in range(fields["num-children"]):
+        child, end = _tree(flat, end, origin.child(index))
+        children.append(child)
+    return Node(fields["class"].rsplit(".", 1)[-1].rstrip("$"), fields, tuple(children), origin), end
+
+
+def dtype_of(value: object) -> str:
+    """A type as the JSON has it, as text."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+class Expressions:
+    """Reads expressions; a scalar subquery's plan is read by the reader of plans, which is given."""
+
+    def __init__(self, read_plan: Callable[[Any], Operator]) -> None:
+        self._read_plan = read_plan
+
+    def named(self, node: Node) -> Named:
+        """An entry of a select list: an alias, or a column passed on."""
+        if node.kind == "Alias":
+            expr = self.read(node.children[0])
+            return Named(Attr(node.fields["exprId"]["id"], node.fields["name"], expr.dtype), expr)
+        attr = self.attr(node)
+        return Named(attr, attr)
+
+    def attr(self, node: Node) -> Attr:
+        if node.kind != "AttributeReference":
+            raise NotTraceable(f"a column was expected where Catalyst has {node.kind}")
+        fields = node.fields
+        return Attr(fields["exprId"]["id"], fields["name"], dtype_of(fields["dataType"]), bool(fields["nullable"]))
+
+    def read(self, node: Node) -> Expr:
+        """One expression, with everything below it."""
+        kind, below = node.kind, node.children
+        if kind == "AttributeReference":
+            return self.attr(node)
+        if kind == "Literal":
+            return literal(node)
+        if kind in COMPARE:
+            return Compare(COMPARE[kind], self.read(below[0]), self.read(below[1]))
+        if kind == "And":
+            return conjunction(*map(self.read, below))
+        if kind == "Or":
+            return disjunction(*map(self.read, below))
+        if kind == "Not":
+            return _negated(self.read(below[0]))
+        if kind == "IsNull":
+            return IsNull(self.read(below[0]))
+        if kind == "IsNotNull":
+            return Not(IsNull(self.read(below[0])))
+        if kind == "In":
+            return In(self.read(below[0]), tuple(map(self.read, below[1:])))
+        if kind == "SortOrder":
+            return self.sort_key(node)
+        if kind == "AggregateExpression":
+            return self._aggregate(node)
+        if kind == "WindowExpression":
+            return self._window(node)
+        if kind in ("ScalarSubquery", "Exists"):
+            return self._subquery(node)
+        if kind == "Alias" or kind in PASSING:
+            return self.read(below[0])
+        if kind in REFUSED or kind.startswith("Unresolved"):
+            raise NotTraceable(f"whence does not know the lineage of {kind} here: {node.origin.java.toString()[:200]}")
+        return self._call(node)
+
+    def sort_key(self, node: Node) -> SortKey:
+        ascending = node.fields["direction"]["object"].endswith("Ascending$")
+        first = node.fields["nullOrdering"]["object"].endswith("NullsFirst$")
+        return SortKey(self.read(node.children[0]), ascending, first)
+
+    def _call(self, node: Node) -> Call:
+        java = node.origin.java
+        pure = bool(java.deterministic()) and node.kind not in CLOCK
+        make = Udf if node.kind in UDFS else Call
+        args = tuple(map(self.read, node.children))
+        dtype = "void" if node.kind in STEPS else _type(java)
+        return make(node.kind, args, dtype, _detail(node), pure, node.origin)
+
+    def _aggregate(self, node: Node) -> AggCall:
+        function, *rest = node.children
+        return AggCall(
+            function.kind,
+            tuple(map(self.read, function.children)),
+            _type(node.origin.java),
+            bool(node.fields["isDistinct"]),
+            self.read(rest[0]) if rest else None,
+            _detail(function),
+            function.kind in UDFS or function.kind.startswith("Python"),
+            node.origin,
+        )
+
+    def _window(self, node: Node) -> WindowCall:
+        function, spec = node.children
+        detail, aggregate = _detail(function), function
+        if function.kind == "AggregateExpression":
+            aggregate, *rest = function.children
+            detail = f"{detail} {_detail(aggregate)} {[str(self.read(each)) for each in rest]}"
+        return WindowCall(
+            aggregate.kind,
+            tuple(map(self.read, aggregate.children)),
+            _frame(spec.children[-1]),
+            _type(node.origin.java),
+            detail,
+            aggregate.kind in UDFS or aggregate.kind.startswith("Python"),
+            node.origin,
+        )
+
+    def _subquery(self, node: Node) -> ScalarQuery | Exists:
+        java = node.origin.java
+        if java.isCorrelated():
+            raise NotTraceable(f"a correlated subquery that Catalyst makes no join of: {java.toString()[:200]}")
+        plan = self._read_plan(java.plan())
+        return Exists(plan, node.origin) if node.kind == "Exists" else ScalarQuery(plan, _type(java), node.origin)
+
+
+def literal(node: Node) -> Literal:
+    """A literal as a Python value where there is one."""
+    dtype, text = dtype_of(node.fields["dataType"]), node.fields["value"]
+    raw = dtype in ("timestamp", "timestamp_ntz", "binary") and text is not None
+    value = _raw(node.origin.java.value(), text, dtype) if raw else _value(text, dtype)
+    return Literal(value, dtype, node.origin)
+
+
+def _raw(value: Any, text: str, dtype: str) -> object:
+    """What the JSON shows in a form of its own: bytes, local times, and instants in the zone of the session."""
+    if dtype == "binary":
+        return bytes(value)
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC if dtype == "timestamp" else None) + timedelta(microseconds=value)
+    except OverflowError:  # a year beyond Python's: the text is the value, the origin the meaning
+        return text
+
+
+def _value(text: str | None, dtype: str) -> object:
+    if text is None:
+        return None
+    try:
+        if dtype in ("byte", "short", "integer", "long"):
+            return int(text)
+        if dtype in ("float", "double"):
+            return float(text)
+        if dtype.startswith("decimal"):
+            return Decimal(text)
+        if dtype == "boolean":
+            return str(text).lower() == "true"
+        if dtype == "date":
+            return date.fromisoformat(text)
+    except (ValueError, InvalidOperation):  # a year beyond Python's: the text is the value, the origin the meaning
+        return text
+    return text
+
+
+def _negated(expr: Expr) -> Expr:
+    if isinstance(expr, Compare) and expr.op == "=":
+        return Compare("!=", expr.left, expr.right)
+    return Not(expr)
+
+
+def _type(java: Any) -> str:
+    return dtype_of(json.loads(java.dataType().json()))
+
+
+def _detail(node: Node) -> str:
+    """What decides the value beside the arguments; what the JSON leaves out is asked of the JVM."""
+    said = []
+    for name, value in sorted(node.fields.items()):
+        if name in ("class", "num-children", "resultId", "exprId", "dataType") and node.kind != "NamedLambdaVariable":
+            continue
+        if isinstance(value, int) and not isinstance(value, bool) and name != "exprId":
+            if not 0 <= value < len(node.children):  # else it is the index of a child
+                said.append(f"{name}={value}")
+        elif isinstance(value, list | dict) and _of_children(value):
+            continue
+        elif value is None and hasattr(node.origin.java, name):
+            said.append(f"{name}={_text(getattr(node.origin.java, name))}")
+        else:
+            said.append(f"{name}={json.dumps(value, sort_keys=True)}")
+    return " ".join(said)
+
+
+def _of_children(value: Any) -> bool:
+    """Whether a field repeats the children: as indexes, or as whole expressions."""
+    if isinstance(value, dict):
+        return "class" in value or any(_of_children(each) for each in value.values())
+    if isinstance(value, list):
+        return all(type(each) is int for each in value) or any(_of_children(each) for each in value)
+    return False
+
+
+def _text(getter: Any) -> str:
+    value = getter()
+    return "null" if value is None else value if isinstance(value, str) else str(value.toString())
+
+
+def _frame(node: Node) -> Frame:
+    if node.kind != "SpecifiedWindowFrame":
+        raise NotTraceable(f"a window frame of a kind whence does not know: {node.kind}")
+    unit = "rows" if node.fields["frameType"]["object"].endswith("RowFrame$") else "range"
+    return Frame(unit, _bound(node.children[0]), _bound(node.children[1]), node.origin)
+
+
+def _bound(node: Node) -> int | str | None:
+    if node.kind.startswith("Unbounded"):
+        return None
+    if node.kind == "CurrentRow":
+        return 0
+    if node.kind == "UnaryMinus":
+        below = _bound(node.children[0])
+        return -below if isinstance(below, int) else f"-{below}"
+    value = literal(node).value if node.kind == "Literal" else None
+    return value if type(value) is int else str(node.origin.java.toString())

@@ -1,0 +1,54 @@
+"""Subqueries inside EXISTS and IN: made into joins there, before the subquery around them becomes one.
+
+Catalyst's rule for EXISTS and IN goes on into the plan that it has just joined, and takes what it finds there for
+pulled up. Its optimizer gets by because it optimizes subqueries first, with rules that whence leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whence.spark.catalyst.jvm import Jvm, items
+
+Change = Callable[[Any], Any]
+PREDICATES = frozenset({"Exists", "ListQuery"})
+
+
+def inner_first(jvm: Jvm, plan: Any, joined: Change) -> Any:
+    """The plan with `joined` applied to the plans of its EXISTS and IN that hold correlated ones of their own."""
+    children = items(plan.children())
+    changed = [inner_first(jvm, child, joined) for child in children]
+    if any(new is not old for new, old in zip(changed, children, strict=True)):
+        plan = plan.withNewChildren(jvm.seq(changed))
+    if plan.nodeName() != "Filter" or not plan.subqueries().size():
+        return plan
+    condition = plan.condition()
+    new = _changed(jvm, condition, joined)
+    return plan if new is condition else jvm.rebuild(plan, condition=new)
+
+
+def _changed(jvm: Jvm, expr: Any, joined: Change) -> Any:
+    kind = expr.getClass().getSimpleName()
+    if kind in PREDICATES:
+        return expr.withNewPlan(joined(expr.plan())) if _holds_correlated(expr.plan()) else expr
+    children = items(expr.children())
+    new = [_changed(jvm, child, joined) for child in children]
+    if all(a is b for a, b in zip(new, children, strict=True)):
+        return expr
+    if kind == "InSubquery":  # its query is a field of it, and no child that can be replaced
+        return jvm.rebuild(expr, query=new[-1])
+    return expr.withNewChildren(jvm.seq(new))
+
+
+def _holds_correlated(plan: Any) -> bool:
+    """Whether a Filter anywhere in the plan has EXISTS or IN with columns from around it."""
+    if plan.nodeName() == "Filter" and plan.subqueries().size() and _correlated(plan.condition()):
+        return True
+    return any(map(_holds_correlated, items(plan.children())))
+
+
+def _correlated(expr: Any) -> bool:
+    if expr.getClass().getSimpleName() in PREDICATES:
+        return bool(expr.isCorrelated()) or _holds_correlated(expr.plan())
+    return any(map(_correlated, items(expr.children())))

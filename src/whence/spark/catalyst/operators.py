@@ -1,0 +1,332 @@
+"""Catalyst's plan nodes into whence's operators. A node that is not known is an error that names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import NotTraceable
+from whence.rows import (
+    Aggregate,
+    Arrange,
+    Attr,
+    Call,
+    Cogroup,
+    Distinct,
+    Except,
+    Expand,
+    Expr,
+    Filter,
+    Generate,
+    GroupedMap,
+    Intersect,
+    Join,
+    Limit,
+    Named,
+    Opaque,
+    Operator,
+    Project,
+    Sample,
+    Sort,
+    Union,
+    Values,
+    Window,
+    keep,
+)
+from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree
+from whence.spark.catalyst.jvm import items
+
+if TYPE_CHECKING:
+    from whence.spark.sources.naming import Sources
+
+JOIN_TYPES = {
+    "Inner": "inner",
+    "Cross": "cross",
+    "LeftOuter": "left",
+    "RightOuter": "right",
+    "FullOuter": "full",
+    "LeftSemi": "semi",
+    "LeftAnti": "anti",
+    "LeftSingle": "single",
+}
+
+
+class PlanNode:
+    """A node of the JSON beside its object in the JVM."""
+
+    __slots__ = ("children", "fields", "java", "kind")
+
+    def __init__(self, fields: dict[str, Any], java: Any, children: tuple[PlanNode, ...]) -> None:
+        self.kind = fields["class"].rsplit(".", 1)[-1].rstrip("$")
+        self.fields, self.java, self.children = fields, java, children
+
+
+def plan_tree(java: Any) -> PlanNode:
+    """The whole plan: one call for the JSON, and one for each node's children."""
+    flat = json.loads(java.toJSON())
+    node, end = _plan_tree(flat, 0, java)
+    assert end == len(flat)
+    return node
+
+
+def _plan_tree(flat: list[dict[str, Any]], at: int, java: Any) -> tuple[PlanNode, int]:
+    fields, end, children = flat[at], at + 1, []
+    below: Any = java.children() if fields["num-children"] else None
+    for index in range(fields["num-children"]):
+        child, end = _plan_tree(flat, end, below.apply(index))
+        children.append(child)
+    return PlanNode(fields, java, tuple(children)), end
+
+
+class Plans:
+    """Reads plans of one pipeline; sources are numbered as they are met."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        prepare: Callable[[Any], Any],
+        through: Callable[[Any, tuple[Attr, ...]], Operator | None],
+    ) -> None:
+        """`prepare` makes a plan ready to be read; `through` says what made a leaf, if it is known."""
+        self._sources = sources
+        self._prepare = prepare
+        self._through = through
+        self._expressions = Expressions(self.read_java)
+
+    def read_java(self, java: Any) -> Operator:
+        """A plan of the JVM, the pipeline's own or that of a scalar subquery."""
+        return self.read(plan_tree(self._prepare(java)))
+
+    def read(self, node: PlanNode) -> Operator:
+        """A node with everything below it."""
+        if node.kind in LEAVES:
+            columns = self._attrs(node, "output")
+            return self._through(node.java, columns) or self._sources.read(node, columns)
+        reader = READERS.get(node.kind)
+        if reader is None:
+            raise NotTraceable(
+                f"whence does not know the operator {node.kind}: its lineage would be a guess. The node is "
+                f"{node.java.simpleString(100)}"
+            )
+        return reader(self, node)
+
+    # --- parts of a node
+
+    def _node(self, node: PlanNode, field: str) -> Node:
+        java = node.java
+        return tree(node.fields[field], lambda: getattr(java, field)())
+
+    def _expr(self, node: PlanNode, field: str) -> Expr:
+        return self._expressions.read(self._node(node, field))
+
+    def _optional(self, node: PlanNode, field: str) -> Expr | None:
+        if node.fields.get(field) is None:
+            return None
+        java = node.java
+        return self._expressions.read(tree(node.fields[field], lambda: getattr(java, field)().get()))
+
+    def _nodes(self, node: PlanNode, field: str) -> list[Node]:
+        java = node.java
+
+        def root(index: int) -> Callable[[], Any]:
+            return lambda: getattr(java, field)().apply(index)
+
+        return [tree(flat, root(index)) for index, flat in enumerate(node.fields[field])]
+
+    def _exprs(self, node: PlanNode, field: str) -> tuple[Expr, ...]:
+        return tuple(map(self._expressions.read, self._nodes(node, field)))
+
+    def _named(self, node: PlanNode, field: str) -> tuple[Named, ...]:
+        return tuple(map(self._expressions.named, self._nodes(node, field)))
+
+    def _attrs(self, node: PlanNode, field: str) -> tuple[Attr, ...]:
+        return tuple(map(self._expressions.attr, self._nodes(node, field)))
+
+    # --- one method a node
+
+    def values(self, node: PlanNode) -> Operator:
+        return Values((), node.java)
+
+    def same(self, node: PlanNode) -> Operator:
+        """Something that only watches the rows go by, or only writes the query another way."""
+        return self.read(node.children[0])
+
+    def arrange(self, node: PlanNode) -> Operator:
+        return Arrange(self.read(node.children[0]), node.kind, node.java)
+
+    def sequence(self, node: PlanNode) -> Operator:
+        """The default index of pandas API on Spark: a number for each row, in the order of the rows."""
+        child = self.read(node.children[0])
+        attr = self._expressions.attr(self._node(node, "sequenceAttr"))
+        return Project(
+            child, (Named(attr, Call("DistributedSequenceID", (), attr.dtype, pure=False)), *keep(*child.output))
+        )
+
+    def filter(self, node: PlanNode) -> Operator:
+        return Filter(self.read(node.children[0]), self._expr(node, "condition"))
+
+    def project(self, node: PlanNode) -> Operator:
+        return Project(self.read(node.children[0]), self._named(node, "projectList"))
+
+    def join(self, node: PlanNode) -> Operator:
+        left, right = map(self.read, node.children)
+        condition = self._optional(node, "condition")
+        kind = node.fields["joinType"]
+        name = (kind.get("object") or kind.get("product-class", "")).rsplit(".", 1)[-1].rstrip("$")
+        if name == "ExistenceJoin":
+            flag = node.java.joinType().exists()
+            return Join(left, right, "existence", condition, Attr(flag.exprId().id(), flag.name(), "boolean", False))
+        if name not in JOIN_TYPES:
+            raise NotTraceable(f"whence does not know the join {name}: its lineage would be a guess")
+        return Join(left, right, JOIN_TYPES[name], condition)
+
+    def union(self, node: PlanNode) -> Operator:
+        if node.fields.get("byName"):
+            raise NotTraceable("a union by name that Catalyst has not resolved")
+        return Union(tuple(map(self.read, node.children)), output_of(node.java))
+
+    def intersect(self, node: PlanNode) -> Operator:
+        left, right = map(self.read, node.children)
+        return Intersect(left, right, bool(node.fields["isAll"]))
+
+    def subtract(self, node: PlanNode) -> Operator:
+        left, right = map(self.read, node.children)
+        return Except(left, right, bool(node.fields["isAll"]))
+
+    def distinct(self, node: PlanNode) -> Operator:
+        child = self.read(node.children[0])
+        return Distinct(child, tuple(dict.fromkeys(child.output)))
+
+    def deduplicate(self, node: PlanNode) -> Operator:
+        child = self.read(node.children[0])
+        return Distinct(child, tuple(dict.fromkeys(self._attrs(node, "keys"))))
+
+    def aggregate(self, node: PlanNode) -> Operator:
+        keys, outputs = self._exprs(node, "groupingExpressions"), self._named(node, "aggregateExpressions")
+        return Aggregate(self.read(node.children[0]), tuple(dict.fromkeys(keys)), outputs)
+
+    def window(self, node: PlanNode) -> Operator:
+        order = tuple(map(self._expressions.sort_key, self._nodes(node, "orderSpec")))
+        partition = self._exprs(node, "partitionSpec")
+        return Window(self.read(node.children[0]), self._named(node, "windowExpressions"), partition, order)
+
+    def sort(self, node: PlanNode) -> Operator:
+        keys = tuple(map(self._expressions.sort_key, self._nodes(node, "order")))
+        return Sort(self.read(node.children[0]), keys, bool(node.fields["global"]))
+
+    def limit(self, node: PlanNode) -> Operator:
+        below = node.children[0]
+        if below.kind == "LocalLimit":
+            below = below.children[0]
+        count = self._expr(node, "limitExpr")
+        if below.kind == "Offset":
+            return Limit(self.read(below.children[0]), count, self._expr(below, "offsetExpr"))
+        return Limit(self.read(below), count)
+
+    def offset(self, node: PlanNode) -> Operator:
+        return Limit(self.read(node.children[0]), None, self._expr(node, "offsetExpr"))
+
+    def generate(self, node: PlanNode) -> Operator:
+        child = self.read(node.children[0])
+        dropped = set(node.fields["unrequiredChildIndex"])
+        kept = tuple(attr for index, attr in enumerate(child.output) if index not in dropped)
+        columns = self._attrs(node, "generatorOutput")
+        outer = bool(node.fields["outer"])
+        return Generate(child, self._expr(node, "generator"), columns, kept, outer, node.java)
+
+    def expand(self, node: PlanNode) -> Operator:
+        rows = []
+        for projection in items(node.java.projections()):
+            nodes = (tree(json.loads(each.toJSON()), each) for each in items(projection))
+            rows.append(tuple(map(self._expressions.read, nodes)))
+        return Expand(self.read(node.children[0]), tuple(rows), self._attrs(node, "output"))
+
+    def sample(self, node: PlanNode) -> Operator:
+        fields = node.fields
+        child = self.read(node.children[0])
+        lower, upper = float(fields["lowerBound"]), float(fields["upperBound"])
+        return Sample(child, lower, upper, bool(fields["withReplacement"]), int(fields["seed"]), node.java)
+
+    def opaque(self, node: PlanNode) -> Operator:
+        function = node.fields.get("functionExpr") or [{}]
+        why = f"{node.kind}({function[0].get('name', '')})"
+        return Opaque(tuple(map(self.read, node.children)), self._attrs(node, "output"), why, node.java)
+
+    def grouped(self, node: PlanNode) -> Operator:
+        keys, function = self._exprs(node, "groupingAttributes"), self._expr(node, "functionExpr")
+        return GroupedMap(self.read(node.children[0]), keys, self._attrs(node, "output"), function, origin=node.java)
+
+    def cogrouped(self, node: PlanNode) -> Operator:
+        left, right = map(self.read, node.children)
+        count_left, count_right = int(node.fields["leftGroupingLen"]), int(node.fields["rightGroupingLen"])
+        function, columns = self._expr(node, "functionExpr"), self._attrs(node, "output")
+        keys = left.output[:count_left], right.output[:count_right]
+        return Cogroup(left, right, *keys, columns, function, origin=node.java)
+
+
+def output_of(java: Any) -> tuple[Attr, ...]:
+    """A node's columns as the JVM has them."""
+    schema = json.loads(java.schema().json())["fields"]
+    attrs = items(java.output())
+    return tuple(
+        Attr(attr.exprId().id(), field["name"], _dtype(attr, field), bool(field["nullable"]))
+        for attr, field in zip(attrs, schema, strict=True)
+    )
+
+
+def _dtype(attr: Any, field: dict[str, Any]) -> str:
+    """The type of a column. A schema has collations apart from the types, in the metadata."""
+    if COLLATIONS not in json.dumps(field):
+        return dtype_of(field["type"])
+    if field["type"] != "string":
+        raise NotTraceable(f"whence does not know collations inside of a nested type: column {field['name']!r}")
+    return str(json.loads(attr.dataType().json()))
+
+
+COLLATIONS = "__COLLATIONS"
+LEAVES = frozenset(
+    {
+        "LogicalRelation",
+        "LogicalRDD",
+        "LocalRelation",
+        "HiveTableRelation",
+        "DataSourceV2Relation",
+        "DataSourceV2ScanRelation",
+        "InMemoryRelation",
+        "Range",
+    }
+)
+READERS: dict[str, Callable[[Plans, PlanNode], Operator]] = {
+    "OneRowRelation": Plans.values,
+    "CollectMetrics": Plans.same,
+    "PipeOperator": Plans.same,
+    "AttachDistributedSequence": Plans.sequence,
+    "Filter": Plans.filter,
+    "Project": Plans.project,
+    "Join": Plans.join,
+    "Union": Plans.union,
+    "Intersect": Plans.intersect,
+    "Except": Plans.subtract,
+    "Distinct": Plans.distinct,
+    "Deduplicate": Plans.deduplicate,
+    "Aggregate": Plans.aggregate,
+    "Window": Plans.window,
+    "Sort": Plans.sort,
+    "GlobalLimit": Plans.limit,
+    "Offset": Plans.offset,
+    "Generate": Plans.generate,
+    "Expand": Plans.expand,
+    "Sample": Plans.sample,
+    "MapInPandas": Plans.opaque,
+    "MapInArrow": Plans.opaque,
+    "PythonMapInArrow": Plans.opaque,
+    "FlatMapGroupsInPandas": Plans.grouped,
+    "FlatMapGroupsInArrow": Plans.grouped,
+    "FlatMapCoGroupsInPandas": Plans.cogrouped,
+    "FlatMapCoGroupsInArrow": Plans.cogrouped,
+    "Repartition": Plans.arrange,
+    "RepartitionByExpression": Plans.arrange,
+    "RebalancePartitions": Plans.arrange,
+    "ResolvedHint": Plans.arrange,
+}

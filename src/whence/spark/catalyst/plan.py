@@ -1,0 +1,99 @@
+"""A DataFrame's plan as whence's operators."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import BadType, Closed, MissingExtra, NotTraceable
+from whence.rows import Attr, Named, Operator, Project, Sort
+from whence.rows.pushdown.pins import substituted
+from whence.spark.catalyst.jvm import Jvm
+from whence.spark.catalyst.operators import Plans
+from whence.spark.catalyst.rewrites import tidied, without_subqueries
+from whence.spark.catalyst.self_joins import renewed, separated
+from whence.spark.catalyst.subqueries import subqueries_joined
+from whence.spark.running.outputs import plan_of
+from whence.spark.sources.naming import Sources, view_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was read: the operators, and the JVM that can run them."""
+
+    root: Operator
+    jvm: Jvm
+
+
+def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
+    """The plan of a DataFrame: DataFrame API, SQL, or pandas API on Spark."""
+    frame = classic(df)
+    given = {name: classic(each)._jdf.queryExecution().analyzed() for name, each in (sources or {}).items()}
+    jvm = Jvm(frame.sparkSession)
+    found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None)
+
+    def prepare(java: Any) -> Any:
+        java = without_subqueries(jvm, java)
+        found.views.update(view_names(java))
+        return tidied(jvm, java)
+
+    def whole(java: Any) -> Operator:
+        return separated(subqueries_joined(plans.read_java(java)))
+
+    def through(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
+        """What made a leaf that is the output of a run."""
+        java = plan_of(leaf, jvm)
+        return None if java is None else _called(renewed(whole(java))[0], columns)
+
+    plans = Plans(found, prepare, through)
+    return Plan(whole(frame._jdf.queryExecution().analyzed()), jvm)
+
+
+def _called(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
+    """The rows under other columns. An order stays on top: a limit may follow."""
+    pairs = list(zip(columns, rows.output, strict=True))
+    named = tuple(Named(new, old) for new, old in pairs)
+    if not isinstance(rows, Sort):
+        return Project(rows, named)
+    new = {old: attr for attr, old in pairs}
+    keys = tuple(replace(key, expr=substituted(key.expr, new)) for key in rows.keys)
+    return Sort(Project(rows.child, named), keys, rows.everywhere)
+
+
+def classic(df: object) -> DataFrame:
+    """The DataFrame of a classic session that this is; an error that says what it is otherwise."""
+    try:
+        from pyspark.sql import DataFrame as Any_
+        from pyspark.sql.classic.dataframe import DataFrame
+    except ImportError as error:
+        raise MissingExtra.of("pyspark", "spark") from error
+    if type(df).__module__.startswith("pyspark.pandas") and hasattr(df, "to_spark"):
+        df = _of_pandas(df)
+    if not isinstance(df, DataFrame):
+        if isinstance(df, Any_) or "connect" in type(df).__module__:
+            raise NotTraceable(
+                "this DataFrame belongs to a Spark Connect session, which has no plan to read: use a classic session, "
+                "SparkSession.builder.master('local[*]') or spark-submit"
+            )
+        raise BadType(f"a pipeline is a PySpark DataFrame, not {type(df).__name__}")
+    context = df.sparkSession.sparkContext
+    if context._jsc is None or context._jsc.sc().isStopped():
+        raise Closed("the Spark session of this DataFrame was stopped: make the DataFrame again in a running one")
+    if df.isStreaming:
+        raise NotTraceable("a streaming DataFrame has no last row to ask about: trace the batch that it writes")
+    return df
+
+
+def _of_pandas(df: Any) -> object:
+    """A frame of pandas API on Spark, its index as columns where it has names."""
+    names = list(df.index.names)
+    if all(isinstance(name, str) for name in names) and not set(names) & set(df.columns):
+        return df.to_spark(index_col=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that an index without a name is left out
+        return df.to_spark()

@@ -1,0 +1,68 @@
+"""Catalyst's own rules, those that leave lineage as it is, applied to an analyzed plan.
+
+Why each is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is its plan;
+filters only move to where the same rows meet them earlier; joins are only reordered. Left out on purpose, though Spark
+optimizes with them: ColumnPruning and RemoveRedundantAggregates (an unused aggregate decides witnesses),
+EliminateOuterJoin, ReplaceDeduplicateWithAggregate, RewriteExceptAll, RewriteIntersectAll, RewriteDistinctAggregates,
+MergeSubplans, RewriteNonCorrelatedExists, ConvertToLocalRelation, PropagateEmptyRelation: each changes which
+rows contributed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import NotTraceable
+from whence.spark.catalyst.nested_subqueries import inner_first
+
+if TYPE_CHECKING:
+    from whence.spark.catalyst.jvm import Jvm
+
+OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+ANALYSIS = "org.apache.spark.sql.catalyst.analysis"
+
+# A subquery that becomes a join brings its own subqueries to the surface: these are pulled up before they become joins.
+PULLED_UP = f"{OPTIMIZER}.PullupCorrelatedPredicates"
+SCALARS = (PULLED_UP, f"{OPTIMIZER}.RewriteCorrelatedScalarSubquery", PULLED_UP)
+PREDICATES = (f"{OPTIMIZER}.RewritePredicateSubquery", PULLED_UP, f"{OPTIMIZER}.RewriteLateralSubquery")
+NAMES = (f"{ANALYSIS}.EliminateSubqueryAliases", f"{ANALYSIS}.EliminateView")
+TIDY = (
+    f"{OPTIMIZER}.BooleanSimplification",
+    f"{OPTIMIZER}.PushDownPredicates",
+    f"{OPTIMIZER}.ReorderJoin",
+    f"{OPTIMIZER}.CollapseProject",
+)
+ROUNDS = 20  # a subquery in a subquery takes one round a level
+
+
+def without_subqueries(jvm: Jvm, plan: Any) -> Any:
+    """The plan with CTEs in their places and correlated subqueries as joins; names of views are still there."""
+    return _joined(jvm, jvm.made("optimizer.InlineCTE").apply(plan))
+
+
+def _joined(jvm: Jvm, plan: Any) -> Any:
+    def round_(plan: Any) -> Any:
+        plan = _applied(jvm, plan, SCALARS)
+        return _applied(jvm, inner_first(jvm, plan, lambda inner: _joined(jvm, inner)), PREDICATES)
+
+    return _repeat(plan, round_)
+
+
+def tidied(jvm: Jvm, plan: Any) -> Any:
+    """The plan without aliases and views, its filters where they belong."""
+    return _repeat(plan, lambda plan: _applied(jvm, plan, NAMES + TIDY))
+
+
+def _applied(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
+    for name in rules:
+        plan = jvm.singleton(name).apply(plan)
+    return plan
+
+
+def _repeat(plan: Any, change: Callable[[Any], Any]) -> Any:
+    for _ in range(ROUNDS):
+        before, plan = plan, change(plan)
+        if plan.fastEquals(before):
+            return plan
+    raise NotTraceable(f"the plan does not settle after {ROUNDS} rounds: {plan.nodeName()}")

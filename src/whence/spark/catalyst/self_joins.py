@@ -1,0 +1,113 @@
+"""One relation that stands in a plan twice with the same columns: told apart, and known for what it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from whence.errors import NotTraceable
+from whence.rows import (
+    Aggregate,
+    Arrange,
+    Attr,
+    Cogroup,
+    Except,
+    GroupedMap,
+    Intersect,
+    Join,
+    Named,
+    Opaque,
+    Operator,
+    Source,
+    Tree,
+    Union,
+    like,
+    transform,
+    walk,
+)
+from whence.spark.catalyst.operators import output_of
+
+
+def separated(plan: Operator) -> Operator:
+    """The plan with every column made in one place only.
+
+    Catalyst gives two uses of a relation different columns, except in two places. A union of a frame with itself, or
+    an intersection or difference, keeps them: these are two uses like any others. And decorrelation puts a copy of
+    the outer query into the subquery, below an aggregate that yields the different values of the correlated columns
+    (a *domain*): that copy says which values to compute for, and no row of it contributes anything.
+    """
+    return _visit(plan, frozenset())
+
+
+def _visit(plan: Operator, outer: frozenset[int]) -> Operator:
+    if isinstance(plan, Join):
+        right = _visit(plan.right, outer | _leaves(plan.left))
+        left = _visit(plan.left, outer | _leaves(right))
+        return replace(plan, left=left, right=right)
+    if isinstance(plan, Union):
+        return replace(plan, inputs=_branches(plan.inputs, outer))
+    if isinstance(plan, Intersect | Except):
+        left, right = _branches((plan.left, plan.right), outer)
+        return replace(plan, left=left, right=right)
+    below = _leaves(plan)
+    if isinstance(plan, Aggregate) and not plan.calls and below and below <= outer:
+        return _domain(plan)
+    if isinstance(plan, Source) and below & outer:
+        raise NotTraceable(f"source {plan.name!r} stands twice in the plan, in a way that whence does not know")
+    return plan.map_parts(lambda part: _visit(part, outer) if isinstance(part, Operator) else part)
+
+
+def _branches(inputs: tuple[Operator, ...], outer: frozenset[int]) -> tuple[Operator, ...]:
+    seen: frozenset[int] = frozenset()
+    branches: list[Operator] = []
+    for each in inputs:
+        own = _leaves(each)
+        branch = _visit(renewed(each)[0] if own & seen else each, outer)
+        branches.append(branch)
+        seen |= own
+    return tuple(branches)
+
+
+def _domain(plan: Aggregate) -> Operator:
+    child, renamed = renewed(plan.child)
+
+    def silent(part: Tree) -> Tree:
+        return replace(part, silent=True) if isinstance(part, Source) else part
+
+    def change(part: Tree) -> Tree:
+        return renamed.get(part, part) if isinstance(part, Attr) else part
+
+    keys = tuple(transform(key, change) for key in plan.keys)
+    outputs = tuple(Named(named.attr, transform(named.expr, change)) for named in plan.outputs)
+    return Aggregate(transform(child, silent), keys, outputs)
+
+
+def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
+    """The plan over new instances of its relations, with new columns all through it."""
+    renamed: dict[Attr, Attr] = {}
+    instances: dict[int, object] = {}
+    for part in walk(plan):
+        if isinstance(part, Opaque | GroupedMap | Cogroup):
+            raise NotTraceable(f"{type(part).__name__} stands twice in the plan, in a way that whence does not know")
+        if isinstance(part, Source):
+            java = part.origin.newInstance()  # type: ignore[attr-defined]  # Catalyst's MultiInstanceRelation
+            columns = output_of(java)
+            renamed |= dict(zip(part.columns, columns, strict=True))
+            instances[columns[0].id] = java
+    for part in walk(plan):
+        if isinstance(part, Attr) and part not in renamed:
+            renamed[part] = like(part)
+
+    def change(part: Tree) -> Tree:
+        if isinstance(part, Attr):
+            return renamed[part]
+        if isinstance(part, Source):
+            return replace(part, origin=instances[part.columns[0].id])
+        return part.child if isinstance(part, Arrange) else part  # it may name columns in what Catalyst keeps
+
+    return transform(plan, change), renamed
+
+
+def _leaves(plan: Operator) -> frozenset[int]:
+    """The columns of all relations in the plan, but not of copies."""
+    sources = (part for part in walk(plan) if isinstance(part, Source) and not part.silent)
+    return frozenset(attr.id for source in sources for attr in source.columns)

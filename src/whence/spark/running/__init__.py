@@ -1,0 +1,1 @@
+"""Running a pipeline: what is saved on the way, and how the log records it."""

@@ -1,0 +1,89 @@
+"""Saved results made small: each different row once, in order, without columns that the others decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.rows import Attr, Compare, Operator, conjuncts
+from whence.rows.duck.engine import connected
+from whence.rows.duck.literals import quoted
+from whence.rows.saving import Place, Saved, Scheme, scheme, width
+
+if TYPE_CHECKING:
+    from whence.spark.running.materialize import Result
+
+PLAIN = frozenset({"boolean", "byte", "short", "integer", "long", "date", "string", "timestamp_ntz"})
+GROUP = 16384  # rows of a row group: what a lookup reads at least
+
+
+def shrunk(
+    plan: Operator, planned: Scheme, results: Mapping[Place, Result], witness: str
+) -> tuple[Scheme, dict[Place, Result]]:
+    """The results as they are kept, and the scheme that fits them."""
+    written = planned.written
+    if not written or not all(each.place in results for each in written):
+        return planned, dict(results)
+    wanted = {each.place: _told(each, results[each.place]) for each in written}
+    chosen = {each.place: each.places for each in planned.saved}
+    chosen |= {place: [results[place].places[index] for index in indexes] for place, indexes in wanted.items()}
+    refined = scheme(plan, witness, chosen=chosen).with_virtual(lambda each: each.place not in wanted)
+    if refined.missing or {each.place for each in refined.saved} != chosen.keys():
+        wanted = {each.place: list(range(len(each.columns))) for each in written}
+        refined = planned
+    small = {each.place: _rewritten(results[each.place], wanted[each.place], each.columns) for each in refined.written}
+    return refined, {**results, **small}
+
+
+def _told(saved: Saved, result: Result) -> list[int]:
+    """The columns to keep, by place: of those that say which rows are meant, only what tells them apart.
+
+    A row that is asked about exists, so it has rows here. If these agree in some columns exactly when they agree in
+    all, the others say nothing more. That is so in the data or it is not: it is looked up.
+    """
+    everything = list(range(len(result.columns)))
+    pins = {
+        fact.left
+        for fact in conjuncts(saved.predicate)
+        if isinstance(fact, Compare) and fact.op == "<=>" and not fact.right.attrs and isinstance(fact.left, Attr)
+    }
+    asked = [index for index, attr in enumerate(result.columns) if attr in pins]
+    if not saved.sure or len(asked) < 2 or not result.rows or not _plain(result):
+        return everything
+    if any(attr not in pins for fact in conjuncts(saved.predicate) for attr in fact.attrs):
+        return everything
+    with connected() as connection:
+        files = result.files.sql()
+
+        def different(indexes: list[int]) -> int:
+            names = ", ".join(f"c{index}" for index in indexes)
+            found = connection.execute(f"SELECT count(*) FROM (SELECT DISTINCT {names} FROM {files})").fetchall()
+            return int(found[0][0])
+
+        all_of_them, kept = different(asked), list(asked)
+        for index in sorted(asked, key=lambda index: width(result.columns[index]), reverse=True):
+            fewer = [each for each in kept if each != index]
+            if fewer and different(fewer) == all_of_them:
+                kept = fewer
+    return [index for index in everything if index in kept or index not in asked]
+
+
+def _plain(result: Result) -> bool:
+    return all(attr.dtype in PLAIN or attr.dtype.startswith("decimal") for attr in result.columns)
+
+
+def _rewritten(result: Result, wanted: list[int], columns: tuple[Attr, ...]) -> Result:
+    kept = replace(result, columns=columns, places=tuple(result.places[index] for index in wanted))
+    if not _plain(kept) or not result.paths:
+        return kept if len(wanted) == len(result.columns) else result
+    path = str(Path(result.paths[0]).parent / "small.parquet")
+    names = ", ".join(f"c{old} AS c{new}" for new, old in enumerate(wanted))
+    order = ", ".join(f"c{new}" for new in range(len(wanted)))
+    rows = f"SELECT DISTINCT {names} FROM {result.files.sql()} ORDER BY {order}"
+    with connected() as connection:
+        connection.execute(
+            f"COPY ({rows}) TO {quoted(path)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP})"
+        )
+    return replace(kept, paths=(path,))

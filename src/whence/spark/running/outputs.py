@@ -1,0 +1,114 @@
+"""Small outputs of runs as local data. A pipeline over one of them reads on in the plan that made it."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whence.rows import (
+    Aggregate,
+    Arrange,
+    Distinct,
+    Except,
+    Expand,
+    Filter,
+    Intersect,
+    Join,
+    Limit,
+    Operator,
+    Project,
+    Sort,
+    Source,
+    Union,
+    Values,
+    Window,
+    walk,
+)
+from whence.rows.duck.types import leaves
+from whence.rows.questions.restrict import sources as sources_of
+from whence.spark.catalyst.jvm import items
+from whence.spark.sources.versions import Version, require_unchanged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame
+
+    from whence.spark.catalyst.jvm import Jvm
+
+REMEMBERED = 1000  # outputs of one session whose plans are known; one that is older is a source of its own
+MARK = "whence"
+# What can stand in a plan twice: a pipeline may join an output with itself, or with what it was made of.
+REPEATABLE = (
+    Aggregate, Arrange, Distinct, Except, Expand, Filter, Intersect, Join, Limit, Project, Sort, Source, Union, Values,
+    Window,
+)  # fmt: skip
+
+_numbers = itertools.count(1)
+_made: weakref.WeakKeyDictionary[SparkContext, dict[str, Made]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How an output was made: Catalyst's plan, and the sources as they were."""
+
+    plan: Any
+    sources: tuple[tuple[Source, Version], ...]
+
+
+def holdable(plan: Operator) -> bool:
+    """Whether rows that the plan gives can be local data."""
+    operators = (part for part in walk(plan) if isinstance(part, Operator))
+    return (
+        bool(plan.output)
+        and all(isinstance(each, REPEATABLE) for each in operators)
+        and all(leaves(attr.dtype) is not None for attr in plan.output)
+    )
+
+
+def local(table: pa.Table, df: DataFrame, plan: Operator, versions: dict[str, Version], jvm: Jvm) -> DataFrame | None:
+    """The rows as a frame that runs nothing when it is used; None where it would not be the same.
+
+    `table` holds what `df` gives, by place. The mark that leads back to its plan is the qualifier of the first column,
+    which Catalyst keeps when it makes another instance of a relation.
+    """
+    if not holdable(plan):
+        return None
+    names = [f"c{index}" for index in range(len(plan.output))]
+    analyzed = df._jdf.queryExecution().analyzed()
+    relation = _relation(table.rename_columns(names), df, names)
+    if relation.nodeName() != "LocalRelation":  # it is more than Spark holds in a plan
+        return None
+    token = f"output{next(_numbers)}"
+    first, *rest = columns = [attr.newInstance() for attr in items(analyzed.output())]
+    marked = first.withQualifier(jvm.seq([MARK, token]))
+    leaf = jvm.made("plans.logical.LocalRelation", jvm.seq([marked, *rest]), relation.data())
+    known = _made.setdefault(jvm.spark.sparkContext, {})
+    known[token] = Made(analyzed, tuple((each, versions[each.name]) for each in sources_of(plan)))
+    while len(known) > REMEMBERED:
+        del known[next(iter(known))]
+    return jvm.frame(jvm.new("plans.logical.Project", jvm.seq(columns), leaf))
+
+
+def plan_of(java: Any, jvm: Jvm) -> Any:
+    """The plan that made a leaf; None if it is not the output of a run."""
+    if java.nodeName() != "LocalRelation":
+        return None
+    first = next(iter(items(java.output())), None)
+    mark = [] if first is None else [str(part) for part in items(first.qualifier())]
+    made = _made.get(jvm.spark.sparkContext, {}).get(mark[1]) if len(mark) == 2 and mark[0] == MARK else None
+    if made is None:
+        return None
+    for source, version in made.sources:
+        require_unchanged(source, version, jvm)
+    return made.plan
+
+
+def _relation(table: pa.Table, df: DataFrame, names: list[str]) -> Any:
+    from pyspark.sql.types import StructField, StructType
+
+    fields = [StructField(name, field.dataType) for name, field in zip(names, df.schema.fields, strict=True)]
+    made = df.sparkSession.createDataFrame(table, schema=StructType(fields))
+    return made._jdf.queryExecution().analyzed()

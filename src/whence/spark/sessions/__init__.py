@@ -1,0 +1,1 @@
+"""Sessions: Java, a local session, and pipelines that are given as files."""

@@ -1,0 +1,196 @@
+"""Grouped maps that carry ids around the user's function.
+
+The function is the one that this very session was given a moment ago; it is never loaded from anything stored.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import NotTraceable
+from whence.rows import Attr, Cogroup, GroupedMap, Named, Operator, Project, Values, fresh
+from whence.rows.expressions import Udf
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from whence.spark.catalyst.jvm import Jvm
+
+PANDAS, ARROW, COGROUPED_PANDAS, COGROUPED_ARROW = 201, 209, 206, 210  # Spark's codes of the kinds of function
+
+Lower = Callable[[Operator], "DataFrame"]
+Function = Callable[..., Any]
+
+
+def grouped(plan: GroupedMap, jvm: Jvm, lower: Lower) -> Operator:
+    """The grouped map as it runs with ids."""
+    kind, function = _function(plan.origin, jvm)
+    data = _arguments(plan.function)
+    keys, values, lists = plan.keys, data, tuple(attr for attr, _ in plan.carried)
+    rows, names = _prepared(lower, plan.child, keys, values, lists)
+    around = {PANDAS: _pandas, ARROW: _arrow}.get(kind)
+    if around is None:
+        raise NotTraceable(f"ids do not pass through a grouped map of kind {kind} yet: use applyInPandas")
+    run = around(function, [attr.name for attr in values], names, [a.name for a in plan.columns], _out(plan))
+    groups = rows.groupBy(*names[0])
+    schema = _schema(plan)
+    made = groups.applyInPandas(run, schema) if kind == PANDAS else groups.applyInArrow(run, schema)
+    return _named(made, plan)
+
+
+def cogrouped(plan: Cogroup, jvm: Jvm, lower: Lower) -> Operator:
+    """The same for two inputs."""
+    kind, function = _function(plan.origin, jvm)
+    if kind != COGROUPED_PANDAS:
+        raise NotTraceable(f"ids do not pass through a cogrouped map of kind {kind} yet: use applyInPandas")
+    sides = []
+    data = _arguments(plan.function)
+    lists = [attr for attr, _ in plan.carried]
+    for child, keys in ((plan.left, plan.left_keys), (plan.right, plan.right_keys)):
+        have = frozenset(child.output)
+        values = tuple(attr for attr in data if attr in have)
+        own = tuple(attr for attr in lists if attr in have)
+        sides.append((*_prepared(lower, child, keys, values, own), [attr.name for attr in values]))
+    (left, left_names, left_values), (right, right_names, right_values) = sides
+    output = [attr.name for attr in plan.columns]
+    run = _cogrouped_pandas(function, (left_values, right_values), (left_names, right_names), output, _out(plan))
+    both = left.groupBy(*left_names[0]).cogroup(right.groupBy(*right_names[0]))
+    return _named(both.applyInPandas(run, _schema(plan)), plan)
+
+
+Names = tuple[list[str], list[str], list[str]]  # keys, values, lists
+
+
+def _prepared(
+    lower: Lower, child: Operator, keys: Sequence[Any], values: Sequence[Attr], lists: Sequence[Attr]
+) -> tuple[DataFrame, Names]:
+    """The input as a frame whose column names are unlike each other, whatever the user's are."""
+    names: Names = ([], [], [])
+    columns = []
+    for letter, group, found in zip("kvi", (keys, values, lists), names, strict=True):
+        for index, expr in enumerate(group):
+            found.append(f"{letter}{index}")
+            columns.append(Named(fresh(found[-1], expr.dtype), expr))
+    return lower(Project(child, tuple(columns))), names
+
+
+def _named(made: DataFrame, plan: GroupedMap | Cogroup) -> Operator:
+    from whence.spark.catalyst.operators import output_of
+
+    java: Any = made._jdf.queryExecution().analyzed()
+    rows = Values(output_of(java), java)
+    return Project(rows, tuple(Named(new, old) for new, old in zip(plan.output, rows.columns, strict=True)))
+
+
+def _out(plan: GroupedMap | Cogroup) -> list[str]:
+    return [f"_whence_{index}" for index, _ in enumerate(plan.carried)]
+
+
+def _schema(plan: GroupedMap | Cogroup) -> Any:
+    from pyspark.sql.types import StructType
+
+    names = [*(attr.name for attr in plan.columns), *_out(plan)]
+    fields: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "type": json.loads(a.dtype) if a.dtype.startswith("{") else a.dtype,
+            "nullable": True,
+            "metadata": {},
+        }
+        for name, a in zip(names, plan.output, strict=True)
+    ]
+    return StructType.fromJson({"fields": fields})
+
+
+def _arguments(function: Any) -> tuple[Attr, ...]:
+    assert isinstance(function, Udf)
+    attrs = tuple(arg for arg in function.args if isinstance(arg, Attr))
+    if len(attrs) != len(function.args):
+        raise NotTraceable(f"a grouped map of something else than columns: {function}")
+    return attrs
+
+
+def _function(node: Any, jvm: Jvm) -> tuple[int, Function]:
+    from pyspark.broadcast import Broadcast
+    from pyspark.serializers import CloudPickleSerializer
+
+    udf = node.functionExpr()
+    loads: Any = CloudPickleSerializer().loads  # type: ignore[no-untyped-call]
+    command = loads(bytes(udf.func().command().unsafeArray()))
+    if isinstance(command, Broadcast):  # how Spark sends a large function
+        command = loads(command.value)
+    return int(udf.evalType()), command[0]
+
+
+def _takes_key(function: Function, plain: int) -> bool:
+    return len(inspect.getfullargspec(function).args) > plain
+
+
+# What follows runs on the workers, where whence need not be installed: each function is sent whole, with what it uses.
+
+
+def _pandas(function: Function, values: list[str], names: Names, output: list[str], out: list[str]) -> Function:
+    _, value_names, list_names = names
+    keyed = _takes_key(function, 1)
+
+    def with_ids(key: Any, rows: Any) -> Any:
+        given = rows[value_names]
+        given.columns = values
+        result = function(key, given) if keyed else function(given)
+        if not any(isinstance(label, str) for label in result.columns):
+            result = result.set_axis(output[: len(result.columns)], axis=1)
+        result = result.copy()
+        for column, name in zip(list_names, out, strict=True):
+            ids = sorted({each for part in rows[column] for each in part})
+            result[name] = [ids] * len(result)
+        return result
+
+    return with_ids
+
+
+def _arrow(function: Function, values: list[str], names: Names, output: list[str], out: list[str]) -> Function:
+    _, value_names, list_names = names
+    keyed = _takes_key(function, 1)
+
+    def with_ids(key: Any, rows: Any) -> Any:
+        import pyarrow as pa
+
+        given = rows.select(value_names).rename_columns(values)
+        result = function(key, given) if keyed else function(given)
+        for column, name in zip(list_names, out, strict=True):
+            ids = sorted({each for part in rows.column(column).to_pylist() for each in part})
+            result = result.append_column(name, pa.array([ids] * result.num_rows, pa.list_(pa.int64())))
+        return result
+
+    return with_ids
+
+
+def _cogrouped_pandas(
+    function: Function,
+    values: tuple[list[str], list[str]],
+    names: tuple[Names, Names],
+    output: list[str],
+    out: list[str],
+) -> Function:
+    keyed = _takes_key(function, 2)
+
+    def with_ids(key: Any, left: Any, right: Any) -> Any:
+        given = []
+        for rows, wanted, labels in zip((left, right), names, values, strict=True):
+            part = rows[wanted[1]]
+            part.columns = labels
+            given.append(part)
+        result = function(key, *given) if keyed else function(*given)
+        if not any(isinstance(label, str) for label in result.columns):
+            result = result.set_axis(output[: len(result.columns)], axis=1)
+        result = result.copy()
+        columns = [(left, column) for column in names[0][2]] + [(right, column) for column in names[1][2]]
+        for (rows, column), name in zip(columns, out, strict=True):
+            ids = sorted({each for part in rows[column] for each in part})
+            result[name] = [ids] * len(result)
+        return result
+
+    return with_ids

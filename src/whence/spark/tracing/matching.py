@@ -1,0 +1,264 @@
+"""Tables that a question goes through: saved results, sources and the rows asked about, matched with one another.
+
+DuckDB matches them where they are local Parquet files and the predicate means the same there; Spark does otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from whence.errors import BadType, NotTraceable
+from whence.rows import (
+    Attr,
+    Expr,
+    Filter,
+    Join,
+    Literal,
+    Named,
+    Operator,
+    Param,
+    Project,
+    disjunction,
+    fresh,
+    keep,
+    like,
+)
+from whence.rows.duck import Files, View, numbered, select
+from whence.rows.pushdown.pins import substituted
+from whence.rows.tree import Tree, transform
+from whence.spark.catalyst.write import frame
+from whence.spark.lineage import given
+from whence.spark.sources.row_ids import ROW
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from whence.spark.catalyst.jvm import Jvm
+
+ENGINES = ("auto", "duckdb", "spark")
+FEW = 10  # rows of a table that go into a predicate of Spark's, so that it reads less
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with known columns: Parquet files on this machine or a view of them, an Arrow table, or what Spark runs."""
+
+    columns: tuple[Attr, ...]
+    data: Any  # Files | View | pyarrow.Table | Operator
+    read: Operator | None = None  # what Spark runs for rows that are in files: it may know more of them than they say
+
+    @property
+    def here(self) -> bool:
+        """Whether it is there without Spark."""
+        return not isinstance(self.data, Operator)
+
+    def renamed(self) -> tuple[Table, dict[Attr, Expr]]:
+        """The table with attributes of its own, so that it can be matched with what it came from."""
+        columns = tuple(map(like, self.columns))
+        pairs = _pairs(columns, self.columns)
+        new: dict[Attr, Expr] = {old: attr for attr, old in pairs}
+        if isinstance(self.data, Operator):
+            return Table(columns, Project(self.data, tuple(Named(attr, old) for attr, old in pairs))), new
+        if isinstance(self.data, Files):
+            return Table(columns, self.data.called(columns), self.read), new
+        if isinstance(self.data, View):
+            return Table(columns, self.data.called(columns)), new
+        return Table(columns, self.data), new
+
+
+Clause: TypeAlias = tuple[Expr, Table | None]
+"""A predicate, and the table with some row of which it is to hold."""
+
+
+class Engine:
+    """Matches tables: `engine` is duckdb, spark, or auto for DuckDB where it can."""
+
+    def __init__(self, jvm: Jvm, engine: str = "auto") -> None:
+        if engine not in ENGINES:
+            raise BadType(f"engine is one of {', '.join(ENGINES)}, not {engine!r}")
+        self.jvm, self.engine = jvm, engine
+        self.used: set[str] = set()
+        self._known: dict[str, Any] = {}  # what DuckDB has answered: a source that is used twice is asked twice
+
+    def matching(
+        self, rows: Table, *clauses: Clause, identity: bool = False, columns: tuple[Attr, ...] | None = None
+    ) -> Table:
+        """The rows for which any of the clauses holds, each once: all their columns, or `columns`.
+
+        A predicate is over the columns of the rows and of its table, which have none in common. With `identity` there
+        is one more column, `_row`; an operator has to have it already.
+        """
+        shown = rows.columns if columns is None else columns
+        here = isinstance(rows.data, Files | View) and all(by is None or by.here for _, by in clauses)
+        if self.engine != "spark" and here:
+            found = self._by_duckdb(rows, shown, clauses, identity)
+            if found is not None:
+                self.used.add("duckdb")
+                return found
+        if self.engine == "duckdb":
+            raise NotTraceable(
+                "DuckDB is not known to answer this as Spark would, or cannot read the data: leave engine='auto'"
+            )
+        self.used.add("spark")
+        return Table(shown, self._by_spark(self.operator(rows), clauses))
+
+    def numbers(self, rows: Table, clause: Clause) -> pa.ChunkedArray | None:
+        """The numbers of the rows for which a clause holds; None if it is not for DuckDB to find them."""
+        where, by = clause
+        if self.engine == "spark" or not isinstance(rows.data, Files) or not (by is None or by.here):
+            return None
+        data, columns = (None, ()) if by is None else (by.data, by.columns)
+        found = select(rows.data, where, data, columns, identity=True, columns=(), known=self._known)
+        if found is None:
+            return None
+        self.used.add("duckdb")
+        return found.column(0)
+
+    def numbered(self, rows: Table, numbers: pa.ChunkedArray, identity: bool) -> Table | None:
+        """The rows that have these numbers; None if it is not for DuckDB to find them."""
+        if self.engine == "spark" or not isinstance(rows.data, Files):
+            return None
+        found = numbered(rows.data, numbers, identity=identity)
+        if found is None:
+            return None
+        self.used.add("duckdb")
+        return Table((*rows.columns, fresh(ROW, "long", nullable=False)) if identity else rows.columns, found)
+
+    def _by_duckdb(
+        self, rows: Table, shown: tuple[Attr, ...], clauses: Sequence[Clause], identity: bool
+    ) -> Table | None:
+        import pyarrow as pa
+
+        numbered = identity or len(clauses) > 1
+        parts = []
+        for where, by in clauses:
+            data, columns = (None, ()) if by is None else (by.data, by.columns)
+            part = select(rows.data, where, data, columns, identity=numbered, columns=shown, known=self._known)
+            if part is None:
+                return None
+            parts.append(part)
+        found = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+        if len(parts) > 1:
+            numbers = pa.table(
+                {"row": found.column(found.num_columns - 1), "place": pa.array(range(len(found)), pa.int64())}
+            )
+            first = numbers.group_by("row").aggregate([("place", "min")]).column("place_min")
+            found = found.take(first.combine_chunks().sort())
+        if not numbered:
+            return Table(shown, found)
+        if not identity:
+            return Table(shown, found.select(range(found.num_columns - 1)))
+        return Table((*shown, fresh(ROW, "long", nullable=False)), found)
+
+    def _by_spark(self, rows: Operator, clauses: Sequence[Clause]) -> Operator:
+        alone = len(clauses) == 1
+        facts: list[Expr] = []
+        for where, by in clauses:
+            literal = where if by is None else _spelled(where, by)
+            if literal is not None:
+                facts.append(literal)
+                continue
+            assert by is not None
+            if alone:
+                return Join(rows, self.operator(by), "semi", where)
+            flag = fresh("_matched", "boolean", nullable=False)
+            rows = Join(rows, self.operator(by), "existence", where, flag)
+            facts.append(flag)
+        return Filter(rows, disjunction(*facts))
+
+    def operator(self, table: Table) -> Operator:
+        """The table as an operator, its columns under the table's attributes."""
+        if isinstance(table.data, Operator):
+            return table.data
+        if isinstance(table.data, View):
+            rows, held = table.data.operator, table.data.shown
+        elif table.read is not None:
+            rows, held = table.read, table.read.output
+        else:
+            rows = given(self._frame(table))
+            held = rows.columns
+        return Project(rows, tuple(Named(new, old) for new, old in _pairs(table.columns, held)))
+
+    def dataframe(self, table: Table) -> DataFrame:
+        """The table as a DataFrame."""
+        if isinstance(table.data, Operator):
+            return frame(Project(table.data, keep(*table.columns)), self.jvm)
+        if isinstance(table.data, Files | View):
+            return frame(self.operator(table), self.jvm)
+        return self._frame(table).toDF(*(attr.name for attr in table.columns))
+
+    def arrow(self, table: Table) -> pa.Table:
+        """The table in memory, its columns under their own names."""
+        names = [attr.name for attr in table.columns]
+        if isinstance(table.data, Files) and table.read is None:
+            import pyarrow.parquet as pq
+
+            held = pq.read_table(list(table.data.paths), columns=[attr.name for attr in table.data.columns])
+            return held.rename_columns(names)
+        if isinstance(table.data, Operator | View | Files):
+            unique = [f"c{index}" for index in range(len(names))]
+            return self.dataframe(table).toDF(*unique).toArrow().rename_columns(names)
+        return table.data.rename_columns(names)
+
+    def _frame(self, table: Table) -> DataFrame:
+        spark = self.jvm.spark
+        if isinstance(table.data, Files):
+            # The files were written from Arrow, which does not know all of Spark's types.
+            schema = schema_of(table.data.columns, [attr.name for attr in table.data.columns])
+            return spark.read.schema(schema).parquet(*table.data.paths)
+        unique = [f"c{index}" for index in range(len(table.columns))]
+        return spark.createDataFrame(table.data.rename_columns(unique), schema=schema_of(table.columns, unique))
+
+
+def schema_of(columns: Sequence[Attr], names: Sequence[str]) -> Any:
+    """Spark's schema of columns under other names."""
+    from pyspark.sql.types import StructType
+
+    fields: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "type": json.loads(attr.dtype) if attr.dtype.startswith("{") else attr.dtype,
+            "nullable": True,
+            "metadata": {},
+        }
+        for attr, name in zip(columns, names, strict=True)
+    ]
+    return StructType.fromJson({"fields": fields})
+
+
+def bound(predicate: Expr, params: Mapping[str, Expr], attrs: Mapping[Attr, Expr] | None = None) -> Expr:
+    """The predicate with its parameters, and some of its columns, replaced."""
+
+    def change(part: Tree) -> Tree:
+        return params.get(part.name, part) if isinstance(part, Param) else part
+
+    out = transform(substituted(predicate, attrs) if attrs else predicate, change)
+    assert isinstance(out, Expr)
+    return out
+
+
+def _spelled(where: Expr, by: Table) -> Expr | None:
+    """The predicate with the few rows of the table written out; None if they are many, or cannot be written."""
+    used = [index for index, attr in enumerate(by.columns) if attr in where.attrs]
+    if isinstance(by.data, Operator | Files | View) or by.data.num_rows > FEW:
+        return None
+    if any(by.columns[index].dtype.startswith(("{", "timestamp")) for index in used):
+        return None
+    if not used:
+        return where if by.data.num_rows else disjunction()
+    rows = zip(*(by.data.column(index).to_pylist() for index in used), strict=True)
+    choices = (
+        substituted(
+            where, {by.columns[i]: Literal(value, by.columns[i].dtype) for i, value in zip(used, row, strict=True)}
+        )
+        for row in dict.fromkeys(rows)
+    )
+    return disjunction(*choices)
+
+
+def _pairs(new: Sequence[Attr], old: Sequence[Attr]) -> list[tuple[Attr, Attr]]:
+    return list(zip(new, old, strict=True))

@@ -1,0 +1,50 @@
+"""What may come out differently when a pipeline runs again: as its plan says, and as the data says of ties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whence.rows import AggCall, Aggregate, Compare, Filter, Literal, Named, Operator, Window, fresh
+from whence.rows.determinism.reasons import Cause, causes
+from whence.spark.catalyst.write import frame
+
+if TYPE_CHECKING:
+    from whence.spark.catalyst.jvm import Jvm
+
+ONE = Literal(1, "long")
+
+
+class Again:
+    """The reasons for which a plan may give something else in another run."""
+
+    def __init__(self, plan: Operator, jvm: Jvm) -> None:
+        self._jvm = jvm
+        self._ties: dict[Window, bool] = {}
+        self.causes = causes(plan)
+
+    def changing(self, picked: bool) -> tuple[Cause, ...]:
+        """Why a run has to carry ids along, because what it gives cannot be had again; `picked`: by any chance."""
+        return tuple(each for each in self.causes if each.tied is None and (picked or not each.picked))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why another run may give something else. Ties are looked for in the data."""
+        return tuple(dict.fromkeys(each.why for each in self.causes if each.tied is None or self._tied(each.tied)))
+
+    @property
+    def feared(self) -> tuple[str, ...]:
+        """The same for all that is known by now: nothing is looked for."""
+        kept = (each for each in self.causes if each.tied is None or self._ties.get(each.tied, True))
+        return tuple(dict.fromkeys(each.why for each in kept))
+
+    def _tied(self, window: Window) -> bool:
+        if window not in self._ties:
+            unsteady = any(each.tied is None or self._tied(each.tied) for each in causes(window.child))
+            self._ties[window] = unsteady or self._ties_in(window)
+        return self._ties[window]
+
+    def _ties_in(self, window: Window) -> bool:
+        count = fresh("_count", "long")
+        keys = (*window.partition, *(key.expr for key in window.order))
+        rows = Aggregate(window.child, keys, (Named(count, AggCall("count", (ONE,), "long")),))
+        return bool(frame(Filter(rows, Compare(">", count, ONE)), self._jvm).take(1))

@@ -1,0 +1,55 @@
+"""The rows that a question names: from what users give, and as an operator over the rows that there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whence.errors import BadType
+from whence.rows import Attr, Compare, Filter, Join, Operator, conjunction
+from whence.rows.questions.rows import Asked, asked_rows, comparable, is_simple, predicate
+from whence.spark.lineage import given
+from whence.spark.tracing.matching import schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LITERALS = 100  # rows asked at once that go into the predicate; more go as a table
+
+
+def asked_of(columns: tuple[Attr, ...], rows: object, spark: SparkSession) -> tuple[Asked, ...]:
+    """What users ask with: rows in any form, or a DataFrame of them."""
+    if hasattr(rows, "collect") and hasattr(rows, "sparkSession"):
+        rows = rows.collect()
+    return asked_rows(columns, rows, spark.conf.get("spark.sql.caseSensitive") == "true")
+
+
+def written_out(asked: tuple[Asked, ...]) -> bool:
+    """Whether the rows asked about go into a predicate as they are."""
+    return len(asked) <= LITERALS and is_simple(asked)
+
+
+def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> Operator:
+    """Those of the rows that are asked about."""
+    if written_out(asked):
+        return Filter(rows, predicate(asked))
+    shapes: dict[tuple[Attr, ...], list[Asked]] = {}
+    for row in asked:
+        shapes.setdefault(tuple(attr for attr, _ in row), []).append(row)
+    if len(shapes) > 1:
+        raise BadType("rows asked about together name the same columns, when they are many or hold nested values")
+    (attrs, group), *_ = shapes.items()
+    table = given(_table(attrs, group, spark))
+    pairs = zip(attrs, table.columns, strict=True)
+    same = conjunction(*(Compare("<=>", comparable(a), comparable(b)) for a, b in pairs))
+    return Join(rows, table, "semi", same)
+
+
+def _table(attrs: tuple[Attr, ...], rows: list[Asked], spark: SparkSession) -> DataFrame:
+    from pyspark.errors import PySparkException
+
+    schema = schema_of(attrs, [f"c{index}" for index in range(len(attrs))])
+    try:
+        made = spark.createDataFrame([tuple(value for _, value in row) for row in rows], schema)
+    except (PySparkException, TypeError, ValueError) as error:
+        raise BadType(f"a value does not fit its column: {error}") from error
+    return made

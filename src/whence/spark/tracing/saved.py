@@ -1,0 +1,244 @@
+"""Lineage answered from predicates, saved results and sources: nothing of the pipeline runs again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh, walk
+from whence.rows.duck import Files, View, loosened
+from whence.rows.questions.restrict import sources as sources_of
+from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
+from whence.spark.sources.row_ids import ROW, files_of, named, told_of, united, with_files
+from whence.spark.tracing.matching import Clause, Engine, Table, bound
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from whence.spark.running.materialize import Kept
+
+READ = 200_000  # rows that are read by their numbers; more, by what they hold
+AGAIN = 1 << 30  # bytes of files from which a question may compute a result that a run did not write
+
+
+class Direct:
+    """What a run kept, asked with rows of its output, or of its sources."""
+
+    def __init__(self, kept: Kept, engine: Engine, output: Table) -> None:
+        """`output` is the table of all output rows."""
+        self._kept, self._engine, self._output = kept, engine, output
+        self._saved = {each.place: each for each in kept.scheme.saved}
+
+    def back(self, asked: Table) -> Backward:
+        """The rows of the sources that made these rows of the output."""
+        return Backward(self, asked)
+
+    def forth(self, source: str, rows: Table) -> Table:
+        """The rows of the output that these rows of a source reached. The rows have the columns of its first use."""
+        clauses = []
+        for use in self._kept.scheme.uses:
+            if use.source.name == source and use.predicate != FALSE:
+                by, names = rows.renamed()
+                attrs = {own: names[first] for own, first in zip(use.source.columns, rows.columns, strict=True)}
+                clauses.append(self._up(use.table, use.predicate, by, attrs))
+        return self._engine.matching(self._output, *(clauses or [(FALSE, None)]))
+
+    def _up(self, place: Place, predicate: Expr, by: Table, attrs: dict[Attr, Expr]) -> Clause:
+        """The clause on the output that follows from a predicate over rows below and those of the table at `place`."""
+        own = self.table(place)
+        where = bound(predicate, {param(place, attr).name: attr for attr in own.columns}, attrs)
+        if place == OUTPUT:
+            return where, by
+        found, names = self._engine.matching(own, (where, by)).renamed()
+        saved = self._saved[place]
+        return self._up(saved.table, saved.predicate, found, names)
+
+    def table(self, place: Place) -> Table:
+        """All rows of a table: a saved result, one that is computed again, or the output."""
+        if place == OUTPUT:
+            return self._output
+        saved = self._saved[place]
+        if saved.virtual:
+            return Table(saved.columns, view(saved.operator, saved.columns) or saved.operator)
+        result = self._kept.results[place]
+        return Table(result.columns, result.files)
+
+
+class Backward:
+    """The answer to one question: for each use of a source, a predicate and the rows it is to hold with."""
+
+    def __init__(self, direct: Direct, asked: Table) -> None:
+        self._direct, self._engine = direct, direct._engine
+        self._rows: dict[Place, Table] = {OUTPUT: asked}
+        self._whole: dict[Place, Table] = {}  # the same where all columns are there
+        self._numbers: dict[int, pa.ChunkedArray] = {}  # of source rows, by use
+        self._uses = {use.source.occurrence: use for use in direct._kept.scheme.uses}
+
+    def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
+        """The rows of a source that contributed by any of its uses."""
+        found = self._engine.dataframe(self._found(uses, identity))
+        return with_files(found, uses[0]) if identity else found
+
+    def arrow(self, uses: list[Source]) -> pa.Table:
+        """The same rows in memory."""
+        return self._engine.arrow(self._found(uses, False))
+
+    def identities(self, uses: list[Source]) -> pa.Table:
+        """Which rows these are, without what they hold."""
+        found = self._which(uses)
+        if found is None:
+            found = united(self._engine.arrow(self._found(uses, True)).column(ROW))
+        return named(found, uses[0])
+
+    def _clauses(self, uses: list[Source]) -> list[Clause]:
+        known = (self._uses[each.occurrence] for each in uses if each.occurrence in self._uses)
+        clauses = [self._clause(use, uses[0].columns) for use in known if use.predicate != FALSE]
+        return clauses or [(FALSE, None)]
+
+    def _found(self, uses: list[Source], identity: bool) -> Table:
+        first = uses[0]
+        rows = source_table(first)
+        numbers = self._which(uses)
+        if numbers is not None and len(numbers) <= READ:
+            found = self._engine.numbered(rows, numbers, identity)
+            if found is not None:
+                return found
+        clauses = self._clauses(uses)
+        if not identity:
+            return self._engine.matching(rows, *clauses)
+        if isinstance(rows.data, Files) and self._engine.engine != "spark":
+            found = self._engine.matching(rows, *clauses, identity=True)
+            if found.here:  # else it was Spark that could answer, and it has to number the rows first
+                return found
+        return self._engine.matching(source_table(first, True), *clauses)
+
+    def _which(self, uses: list[Source]) -> pa.ChunkedArray | None:
+        """The numbers of the rows: those that came along with the rows of a table, or DuckDB's; None for Spark."""
+        known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
+        parts = []
+        for use in known:
+            if use.predicate == FALSE:
+                continue
+            self._of(use.table)
+            number = use.source.occurrence
+            if number not in self._numbers:
+                found = self._engine.numbers(source_table(uses[0]), self._clause(use, uses[0].columns))
+                if found is None:
+                    return None
+                self._numbers[number] = found
+            parts.append(self._numbers[number])
+        return united(*parts)
+
+    def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
+        attrs: dict[Attr, Expr] = dict(zip(use.source.columns, columns, strict=True))
+        return self._bound(use.table, use.predicate, attrs)
+
+    def _bound(self, place: Place, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
+        asked = {part.name for part in walk(predicate) if isinstance(part, Param)}
+        rows = self._of(place)
+        if not asked <= {param(place, attr).name for attr in rows.columns}:
+            rows = self._all_of(place)
+        if not asked:
+            # It holds with any row of the table alike, if there is one: the question may have led to none.
+            where = bound(predicate, {}, attrs)
+            if isinstance(rows.data, Operator):
+                return where, rows.renamed()[0]
+            return (where if rows.data.num_rows else FALSE), None
+        by, names = rows.renamed()
+        return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
+
+    def _of(self, place: Place) -> Table:
+        """The rows of a table that the question leads to, with the columns that lead on from there."""
+        if place not in self._rows:
+            saved = self._direct._saved[place]
+            clause = self._bound(saved.table, saved.predicate)
+            self._rows[place] = self._computed(saved, clause) or self._all_of(place)
+        return self._rows[place]
+
+    def _all_of(self, place: Place) -> Table:
+        """The same with all columns."""
+        if place not in self._whole:
+            saved = self._direct._saved[place]
+            clause = self._bound(saved.table, saved.predicate)
+            self._whole[place] = self._engine.matching(self._direct.table(place), clause)
+        return self._whole[place]
+
+    def _computed(self, saved: Saved, clause: Clause) -> Table | None:
+        """The rows of a table that is computed again, with the numbers of the source rows that they are made of.
+
+        Where a number leads to a source, no column has to.
+        """
+        if not saved.virtual or self._engine.engine == "spark":
+            return None
+        operator, numbers = carried(saved.operator)
+        if not numbers:
+            return None
+        below = [each.predicate for each in self._direct._saved.values() if each.table == saved.place]
+        below += [use.predicate for at, use in self._uses.items() if use.table == saved.place and at not in numbers]
+        asked = {part.name for predicate in below for part in walk(predicate) if isinstance(part, Param)}
+        kept = tuple(attr for attr in saved.columns if param(saved.place, attr).name in asked)
+        reached = tuple(attr for attr in saved.columns if attr in clause[0].attrs and attr not in kept)
+        columns = (*kept, *numbers.values(), *reached)
+        # A row that there is for sure, and is alone before others are left out, is not one of the others.
+        alone = clause[1] is not None and clause[1].here and clause[1].data.num_rows == 1
+        loose = loosened(operator) if saved.sure and alone else None
+        found = None if loose is None else self._rows_in(loose, columns, len(kept) + len(numbers), clause)
+        if found is None or found.data.num_rows != 1:
+            found = self._rows_in(operator, columns, len(kept) + len(numbers), clause)
+        if found is None:
+            return None
+        for place, occurrence in enumerate(numbers, len(kept)):
+            self._numbers[occurrence] = found.data.column(place)
+        return Table(kept, found.data.select(range(len(kept))))
+
+    def _rows_in(self, operator: Operator, columns: tuple[Attr, ...], width: int, clause: Clause) -> Table | None:
+        """The rows that an operator gives for a question, in the first of its columns; None if Spark has to say."""
+        made = view(operator, columns)
+        if made is None or not made.readable(columns):
+            return None
+        found = self._engine.matching(Table(columns, made), clause, columns=columns[:width])
+        return found if found.here else None
+
+
+def quickly_again(saved: Saved) -> bool:
+    """Whether a result need not be written, because a question gets it out of the sources in about a second.
+
+    Which of equal rows a limit takes may be another matter each time.
+    """
+    found = view(saved.operator, saved.columns)
+    limited = any(isinstance(part, Limit) for part in walk(saved.operator))
+    return found is not None and not limited and found.readable(found.columns) and found.size() <= AGAIN
+
+
+def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> View | None:
+    """What an operator gives as DuckDB computes it from the files of the sources; None if they are not files here."""
+    files = {}
+    for source in sources_of(operator):
+        found = _local(source)
+        if found is None:
+            return None
+        files[source.occurrence] = found
+    return View(operator, files, columns, every=every)
+
+
+def source_table(source: Source, numbered: bool = False) -> Table:
+    """All rows of a source: as files, where they are Parquet on this machine, else as Spark reads them."""
+    files = None if numbered else _local(source)
+    if files is not None:
+        return Table(source.columns, files, source)
+    if not numbered:
+        return Table(source.columns, source)
+    row_id = fresh(ROW, "long", nullable=False)
+    return Table((*source.columns, row_id), replace(source, row_id=row_id))
+
+
+def _local(source: Source) -> Files | None:
+    names = files_of(source)
+    if names is None or len(set(source.columns)) < len(source.columns):
+        return None
+    paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
+    if len(paths) < len(names) or not all(map(os.path.isfile, paths)):
+        return None
+    return Files(paths, source.columns, told_of(source))

@@ -1,0 +1,1 @@
+"""Content-addressed files: on this machine, or wherever fsspec reaches."""

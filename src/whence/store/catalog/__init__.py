@@ -1,0 +1,1 @@
+"""The catalog: tables in SQLite or PostgreSQL, and the statements over them."""

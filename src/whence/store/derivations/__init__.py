@@ -1,0 +1,1 @@
+"""Derivations in memory: the walk over them, and the relations they lead to."""

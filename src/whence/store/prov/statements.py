@@ -1,0 +1,96 @@
+"""PROV statements with attributes, and those of relations that have no table: from the catalog into the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from whence.graph.columns import Columns, Held
+from whence.graph.model import KINDS
+from whence.store.catalog import schema as t
+from whence.store.catalog.columns import Batch, Ints, batches
+
+Relations = dict[str, tuple[Ints, Ints]]  # the two ends of the edges of each relation, as numbers of vertices
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The vertices of a graph: entities, activities and agents, each by the ids of their table, ascending."""
+
+    ids: tuple[Ints, ...]
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first vertex of each kind, and how many there are in all."""
+        return tuple(int(each) for each in np.cumsum([0, *map(len, self.ids)]))
+
+    def of(self, kind: int, ids: Ints) -> Ints:
+        """The numbers of the vertices of one kind that have these ids."""
+        own = self.ids[kind]
+        if len(own) and own[-1] - own[0] == len(own) - 1:  # none was ever deleted in between
+            return ids + (self.starts[kind] - int(own[0]))
+        return np.searchsorted(own, ids) + self.starts[kind]
+
+    def key(self, source: Ints, target: Ints) -> Ints:
+        """A number for each pair of vertices."""
+        return source * (self.starts[3] + 1) + target
+
+    def ends(self, key: Ints) -> tuple[Ints, Ints]:
+        """The pairs of these numbers."""
+        return key // (self.starts[3] + 1), key % (self.starts[3] + 1)
+
+
+def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) -> Columns:
+    """Take the statements into the edges, and return their attributes.
+
+    A statement with attributes stands for the same one without.
+    """
+    names = ["relation", "source_kind", "source", "target_kind", "target", "properties"]
+    read = list(batches(connection, t.statements, names))
+    if not read:
+        return Columns()
+    relation = np.array([value for batch in read for value in batch.values(0)])
+    source, target = (_vertices(read, place, numbering) for place in (1, 3))
+    told: list[tuple[Ints, Ints]] = []  # statements, and the rows of their edges
+    row = 0
+    for name in dict.fromkeys([*edges, *relation.tolist()]):
+        own = np.flatnonzero(relation == name)
+        one, other = edges.get(name, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        if len(own):
+            known = numbering.key(source[own], target[own])
+            left = ~np.isin(numbering.key(one, other), known)
+            one, other = (np.concatenate([source[own], one[left]]), np.concatenate([target[own], other[left]]))
+            edges[name] = one, other
+            told.append((own, np.arange(row, row + len(own))))
+        row += len(one)
+
+    def attributes() -> Held:
+        rows = np.zeros(len(relation), np.int64)
+        for own, places in told:
+            rows[own] = places
+        columns: dict[str, tuple[list[int], list[Any]]] = {}
+        documents = [held for batch in read for held in batch.values(5)]
+        for place in np.argsort(rows).tolist():
+            for name, value in documents[place].items():
+                numbers, values = columns.setdefault(name, ([], []))
+                numbers.append(int(rows[place]))
+                values.append(value)
+        return {name: (np.array(numbers, np.int32), values) for name, (numbers, values) in columns.items()}
+
+    return Columns(attributes)
+
+
+def _vertices(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
+    """The vertices at one end of the statements: a column with their kinds, and the next with their ids."""
+    kinds = np.array([value for batch in read for value in batch.values(place)])
+    ids = np.array([value for batch in read for value in batch.values(place + 1)], np.int64)
+    found = np.zeros(len(ids), np.int64)
+    for code, kind in enumerate(KINDS):
+        own = kinds == kind
+        found[own] = numbering.of(code, ids[own])
+    return found

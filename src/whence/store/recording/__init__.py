@@ -1,0 +1,1 @@
+"""Recording: captures, tracked calls, activities and artifacts."""

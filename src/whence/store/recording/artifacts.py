@@ -1,0 +1,167 @@
+"""Artifacts: files by their content. Each content that was seen is a version, an entity; versions form a chain."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from whence.errors import BadType, StoreError
+from whence.store.catalog import schema as t
+from whence.store.catalog.clock import now
+from whence.store.catalog.statements import _insert
+from whence.store.values import LONGEST_NAME, plain
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an artifact held: of a file its name, where it lies, and the SHA-256 of its bytes.
+
+    Of anything else (a table, say) `hash` is whatever differs if the content does. `properties` are the version's.
+    """
+
+    artifact: str
+    path: str
+    hash: str
+    size: int
+    kind: str = "file"
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The properties that tell the content."""
+        if self.kind == "file":
+            return {"sha256": self.hash, "size": self.size, **self.properties}
+        return {"fingerprint": self.hash, **({"size": self.size} if self.size else {}), **self.properties}
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A file that was removed: its name, and the size and the time of the last change that it had."""
+
+    artifact: str
+    size: int
+    changed: int  # in nanoseconds, as os.stat has it
+
+
+def project_of(where: str) -> Path:
+    """The directory that artifacts are named relative to: the one that the log lies in."""
+    return Path.cwd() if "://" in where else Path(where).absolute().parent
+
+
+def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
+    """What a file is called: its path within the project, else its whole path.
+
+    >>> artifact_name("/home/ada/project/data/raw.csv", Path("/home/ada/project"))
+    'data/raw.csv'
+    """
+    whole = Path(os.path.abspath(path))
+    for place, root in ((whole, project), (whole.resolve(), project.resolve())):
+        if place.is_relative_to(root):
+            whole = place.relative_to(root)
+            break
+    name = whole.as_posix()
+    if not name.isprintable() or name != name.strip():  # file names may hold anything, names in a log may not
+        name = name.encode("unicode_escape", "surrogateescape").decode("ascii").replace(" ", "\\x20")
+    if len(name) > LONGEST_NAME - 20:
+        raise BadType(f"{name[:40]!r}... is too long a path for the log, which takes {LONGEST_NAME - 20} characters")
+    return name
+
+
+def content_of(path: str | os.PathLike[str], project: Path) -> Content:
+    """The content of a file as it is now."""
+    digest, size = hashlib.sha256(), 0
+    try:
+        with open(path, "rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+                size += len(chunk)
+    except IsADirectoryError as error:
+        raise StoreError(f"{path} is a directory, and has no content of its own: name its files") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
+    return Content(artifact_name(path, project), os.fspath(path), digest.hexdigest(), size)
+
+
+def found(connection: sa.Connection, content: Content) -> tuple[int, str]:
+    """The version that a file was found to be: the latest, or a new one if its content has changed since."""
+    latest = _latest(connection, content.artifact)
+    if latest is not None and latest.hash == content.hash:
+        return int(latest.entity), f"{content.artifact}@v{latest.version}"
+    return _add(connection, content, latest)
+
+
+def made(connection: sa.Connection, content: Content, agent: int) -> tuple[int, str]:
+    """A new version, whatever its content: what is made anew is another entity, even if no byte differs."""
+    entity, name = _add(connection, content, _latest(connection, content.artifact))
+    connection.execute(t.was_attributed_to.insert().values(entity=entity, agent=agent))
+    return entity, name
+
+
+def unchanged(connection: sa.Connection, artifact: str, size: int, changed: int) -> str | None:
+    """The hash of the latest version of a file, if it has its size and was last changed before that was recorded."""
+    latest = _latest(connection, artifact)
+    if latest is None or not _same(connection, latest, size, changed):
+        return None
+    return str(latest.hash)
+
+
+def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
+    """The version that a file was when it was removed; None if it may have been changed since one was recorded."""
+    latest = _latest(connection, gone.artifact)
+    if latest is None:
+        return None
+    name = connection.execute(sa.select(t.entities.c.name).where(t.entities.c.id == latest.entity)).scalar_one()
+    return (int(latest.entity), str(name)) if _same(connection, latest, gone.size, gone.changed) else None
+
+
+def _same(connection: sa.Connection, latest: sa.Row[Any, Any, Any], size: int, changed: int) -> bool:
+    of = t.entities.c
+    created, properties = connection.execute(sa.select(of.created, of.properties).where(of.id == latest.entity)).one()
+    before = dt.datetime.fromtimestamp(changed / 1e9, dt.UTC) <= dt.datetime.fromisoformat(created)
+    return before and properties.get("size") == size
+
+
+def invalidate(connection: sa.Connection, entities: Sequence[int], activity: int) -> None:
+    """Say that these versions ceased to be by what the activity did."""
+    rows = [
+        {"relation": "wasInvalidatedBy", "source_kind": "entity", "source": each, "target_kind": "activity",
+         "target": activity, "properties": {}}
+        for each in entities
+    ]  # fmt: skip
+    if rows:
+        connection.execute(t.statements.insert(), rows)
+
+
+def _latest(connection: sa.Connection, artifact: str) -> sa.Row[Any, Any, Any] | None:
+    of = t.snapshots.c
+    chosen = sa.select(of.entity, of.version, of.hash).where(of.artifact == artifact)
+    return connection.execute(chosen.order_by(of.version.desc()).limit(1)).one_or_none()
+
+
+def _add(connection: sa.Connection, content: Content, latest: sa.Row[Any, Any, Any] | None) -> tuple[int, str]:
+    version, time = 1 if latest is None else int(latest.version) + 1, now()
+    taken = sa.select(t.entities.c.id).where(t.entities.c.name == f"{content.artifact}@v{version}")
+    while connection.execute(taken).first() is not None:  # a dataset that somebody called so
+        version += 1
+        taken = sa.select(t.entities.c.id).where(t.entities.c.name == f"{content.artifact}@v{version}")
+    name = f"{content.artifact}@v{version}"
+    properties = plain(
+        {**content.described, "artifact": content.artifact, "version": version}, f"a property of {name!r}"
+    )
+    row = {"name": name, "kind": content.kind, "shape": [], "created": time, "properties": properties}
+    entity = _insert(connection, t.entities, row)
+    values = {"entity": entity, "artifact": content.artifact, "version": version, "hash": content.hash}
+    connection.execute(t.snapshots.insert().values(**values))
+    if latest is not None:
+        revision = {"generated": entity, "used": latest.entity, "kind": "revision", "created": time}
+        connection.execute(t.was_derived_from.insert().values(**revision))
+    return entity, name

@@ -1,0 +1,145 @@
+"""Many calls in few statements: what waited is written at a cost of microseconds a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from whence.errors import Redefined
+from whence.store.catalog import schema as t
+from whence.store.catalog import statements
+from whence.store.catalog.clock import now
+
+Shape = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Call:
+    """A call to be recorded. `shapes` are of all its arrays; those in `given` may be there already, by that name."""
+
+    operation: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    shapes: dict[str, Shape]
+    given: set[str]
+    edges: list[tuple[int, int, str, statements.Stored]]  # output, input, kind, relation
+    args: dict[str, Any]
+    started: str
+    reused: bool
+
+
+def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, str]]:
+    """Record the calls; for each, the arrays that another program's took the names of, and what they are called now."""
+    if not calls:
+        return []
+    names = {name for call in calls for name in call.shapes}
+    present = _present(connection, names)
+    renamed = _renamed(connection, calls, present)
+    agent, _ = statements._agent(connection)
+    time = now()
+    fresh: dict[str, Shape] = {}
+    for call, other in zip(calls, renamed, strict=True):
+        for name, shape in call.shapes.items():
+            own = other.get(name, name)
+            known = present[own][1] if own in present else fresh.setdefault(own, shape)
+            if known != shape:
+                raise Redefined(f"{own!r} is already an array of shape {known}, not {shape}: choose another name")
+    entities = [
+        {"name": name, "kind": "array", "shape": list(shape), "created": time, "properties": {}}
+        for name, shape in fresh.items()
+    ]
+    ids = {name: id for name, (id, _) in present.items()}
+    ids.update(zip(fresh, _inserted(connection, t.entities, entities), strict=True))
+    _many(connection, t.was_attributed_to, [{"entity": ids[name], "agent": agent} for name in fresh])
+    activities = _inserted(
+        connection,
+        t.activities,
+        [
+            {"name": call.operation, "args": call.args, "started": call.started, "ended": time,
+             "properties": {"reuse": call.reused}}
+            for call in calls
+        ],
+    )  # fmt: skip
+    _many(connection, t.was_associated_with, [{"activity": each, "agent": agent} for each in activities])
+    used, generated, derived = [], [], []
+    relations: dict[str, statements.Stored] = {}
+    for call, other, activity in zip(calls, renamed, activities, strict=True):
+        inputs = [ids[other.get(name, name)] for name in call.inputs]
+        outputs = [ids[other.get(name, name)] for name in call.outputs]
+        used += [{"activity": activity, "position": i, "entity": each} for i, each in enumerate(inputs)]
+        generated += [{"activity": activity, "position": i, "entity": each} for i, each in enumerate(outputs)]
+        for output, input, kind, relation in call.edges:
+            relations[relation.hash] = relation
+            derived.append(
+                {"generated": outputs[output], "used": inputs[input], "activity": activity, "kind": kind,
+                 "relation": relation.hash, "created": time}
+            )  # fmt: skip
+    known_relations = statements.relations(connection, relations)
+    _many(
+        connection,
+        t.relations,
+        [
+            {"hash": hash, "size": each.size, "boxes": each.boxes, "tuples": str(each.tuples), "created": time}
+            for hash, each in relations.items()
+            if hash not in known_relations
+        ],
+    )
+    for table, rows in ((t.used, used), (t.was_generated_by, generated), (t.was_derived_from, derived)):
+        _many(connection, table, rows)
+    return renamed
+
+
+def _present(connection: sa.Connection, names: set[str]) -> dict[str, tuple[int, Shape]]:
+    columns = (t.entities.c.name, t.entities.c.id, t.entities.c.shape)
+    ordered = sorted(names)
+    found: dict[str, tuple[int, Shape]] = {}
+    for start in range(0, len(ordered), 500):
+        rows = connection.execute(sa.select(*columns).where(t.entities.c.name.in_(ordered[start : start + 500])))
+        found.update({name: (int(id), tuple(shape)) for name, id, shape in rows})
+    return found
+
+
+def _renamed(
+    connection: sa.Connection, calls: Sequence[Call], present: Mapping[str, tuple[int, Shape]]
+) -> list[Mapping[str, str]]:
+    """Names that were free when the call was made and are not any more."""
+    lost = {name for call in calls for name in call.shapes if name in present and name not in call.given}
+    if not lost:
+        return [{} for _ in calls]
+    taken = set(statements.names(connection)) | {name for call in calls for name in call.shapes}
+    fresh: dict[str, str] = {}
+    for name in sorted(lost):
+        fresh[name] = free(name, taken)
+        taken.add(fresh[name])
+    # An array keeps its new name in the calls that come after the one that made it.
+    return [{name: fresh[name] for name in call.shapes if name in fresh} for call in calls]
+
+
+def free(label: str, taken: set[str]) -> str:
+    """The name, or the name with the first free number.
+
+    >>> free("X", {"X", "X#2"})
+    'X#3'
+    """
+    if label not in taken:
+        return label
+    n = 2
+    while f"{label}#{n}" in taken:
+        n += 1
+    return f"{label}#{n}"
+
+
+def _inserted(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> list[int]:
+    """Insert rows; their ids, in order."""
+    if not rows:
+        return []
+    statement = sa.insert(table).returning(table.c.id, sort_by_parameter_order=True)
+    return [int(id) for id in connection.execute(statement, rows).scalars()]
+
+
+def _many(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(sa.insert(table), rows)

@@ -1,0 +1,110 @@
+"""Writing: blobs first, then the one transaction that refers to them; and the garbage that deleting leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from whence.errors import WhenceError
+from whence.store.blobs.local import Blobs, hash_of
+from whence.store.catalog import statements
+from whence.store.records import Collected
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from whence.relation import Relation
+    from whence.store.catalog.database import Database
+
+Recorded = TypeVar("Recorded")
+BATCH = 256  # files removed before other writers get a turn
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A derivation that is ready to be stored."""
+
+    edge: statements.Edge
+    data: bytes
+
+    @property
+    def hash(self) -> str:
+        return self.edge.relation.hash
+
+    @property
+    def size(self) -> int:
+        return self.edge.relation.size
+
+
+class Blob(Protocol):
+    """Bytes that are stored under their hash."""
+
+    @property
+    def hash(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def data(self) -> bytes: ...
+
+
+def prepare(output: str, input: str, relation: Relation, kind: str = "boxes") -> Prepared:
+    """The derivation with its relation as bytes."""
+    data = relation.to_bytes()
+    stored = statements.Stored(hash_of(data), len(data), len(relation), relation.count())
+    return Prepared(statements.Edge(output, input, stored, kind), data)
+
+
+def store(
+    database: Database, blobs: Blobs, items: Sequence[Blob], record: Callable[[sa.Connection], Recorded]
+) -> Recorded:
+    """Store the blobs, then record what refers to them: all of it, or, on any failure, nothing.
+
+    Garbage collection may remove a blob as long as nothing refers to it. It does so under the writers' lock;
+    so a look at the blobs under the same lock is enough to be sure of them.
+    """
+    created: list[str] = []
+    try:
+        for item in items:
+            if blobs.put(item.hash, item.data):
+                created.append(item.hash)  # noqa: PERF401  # a failure must find what came before it
+        with database.write() as connection:
+            for item in items:
+                if not blobs.has(item.hash, item.size):
+                    blobs.put(item.hash, item.data)
+            return record(connection)
+    except BaseException as error:
+        try:
+            _remove_unreferenced(database, blobs, created)
+        except WhenceError as another:
+            error.add_note(f"what was written of it stays until garbage is collected: {another}")
+        raise
+
+
+def collect(database: Database, blobs: Blobs) -> Collected:
+    """Remove the blobs that nothing refers to, and the temporary files that their writers left behind."""
+    with database.read("collect garbage in") as connection:
+        referenced = statements.referenced(connection)
+    removed = size = temporary = 0
+    unreferenced = [file for file in blobs.listing() if file.hash and file.hash not in referenced]
+    for start in range(0, len(unreferenced), BATCH):
+        batch = unreferenced[start : start + BATCH]
+        gone = _remove_unreferenced(database, blobs, (file.hash for file in batch if file.hash))
+        removed += len(gone)
+        size += sum(file.size for file in batch if file.hash in gone)
+    for file in list(blobs.listing()):
+        if file.abandoned:
+            blobs.remove(file.name)
+            temporary, size = temporary + 1, size + file.size
+    return Collected(removed, temporary, size)
+
+
+def _remove_unreferenced(database: Database, blobs: Blobs, hashes: Iterable[str]) -> set[str]:
+    hashes = set(hashes)
+    if not hashes:
+        return hashes
+    with database.hold("collect garbage in") as connection:
+        gone = hashes - statements.referenced(connection, hashes)
+        for hash in gone:
+            blobs.remove(hash)
+    return gone

@@ -1,0 +1,28 @@
+"""Tables of a solver: rows that may be there, with the input rows that each is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from whence.rows.expressions import Attr
+from whence.testing.proofs.values import Value, boolean
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicRow:
+    """A row that is there if `there`; `made_of[i]` says whether input row i contributed to it."""
+
+    there: Any
+    values: dict[Attr, Value]
+    made_of: dict[tuple[int, int], Any]
+
+
+Table = list[SymbolicRow]
+
+
+def seen(values: list[Value], inside: Any) -> list[Value]:
+    """A row as an aggregate sees it: nothing at all where it is not in the group."""
+    return [boolean(inside), *(Value(z3.Or(z3.Not(inside), v.null), v.value) for v in values)]
