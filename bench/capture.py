@@ -237,8 +237,8 @@ def relation_from_annotations(shape: tuple[int, int]) -> Claim:
     """From a captured aggregation to its relation, against making the tuples and compressing those."""
     x = wh.tracked(np.ones(shape), "A")
     y = x.sum(axis=1)
-    ours = seconds(lambda: wh.relation(y, "A"), repeat=7)
-    found = wh.relation(y, "A")
+    ours = seconds(lambda: wh.relation_of(y, "A"), repeat=7)
+    found = wh.relation_of(y, "A")
     part = min(1.0, TUPLES / x.size)  # of more cells, a part is measured
     some = (int(shape[0] * part), shape[1])
 

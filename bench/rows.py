@@ -18,9 +18,9 @@ from bench._common import Claim, Progress, check_size, claim, dots, main, quiet,
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
+    from whence.log import Log
     from whence.spark.lineage import Lineage
     from whence.spark.pipeline import Pipeline
-    from whence.store.log import Log
 
 NUMBERS = tuple(f"q{number:02}" for number in range(1, 23))
 
@@ -238,7 +238,7 @@ def _timed(work: Callable[..., Any], *args: Any) -> tuple[float, Any]:
 
 @contextmanager
 def _session(place: Path) -> Iterator[SparkSession]:
-    from whence.spark.sessions.local import local_session
+    from whence.spark import local_session
 
     spark = local_session(
         "local[2]",

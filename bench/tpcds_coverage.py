@@ -27,10 +27,10 @@ from whence.rows.determinism.reasons import unpinned
 from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import sources
 from whence.rows.questions.rows import predicate
+from whence.spark import local_session
 from whence.spark.catalyst.plan import Plan, read
 from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.spark.sessions.local import local_session
 from whence.testing.rows import CarriedRow, IdSets, carried, over_only, same_value, selected, united
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import whence as wh
-from whence.spark.sessions.local import local_session
+from whence.spark import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

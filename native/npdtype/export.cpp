@@ -75,7 +75,7 @@ PyObject* refuse(const char* done) {
   char text[400];
   snprintf(text, sizeof text,
            "a tracked array cannot be %s: its lineage lives in this process only; keep the numbers with "
-           "whence.arrays.values(x) and the lineage with whence.relation(x, name).save(path)",
+           "whence.arrays.values(x) and the lineage with whence.relation_of(x, name).save(path)",
            done);
   raise("BadType", text);
   return nullptr;

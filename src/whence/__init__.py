@@ -6,8 +6,6 @@
 Selection(shape=(2, 2), 2 cells: [1, 0:2])
 """
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from whence import errors
@@ -15,32 +13,22 @@ from whence.relation import Relation, compress
 from whence.selection import Selection
 
 if TYPE_CHECKING:
-    from whence.arrays import TrackedFloat64, explain, relation, tracked
+    from whence.arrays import TrackedFloat64, explain, relation_of, tracked
+    from whence.arrays.recording.track import LineageLost
     from whence.graph import Graph, summarize
-    from whence.store import Log, open
+    from whence.log import Log, open
 
 __version__ = "0.1.0"
 
-__all__ = ["Graph", "Log", "Relation", "Selection", "compress", "errors", "explain", "open", "summarize"]
-__all__ += ["TrackedFloat64", "relation", "tracked"]
+__all__ = ["Graph", "LineageLost", "Log", "Relation", "Selection", "TrackedFloat64", "compress", "errors", "explain"]
+__all__ += ["open", "relation_of", "summarize", "tracked"]
 
-# Loaded on use: the store brings SQLAlchemy, which arrays alone do not need.
-_LAZY = {"Graph": "whence.graph", "Log": "whence.store", "open": "whence.store", "summarize": "whence.graph"}
-_LAZY |= {"TrackedFloat64": "whence.arrays", "tracked": "whence.arrays"}
+# Loaded on use: the log brings SQLAlchemy, which arrays alone do not need.
+_LAZY = {"Graph": "whence.graph", "Log": "whence.log", "open": "whence.log", "summarize": "whence.graph"}
+_LAZY |= {"LineageLost": "whence.arrays.recording.track", "TrackedFloat64": "whence.arrays"}
+_LAZY |= {"relation_of": "whence.arrays", "tracked": "whence.arrays"}
 
 _MODULES = {"explain": "whence.arrays.explain"}
-
-
-class _RelationModule(ModuleType):
-    """whence.relation is a package; called, as whence.relation(array, name), it is the function of whence.arrays."""
-
-    def __call__(self, array: Any, name: str) -> Relation:
-        from whence.arrays import relation
-
-        return relation(array, name)
-
-
-sys.modules["whence.relation"].__class__ = _RelationModule
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,6 @@ import pytest
 
 import whence as wh
 from whence.interop import prov
-from whence.interop.ingest import ingest
 from whence.store.prov.importing import add_graph
 from whence.testing.graphs import lifecycle
 
@@ -41,9 +40,9 @@ def test_imports_and_exports(log: wh.Log) -> None:
     document = "document\n prefix ex <http://example.org/>\n entity(ex:a, [ex:n=1])\n entity(ex:b)\n"
     document += ' activity(ex:do)\n used(ex:do, ex:a, -, [prov:role="in"])\n alternateOf(ex:a, ex:b)\nendDocument\n'
     Path("a.provn").write_text(document)
-    assert ingest(log, "a.provn").relations == 2
-    assert ingest(log, "a.provn").relations == 0
-    assert add_graph(log, lifecycle()).entities == 11
+    assert log.import_("a.provn").relations == 2
+    assert log.import_("a.provn").relations == 0
+    assert add_graph(log._store, lifecycle()).entities == 11
     again = prov.parse(prov.dump(log.graph, "json"), "json").graph
     assert sorted(again.edges) == sorted(log.graph.edges)
 

@@ -17,7 +17,6 @@ import pytest
 import sqlalchemy as sa
 
 import whence as wh
-from whence import store
 from whence.errors import (
     BadCells,
     BadType,
@@ -45,10 +44,10 @@ class Place:
 
     def __init__(self, url: str | Path, blobs: str | Path | None) -> None:
         self.url, self.blobs = url, blobs
-        self.opened: list[store.Log] = []
+        self.opened: list[wh.Log] = []
 
-    def open(self, **options: Any) -> store.Log:
-        log = store.open(self.url, blobs=self.blobs, **options)
+    def open(self, **options: Any) -> wh.Log:
+        log = wh.open(self.url, blobs=self.blobs, **options)
         self.opened.append(log)
         return log
 
@@ -65,21 +64,21 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture
-def log(place: Place) -> store.Log:
+def log(place: Place) -> wh.Log:
     return place.open()
 
 
-def state(log: store.Log) -> tuple[dict[str, list[Any]], dict[str, int]]:
+def state(log: wh.Log) -> tuple[dict[str, list[Any]], dict[str, int]]:
     """All rows of all tables and all files among the blobs."""
-    with log._database.read() as connection:
+    with log._store.database.read() as connection:
         rows = {
             table.name: sorted(map(str, connection.execute(sa.select(table)).all()))
             for table in schema.metadata.sorted_tables
         }
-    return rows, {file.name: file.size for file in log._blobs.listing()}
+    return rows, {file.name: file.size for file in log._store.blobs.listing()}
 
 
-def unchanged(log: store.Log, error: type[WhenceError], match: str, call: Callable[[], object]) -> None:
+def unchanged(log: wh.Log, error: type[WhenceError], match: str, call: Callable[[], object]) -> None:
     """The call fails with that error, and leaves the log as it was."""
     before = state(log)
     with pytest.raises(error, match=match):
@@ -92,7 +91,7 @@ def cells(selection: wh.Selection) -> list[tuple[int, ...]]:
 
 
 @pytest.fixture
-def sums(log: store.Log) -> store.Log:
+def sums(log: wh.Log) -> wh.Log:
     """A (3 x 2) -> B = A.sum(axis=1) -> C = B[::-1]."""
     log.array("A", shape=(3, 2))
     log.array("B", shape=(3,))
@@ -105,7 +104,7 @@ def sums(log: store.Log) -> store.Log:
 # --- datasets
 
 
-def test_an_array_is_defined_once(log: store.Log) -> None:
+def test_an_array_is_defined_once(log: wh.Log) -> None:
     first = log.array("A", shape=(3, 2))
     assert (first.name, first.kind, first.shape) == ("A", "array", (3, 2))
     before = state(log)
@@ -116,7 +115,7 @@ def test_an_array_is_defined_once(log: store.Log) -> None:
     )
 
 
-def test_scalars_and_empty_arrays(log: store.Log) -> None:
+def test_scalars_and_empty_arrays(log: wh.Log) -> None:
     log.array("scalar", shape=())
     log.array("empty", shape=(0, 3))
     log.array("line", shape=4)
@@ -130,7 +129,7 @@ def test_scalars_and_empty_arrays(log: store.Log) -> None:
     assert log.query(["scalar", "empty"], [()]).shape == (0, 3)
 
 
-def test_names_that_are_kept(log: store.Log) -> None:
+def test_names_that_are_kept(log: wh.Log) -> None:
     names = ["A", "données/2024 (brut).npy", "图像", "a'b\"c; DROP TABLE entities", "%s", "日" * 100]
     log.array("out", shape=(2,))
     for name in names:
@@ -140,7 +139,7 @@ def test_names_that_are_kept(log: store.Log) -> None:
     assert sorted(log.backward("out", [(1,)])) == sorted(names)
 
 
-def test_names_and_shapes_that_are_refused(log: store.Log) -> None:
+def test_names_and_shapes_that_are_refused(log: wh.Log) -> None:
     name: Any
     shape: Any
     for name in ["", " A", "A\n", "nul\0", "\ud800", "x" * 1000, 7, None]:
@@ -149,7 +148,7 @@ def test_names_and_shapes_that_are_refused(log: store.Log) -> None:
         unchanged(log, BadCells, "shape", partial(log.array, "A", shape=shape))
 
 
-def test_a_relation_larger_than_any_memory(log: store.Log) -> None:
+def test_a_relation_larger_than_any_memory(log: wh.Log) -> None:
     log.array("A", shape=(2**20, 2**20))
     log.array("B", shape=(2**20, 2**20))
     assert log.lineage("B", "A", "whole").tuples == 2**80
@@ -197,7 +196,7 @@ CAPTURES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def test_every_form_of_capture(log: store.Log, tmp_path: Path) -> None:
+def test_every_form_of_capture(log: wh.Log, tmp_path: Path) -> None:
     log.array("A", shape=(3, 2))
     for form, capture in CAPTURES.items():
         log.array(form, shape=(3,))
@@ -210,7 +209,7 @@ def test_every_form_of_capture(log: store.Log, tmp_path: Path) -> None:
     assert (report.derivations, report.relations) == (len(CAPTURES), 1)
 
 
-def test_equal_relations_are_stored_once(sums: store.Log) -> None:
+def test_equal_relations_are_stored_once(sums: wh.Log) -> None:
     sums.array("D", shape=(3,))
     before = state(sums)[1]
     sums.lineage("D", "A", TUPLES)
@@ -219,7 +218,7 @@ def test_equal_relations_are_stored_once(sums: store.Log) -> None:
     assert len(sums.show("B").derived_from) == 2
 
 
-def test_a_second_lineage_adds_to_the_first(sums: store.Log) -> None:
+def test_a_second_lineage_adds_to_the_first(sums: wh.Log) -> None:
     sums.lineage("B", "A", [(0, 2, 1)])
     assert cells(sums.query(["B", "A"], [(0,)])) == [(0, 0), (0, 1), (2, 1)]
     assert cells(sums.backward("C", [(2,)], to="A")) == [(0, 0), (0, 1), (2, 1)]
@@ -250,13 +249,13 @@ BAD: dict[str, tuple[Any, type[WhenceError], str]] = {
 }
 
 
-def test_a_bad_capture_leaves_the_log_unchanged(sums: store.Log) -> None:
+def test_a_bad_capture_leaves_the_log_unchanged(sums: wh.Log) -> None:
     for capture, error, match in BAD.values():
         match = f"(?s)lineage of 'B' from 'A'.*{match}"
         unchanged(sums, error, match, partial(sums.lineage, "B", "A", capture))
 
 
-def test_an_error_of_the_callable_passes_with_a_note(sums: store.Log) -> None:
+def test_an_error_of_the_callable_passes_with_a_note(sums: wh.Log) -> None:
     before = state(sums)
     with pytest.raises(ZeroDivisionError) as caught:
         sums.lineage("B", "A", lambda index: [(1 // index[0], 0)])
@@ -264,7 +263,7 @@ def test_an_error_of_the_callable_passes_with_a_note(sums: store.Log) -> None:
     assert state(sums) == before
 
 
-def test_unknown_names_suggest_the_nearest(sums: store.Log) -> None:
+def test_unknown_names_suggest_the_nearest(sums: wh.Log) -> None:
     sums.array("pixels", shape=(2,))
     for call in (
         lambda: sums.lineage("pixls", "A", "whole"),
@@ -283,7 +282,7 @@ def test_unknown_names_suggest_the_nearest(sums: store.Log) -> None:
 # --- operations
 
 
-def test_an_operation_is_recorded_with_all_it_touched(log: store.Log) -> None:
+def test_an_operation_is_recorded_with_all_it_touched(log: wh.Log) -> None:
     for name in ("X", "Y", "sum", "difference"):
         log.array(name, shape=(4,))
     operation = log.register_operation(
@@ -307,7 +306,7 @@ def test_an_operation_is_recorded_with_all_it_touched(log: store.Log) -> None:
     )
 
 
-def test_captures_by_pair(log: store.Log) -> None:
+def test_captures_by_pair(log: wh.Log) -> None:
     for name in ("X", "Y", "Z"):
         log.array(name, shape=(4,))
     log.register_operation("f", ["X", "Y"], ["Z"], capture={("Z", "Y"): "whole"})
@@ -315,7 +314,7 @@ def test_captures_by_pair(log: store.Log) -> None:
     assert [edge.input for edge in log.show("Z").derived_from] == ["Y"]
 
 
-def test_an_input_may_be_used_twice(log: store.Log) -> None:
+def test_an_input_may_be_used_twice(log: wh.Log) -> None:
     log.array("X", shape=(2, 3))
     log.array("Z", shape=(2, 2))
     left, right = (lambda ij: [(ij[0], k) for k in range(3)]), (lambda ij: [(ij[1], k) for k in range(3)])
@@ -325,7 +324,7 @@ def test_an_input_may_be_used_twice(log: store.Log) -> None:
     assert cells(log.backward("Z", [(0, 1)], to="X")) == [(i, k) for i in range(2) for k in range(3)]
 
 
-def test_an_operation_is_recorded_whole_or_not_at_all(sums: store.Log) -> None:
+def test_an_operation_is_recorded_whole_or_not_at_all(sums: wh.Log) -> None:
     for captures in (["whole", [(0, 9, 9)]], ["whole", lambda index: [(9, 9)]], ["whole", "identity"]):
         with pytest.raises(WhenceError, match="lineage of 'C' from 'A'"):
             sums.register_operation("f", ["A"], ["B", "C"], capture=captures)
@@ -336,7 +335,7 @@ def test_an_operation_is_recorded_whole_or_not_at_all(sums: store.Log) -> None:
         ((["A"], ["B"], {("A", "B"): "whole"}), BadType, "no \\(output, input\\)"),
         ((["A"], ["B", "B"], None), BadType, "each output once"),
         ((["A"], [], None), BadType, "at least one"),
-        (("A", ["B"], None), BadType, "in_arrs is a list"),
+        (("A", ["B"], None), BadType, "inputs is a list"),
         ((["A"], ["nothing"], None), UnknownName, "nothing"),
     ):
         with pytest.raises(error, match=match):
@@ -353,7 +352,7 @@ def test_an_operation_is_recorded_whole_or_not_at_all(sums: store.Log) -> None:
 # --- questions
 
 
-def test_a_path_goes_forward_and_backward(sums: store.Log) -> None:
+def test_a_path_goes_forward_and_backward(sums: wh.Log) -> None:
     sums.array("D", shape=(3,))
     sums.lineage("D", "B", "identity")
     assert cells(sums.query(["C", "B", "A"], [(0,)])) == [(2, 0), (2, 1)]
@@ -365,7 +364,7 @@ def test_a_path_goes_forward_and_backward(sums: store.Log) -> None:
     assert not sums.query(["C", "B", "A"], wh.Selection.empty((3,)))
 
 
-def test_both_directions_between_two_are_a_union(log: store.Log) -> None:
+def test_both_directions_between_two_are_a_union(log: wh.Log) -> None:
     log.array("A", shape=(4,))
     log.array("B", shape=(4,))
     log.lineage("B", "A", lambda index: [index[0]])
@@ -373,7 +372,7 @@ def test_both_directions_between_two_are_a_union(log: store.Log) -> None:
     assert cells(log.query(["B", "A"], [(0,)])) == [(0,), (3,)]
 
 
-def test_a_path_without_lineage_says_what_there_is(sums: store.Log) -> None:
+def test_a_path_without_lineage_says_what_there_is(sums: wh.Log) -> None:
     sums.array("D", shape=(3,))
     for call, match in (
         (lambda: sums.query(["C", "A"], "0"), "'C' and 'A': 'C' comes from 'B'; 'A' led to 'B'"),
@@ -385,7 +384,7 @@ def test_a_path_without_lineage_says_what_there_is(sums: store.Log) -> None:
         unchanged(sums, NoLineage, match, call)
 
 
-def test_bad_cells(sums: store.Log) -> None:
+def test_bad_cells(sums: wh.Log) -> None:
     asked: Any
     for asked, error in (
         ([(3,)], OutOfRange),
@@ -401,13 +400,13 @@ def test_bad_cells(sums: store.Log) -> None:
         unchanged(sums, error, ".", partial(sums.forward, "B", asked, to="C"))
 
 
-def test_bad_paths(sums: store.Log) -> None:
+def test_bad_paths(sums: wh.Log) -> None:
     unchanged(sums, BadType, "list of names", lambda: sums.query("BA", "0"))
     unchanged(sums, BadType, "at least one", lambda: sums.query([], "0"))
     unchanged(sums, BadType, "name", lambda: sums.query(["B", 3], "0"))  # type: ignore[list-item]
 
 
-def test_all_sources_and_all_results(sums: store.Log) -> None:
+def test_all_sources_and_all_results(sums: wh.Log) -> None:
     sums.array("weights", shape=(2,))
     sums.array("D", shape=(2,))
     sums.lineage("B", "weights", "whole")
@@ -420,7 +419,7 @@ def test_all_sources_and_all_results(sums: store.Log) -> None:
     assert cells(sums.backward("A", [(1, 1)], to="A")) == [(1, 1)]
 
 
-def test_cycles_end(log: store.Log) -> None:
+def test_cycles_end(log: wh.Log) -> None:
     log.array("A", shape=(50,))
     log.array("B", shape=(50,))
     log.array("outside", shape=(50,))
@@ -435,7 +434,7 @@ def test_cycles_end(log: store.Log) -> None:
 # --- looking, deleting, collecting
 
 
-def test_show_and_print(sums: store.Log) -> None:
+def test_show_and_print(sums: wh.Log) -> None:
     shown = sums.show("B")
     assert [(edge.output, edge.input) for edge in (*shown.derived_from, *shown.led_to)] == [("B", "A"), ("C", "B")]
     assert shown.derived_from[0].tuples == 6
@@ -446,7 +445,7 @@ def test_show_and_print(sums: store.Log) -> None:
     assert sums.where in repr(sums)
 
 
-def test_deleting_a_dataset(sums: store.Log) -> None:
+def test_deleting_a_dataset(sums: wh.Log) -> None:
     unchanged(sums, InUse, "'B' is where 'C' came from", lambda: sums.delete("B"))
     sums.register_operation("flip", ["B"], ["C"], capture=["identity"])
     sums.delete("C")
@@ -463,14 +462,14 @@ def test_deleting_a_dataset(sums: store.Log) -> None:
     unchanged(sums, NoLineage, "'B' is connected to nothing", lambda: sums.query(["B", "A"], "0"))
 
 
-def test_deleting_in_the_middle_cuts_the_lineage(sums: store.Log) -> None:
+def test_deleting_in_the_middle_cuts_the_lineage(sums: wh.Log) -> None:
     sums.delete("B", force=True)
     assert sums.show("C").derived_from == ()
     assert {name: cells(found) for name, found in sums.backward("C", "0").items()} == {"C": [(0,)]}
     assert sums.check().ok
 
 
-def test_collecting_keeps_what_is_used(sums: store.Log) -> None:
+def test_collecting_keeps_what_is_used(sums: wh.Log) -> None:
     before = state(sums)
     assert sums.collect().blobs == 0
     assert state(sums) == before
@@ -484,7 +483,7 @@ def test_collecting_keeps_what_is_used(sums: store.Log) -> None:
 # --- several at once
 
 
-def test_what_another_connection_writes_is_seen_at_once(sums: store.Log, place: Place) -> None:
+def test_what_another_connection_writes_is_seen_at_once(sums: wh.Log, place: Place) -> None:
     other = place.open()
     assert cells(other.query(["B", "A"], "0")) == [(0, 0), (0, 1)]
     sums.lineage("B", "A", [(0, 2, 1)])
@@ -497,7 +496,7 @@ def test_what_another_connection_writes_is_seen_at_once(sums: store.Log, place: 
     assert sums.check().ok
 
 
-def test_a_dataset_redefined_during_capture(sums: store.Log, place: Place) -> None:
+def test_a_dataset_redefined_during_capture(sums: wh.Log, place: Place) -> None:
     other = place.open()
 
     def capture(index: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -512,7 +511,7 @@ def test_a_dataset_redefined_during_capture(sums: store.Log, place: Place) -> No
     assert sums.collect().blobs == 2  # those that deleting left; the failed call has cleaned up after itself
 
 
-def test_threads_share_a_log(sums: store.Log) -> None:
+def test_threads_share_a_log(sums: wh.Log) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     def work(k: int) -> list[tuple[int, ...]]:
@@ -526,20 +525,20 @@ def test_threads_share_a_log(sums: store.Log) -> None:
     assert sums.check().ok
 
 
-def test_two_logs_do_not_share_blobs(sums: store.Log, place: Place, tmp_path: Path) -> None:
+def test_two_logs_do_not_share_blobs(sums: wh.Log, place: Place, tmp_path: Path) -> None:
     if place.blobs is None:
         with pytest.raises(StoreError, match="belong to the log"):
-            store.open(tmp_path / "other.whence", blobs=Path(place.url) / "blobs")
+            wh.open(tmp_path / "other.whence", blobs=Path(place.url) / "blobs")
     else:
         with pytest.raises(StoreError, match="belong to another log"):
-            store.open(tmp_path / "other.whence", blobs=place.blobs)
+            wh.open(tmp_path / "other.whence", blobs=place.blobs)
     assert sums.check().ok
 
 
 # --- opening and closing
 
 
-def test_closing(sums: store.Log, place: Place) -> None:
+def test_closing(sums: wh.Log, place: Place) -> None:
     sums.close()
     sums.close()
     for call in (
@@ -560,8 +559,8 @@ def test_closing(sums: store.Log, place: Place) -> None:
         again.datasets()
 
 
-def test_a_log_of_the_future(sums: store.Log, place: Place) -> None:
-    with sums._database.write() as connection:
+def test_a_log_of_the_future(sums: wh.Log, place: Place) -> None:
+    with sums._store.database.write() as connection:
         connection.execute(schema.migrations.insert().values(name="9999-teleport", applied="2099-01-01"))
     with pytest.raises(FutureVersion, match=r"newer whence \(it has 9999-teleport"):
         place.open()
@@ -574,8 +573,8 @@ def test_a_log_that_must_be_there(place: Place) -> None:
     assert place.open(create=False).datasets() == []
 
 
-def test_the_tables_are_those_the_statements_speak_of(log: store.Log) -> None:
-    with log._database.read() as connection:
+def test_the_tables_are_those_the_statements_speak_of(log: wh.Log) -> None:
+    with log._store.database.read() as connection:
         inspector = sa.inspect(connection)
         assert set(inspector.get_table_names()) == set(schema.metadata.tables)
         for table in schema.metadata.sorted_tables:
@@ -592,13 +591,13 @@ def test_the_tables_are_those_the_statements_speak_of(log: store.Log) -> None:
 # --- damage
 
 
-def _blob(log: store.Log, output: str) -> str:
+def _blob(log: wh.Log, output: str) -> str:
     return log.show(output).derived_from[0].hash
 
 
-def _overwrite(log: store.Log, hash: str, change: Callable[[bytes], bytes]) -> None:
+def _overwrite(log: wh.Log, hash: str, change: Callable[[bytes], bytes]) -> None:
     """Change a stored blob behind the log's back."""
-    blobs: Any = log._blobs
+    blobs: Any = log._store.blobs
     path = blobs._path(hash)
     if isinstance(path, Path):
         path.write_bytes(change(path.read_bytes()))
@@ -616,7 +615,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_blob(sums: store.Log, place: Place, damage: str) -> None:
+def test_a_damaged_blob(sums: wh.Log, place: Place, damage: str) -> None:
     blob = _blob(sums, "B")
     _overwrite(sums, blob, DAMAGE[damage])
     with place.open() as fresh:
@@ -637,7 +636,7 @@ def test_a_damaged_blob(sums: store.Log, place: Place, damage: str) -> None:
         assert cells(healed.query(["B", "A"], "0")) == [(0, 0), (0, 1)]
 
 
-def test_every_bit_of_a_blob_matters(sums: store.Log, place: Place) -> None:
+def test_every_bit_of_a_blob_matters(sums: wh.Log, place: Place) -> None:
     blob = _blob(sums, "B")
     size = sums.show("B").derived_from[0].size
     for bit in range(0, size * 8, 1 if isinstance(place.url, Path) else 31):  # a server takes longer to connect to
@@ -648,7 +647,7 @@ def test_every_bit_of_a_blob_matters(sums: store.Log, place: Place) -> None:
             return bytes(changed)
 
         _overwrite(sums, blob, flip)
-        with store.open(place.url, blobs=place.blobs) as fresh, pytest.raises((Damaged, FutureVersion)):
+        with wh.open(place.url, blobs=place.blobs) as fresh, pytest.raises((Damaged, FutureVersion)):
             fresh.query(["B", "A"], "0")
         if bit % 8 == 0:
             assert len(sums.check()) == 1
@@ -656,16 +655,16 @@ def test_every_bit_of_a_blob_matters(sums: store.Log, place: Place) -> None:
     assert sums.check().ok
 
 
-def test_a_missing_blob(sums: store.Log, place: Place) -> None:
-    sums._blobs.remove(_blob(sums, "B"))
+def test_a_missing_blob(sums: wh.Log, place: Place) -> None:
+    sums._store.blobs.remove(_blob(sums, "B"))
     with place.open() as fresh:
         unchanged(fresh, Damaged, "lineage of 'B' from 'A': its blob .* is missing", lambda: fresh.backward("C", "0"))
         [problem] = fresh.check()
         assert "is missing" in problem.what
 
 
-def test_files_that_do_not_belong(sums: store.Log) -> None:
-    blobs: Any = sums._blobs
+def test_files_that_do_not_belong(sums: wh.Log) -> None:
+    blobs: Any = sums._store.blobs
     if isinstance(blobs._path("0" * 64), Path):
         for name in ("notes.txt", ".writing-1-abc", "ab/.writing-2-def"):
             path = Path(blobs.where) / name
@@ -685,8 +684,8 @@ def test_files_that_do_not_belong(sums: store.Log) -> None:
     assert len(sums.check().notes) == 3
 
 
-def test_check_finds_a_catalog_that_disagrees_with_the_blobs(sums: store.Log) -> None:
-    with sums._database.write() as connection:
+def test_check_finds_a_catalog_that_disagrees_with_the_blobs(sums: wh.Log) -> None:
+    with sums._store.database.write() as connection:
         connection.execute(schema.entities.update().where(schema.entities.c.name == "A").values(shape=[3, 5]))
         connection.execute(
             schema.relations.update().where(schema.relations.c.hash == _hash_of(connection, "C")).values(tuples="4")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from whence import store
+import whence as wh
 
 PROCESSES = mp.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["pytest", "whence", "whence.store.check", "whence.store.blobs.remote", "psycopg"])
@@ -26,7 +26,7 @@ def write(place: tuple[str, str | None], first: int, lines: int | None, say: Any
     """Write until killed, telling of each commit; with `lines`, kill oneself after so many lines of the store."""
     if lines is not None:
         sys.settrace(_deadly(lines))
-    log = store.open(place[0], blobs=place[1])
+    log = wh.open(place[0], blobs=place[1])
     say.send(None)
     for number in range(first, first + 1000):
         log.array(f"x{number}", shape=(SIZE, SIZE))
@@ -91,17 +91,17 @@ def test_kill_minus_nine(kind: str, tmp_path: Path, request: pytest.FixtureReque
     if kind == "postgresql":
         place = (request.getfixturevalue("postgresql_url"), str(tmp_path / "blobs"))
     dice = random.Random(20240611)
-    with store.open(place[0], blobs=place[1]) as log:
+    with wh.open(place[0], blobs=place[1]) as log:
         log.array("source", shape=(SOURCE,))
     acknowledged: list[tuple[str, int]] = []
     for k in range(ROUNDS[kind]):
         by_lines = dice.randrange(300, 6000) if k % 2 else None
         acknowledged += a_round(place, 1000 * k, by_lines, delay=dice.uniform(0, 0.15))
-        with store.open(place[0], blobs=place[1]) as log:
+        with wh.open(place[0], blobs=place[1]) as log:
             report = log.check()
             assert report.ok, report
     assert acknowledged
-    with store.open(place[0], blobs=place[1]) as log:
+    with wh.open(place[0], blobs=place[1]) as log:
         present = {dataset.name: dataset for dataset in log.datasets()}
         operations = {operation.args["number"]: operation for operation in log.operations() if operation.outputs}
         deleted = {number for event, number in acknowledged if event == "delete"}

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import whence as wh
-from whence import store
 from whence.errors import BadType, Damaged, MissingExtra, StoreError, WhenceError
 
 PROCESSES = mp.get_context("forkserver")
@@ -32,7 +31,7 @@ def state(path: Path) -> tuple[list[str], dict[str, int]]:
 
 
 def filled(path: Path) -> Path:
-    with store.open(path) as log:
+    with wh.open(path) as log:
         log.array("A", shape=(4,))
         log.array("B", shape=(4,))
         log.lineage("B", "A", lambda index: [3 - index[0]])
@@ -49,7 +48,7 @@ def noise(seed: int, rows: int) -> np.ndarray[Any, Any]:
 
 
 def questions_work(path: Path) -> None:
-    with store.open(path) as log:
+    with wh.open(path) as log:
         assert log.read_only
         assert log.backward("B", [(0,)], to="A").cells().tolist() == [[3]]
         assert log.query(["A", "B"], [(0,)]).cells().tolist() == [[3]]
@@ -80,14 +79,14 @@ def test_a_read_only_view_of_a_log_that_others_write(tmp_path: Path, read_only: 
         pytest.skip("a second, read-only view of a directory is a mount, which takes root")
     path = filled(tmp_path / "log.whence")
     view = read_only(path)
-    with store.open(view) as reader:
+    with wh.open(view) as reader:
         assert len(reader.datasets()) == 2  # nobody writes
-        with store.open(path) as writer:
+        with wh.open(path) as writer:
             writer.lineage("B", "A", "identity")
             assert len(reader.backward("B", [(0,)], to="A")) == 2  # somebody has begun to
             writer.array("C", shape=(4,))
             assert len(reader.datasets()) == 3
-            with store.open(view) as second:
+            with wh.open(view) as second:
                 writer.lineage("C", "B", "identity")
                 assert len(second.backward("C", [(0,)], to="A")) == 2
                 assert len(reader.backward("C", [(0,)], to="A")) == 2
@@ -95,7 +94,7 @@ def test_a_read_only_view_of_a_log_that_others_write(tmp_path: Path, read_only: 
 
 
 def _write_and_die(path: str) -> None:
-    log = store.open(path)
+    log = wh.open(path)
     log.lineage("B", "A", "identity")
     os._exit(1)
 
@@ -113,7 +112,7 @@ def test_a_crashed_log_on_a_read_only_disk(
     if not shared_memory:
         (path / "catalog.sqlite-shm").unlink()
     view = read_only(path)
-    with store.open(view) as log:
+    with wh.open(view) as log:
         assert log.backward("B", [(0,)], to="A").cells().tolist() == [[0], [3]]
         assert log.check().ok
         with pytest.raises(StoreError, match="read-only"):
@@ -125,9 +124,9 @@ def test_no_log_can_be_made_on_a_read_only_disk(tmp_path: Path, read_only: Calla
     directory.mkdir()
     view = read_only(directory)
     with pytest.raises(StoreError, match=r"read-only|permission denied"):
-        store.open(view / "log.whence")
+        wh.open(view / "log.whence")
     with pytest.raises(StoreError, match="cannot open"):
-        store.open(view)
+        wh.open(view)
     assert list(directory.iterdir()) == []
 
 
@@ -136,7 +135,7 @@ def test_no_log_can_be_made_on_a_read_only_disk(tmp_path: Path, read_only: Calla
 
 def test_a_full_disk(small_disk: Path) -> None:
     path = filled(small_disk / "log.whence")
-    log = store.open(path)
+    log = wh.open(path)
     log.array("big", shape=(900_000,))
     log.array("big2", shape=(900_000,))
     with log:
@@ -158,7 +157,7 @@ def test_a_full_disk(small_disk: Path) -> None:
 
 def test_a_disk_that_fills_up_with_the_catalog(small_disk: Path) -> None:
     path = filled(small_disk / "log.whence")
-    with store.open(path) as log:
+    with wh.open(path) as log:
         (small_disk / "ballast").write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 500_000))
         acknowledged = 0
 
@@ -183,7 +182,7 @@ def test_a_disk_that_fills_up_with_the_catalog(small_disk: Path) -> None:
 
 
 def _write_with_a_limit(path: str, limit: int, say: Any) -> None:
-    log = store.open(path)
+    log = wh.open(path)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     try:
         log.lineage("big2", "big", noise(0, 200_000))
@@ -196,7 +195,7 @@ def _write_with_a_limit(path: str, limit: int, say: Any) -> None:
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     path = filled(tmp_path / "log.whence")
-    with store.open(path) as log:
+    with wh.open(path) as log:
         log.array("big", shape=(200_000,))
         log.array("big2", shape=(200_000,))
     before = state(path)
@@ -212,7 +211,7 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     listen.close()
     say.close()
     assert state(path)[1] == before[1]
-    with store.open(path) as log:
+    with wh.open(path) as log:
         assert log.check().ok
         assert not log.check().notes
 
@@ -224,7 +223,7 @@ def test_a_lock_held_too_long(tmp_path: Path) -> None:
     path = filled(tmp_path / "log.whence")
     holder = sqlite3.connect(path / "catalog.sqlite", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with store.open(path, timeout=0.05) as log:
+    with wh.open(path, timeout=0.05) as log:
         with pytest.raises(StoreError, match="another process has locked it for too long"):
             log.lineage("B", "A", "whole")
         assert log.backward("B", [(0,)], to="A").cells().tolist() == [[3]]  # readers do not wait
@@ -237,9 +236,9 @@ def test_a_lock_held_too_long(tmp_path: Path) -> None:
 
 def test_a_lock_held_too_long_on_a_server(postgresql_url: str, tmp_path: Path) -> None:
     with (
-        store.open(postgresql_url, blobs=tmp_path / "blobs") as holder,
-        store.open(postgresql_url, blobs=tmp_path / "blobs", timeout=0.05) as log,
-        holder._database.hold(),
+        wh.open(postgresql_url, blobs=tmp_path / "blobs") as holder,
+        wh.open(postgresql_url, blobs=tmp_path / "blobs", timeout=0.05) as log,
+        holder._store.database.hold(),
     ):
         with pytest.raises(StoreError, match="another process has locked it for too long"):
             log.array("A", shape=())
@@ -250,7 +249,7 @@ def test_a_lock_held_too_long_on_a_server(postgresql_url: str, tmp_path: Path) -
 
 
 def test_a_server_that_restarts(postgresql: Any, postgresql_url: str, tmp_path: Path) -> None:
-    with store.open(postgresql_url, blobs=tmp_path / "blobs") as log:
+    with wh.open(postgresql_url, blobs=tmp_path / "blobs") as log:
         log.array("A", shape=(4,))
         log.array("B", shape=(4,))
         log.lineage("B", "A", "identity")
@@ -266,7 +265,7 @@ def test_a_server_that_restarts(postgresql: Any, postgresql_url: str, tmp_path: 
         postgresql.start()
         for question in questions:
             question()
-            with store.open(postgresql_url, blobs=tmp_path / "blobs") as other, other._database.read() as connection:
+            with wh.open(postgresql_url, blobs=tmp_path / "blobs") as other, other._store.database.read() as connection:
                 ending = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
                 connection.exec_driver_sql(f"{ending} AND backend_type = 'client backend'")
             question()
@@ -277,16 +276,16 @@ def test_a_server_that_restarts(postgresql: Any, postgresql_url: str, tmp_path: 
 
 def test_servers_that_are_not_there(tmp_path: Path, postgresql: Any) -> None:
     with pytest.raises(StoreError, match=r"cannot open postgresql://ada:.*@127\.0\.0\.1:1/x") as caught:
-        store.open("postgresql://ada:secret@127.0.0.1:1/x", blobs=tmp_path / "blobs")
+        wh.open("postgresql://ada:secret@127.0.0.1:1/x", blobs=tmp_path / "blobs")
     assert "secret" not in str(caught.value)
     with pytest.raises(StoreError, match='database "nothing" does not exist'):
-        store.open(postgresql.url.replace("/postgres", "/nothing"), blobs=tmp_path / "blobs")
+        wh.open(postgresql.url.replace("/postgres", "/nothing"), blobs=tmp_path / "blobs")
     with pytest.raises(StoreError, match="say where the blobs are"):
-        store.open(postgresql.url)
+        wh.open(postgresql.url)
     with pytest.raises(StoreError, match="a catalog cannot live in mysql"):
-        store.open("mysql://host/database", blobs=tmp_path / "blobs")
+        wh.open("mysql://host/database", blobs=tmp_path / "blobs")
     with pytest.raises(StoreError, match="cannot be read"):
-        store.open("postgresql://host:port/database", blobs=tmp_path / "blobs")
+        wh.open("postgresql://host:port/database", blobs=tmp_path / "blobs")
 
 
 # --- no logs
@@ -296,40 +295,40 @@ def test_paths_that_are_no_logs(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("hello")
     with pytest.raises(StoreError, match="is a file, and a log is a directory"):
-        store.open(file)
+        wh.open(file)
     with pytest.raises(StoreError, match="cannot open"):
-        store.open(file / "below")
+        wh.open(file / "below")
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("...")
     with pytest.raises(StoreError, match=r"is not a log: it holds thesis.tex and no catalog.sqlite"):
-        store.open(other)
+        wh.open(other)
     assert [entry.name for entry in other.iterdir()] == ["thesis.tex"]
     with pytest.raises(StoreError, match="there is no log at"):
-        store.open(tmp_path / "nothing", create=False)
+        wh.open(tmp_path / "nothing", create=False)
     assert not (tmp_path / "nothing").exists()
     with pytest.raises(BadType, match="path or URL"):
-        store.open(3)  # type: ignore[arg-type]
+        wh.open(3)  # type: ignore[arg-type]
     with pytest.raises((StoreError, MissingExtra), match="nowhere"):
-        store.open(tmp_path / "log.whence", blobs="nowhere://bucket")
+        wh.open(tmp_path / "log.whence", blobs="nowhere://bucket")
 
 
 def test_a_catalog_that_is_something_else(tmp_path: Path) -> None:
     path = filled(tmp_path / "log.whence")
     (path / "catalog.sqlite").write_bytes(b"this is no database, but it is long enough to look like one" * 100)
     with pytest.raises(Damaged, match="restore it from a backup"):
-        store.open(path)
+        wh.open(path)
     (path / "catalog.sqlite").unlink()
     with sqlite3.connect(path / "catalog.sqlite") as connection:
         connection.execute("CREATE TABLE recipes (name TEXT)")
     connection.close()
     with pytest.raises(StoreError, match="not a log: it has the tables recipes"):
-        store.open(path)
+        wh.open(path)
 
 
 def test_a_damaged_catalog(tmp_path: Path) -> None:
     path = filled(tmp_path / "log.whence")
-    with store.open(path) as log:
+    with wh.open(path) as log:
         for number in range(200):
             log.array(f"dataset {number}", shape=(number,))
     data = bytearray((path / "catalog.sqlite").read_bytes())
@@ -337,7 +336,7 @@ def test_a_damaged_catalog(tmp_path: Path) -> None:
     assert pages > 20
     data[4096 * (pages - 3) : 4096 * (pages - 1)] = os.urandom(4096 * 2)
     (path / "catalog.sqlite").write_bytes(data)
-    with store.open(path) as log:
+    with wh.open(path) as log:
         report = log.check()
         assert not report.ok
         assert "from a backup" in str(report)
@@ -348,7 +347,7 @@ def test_references_that_lead_nowhere(tmp_path: Path) -> None:
     with sqlite3.connect(path / "catalog.sqlite") as connection:  # which does not enforce them unless asked to
         connection.execute("DELETE FROM entities WHERE name = 'A'")
     connection.close()
-    with store.open(path) as log:
+    with wh.open(path) as log:
         report = log.check()
         assert not report.ok
         assert any("refers to a row of entities that is not there" in problem.what for problem in report)
@@ -356,4 +355,4 @@ def test_references_that_lead_nowhere(tmp_path: Path) -> None:
 
 def test_wh_open_is_the_same(tmp_path: Path) -> None:
     with wh.open(tmp_path / "log.whence") as log:
-        assert isinstance(log, store.Log)
+        assert isinstance(log, wh.Log)

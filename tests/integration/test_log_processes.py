@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from whence import Relation, store
+import whence as wh
+from whence import Relation
 from whence.errors import UnknownName
 from whence.store.blobs.local import Found, LocalBlobs
 
@@ -33,8 +34,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str | No
 Place = tuple[str, str | None]
 
 
-def opened(place: Place) -> store.Log:
-    return store.open(place[0], blobs=place[1])
+def opened(place: Place) -> wh.Log:
+    return wh.open(place[0], blobs=place[1])
 
 
 def together(place: Place, *jobs: tuple[Callable[..., None], Any]) -> None:
@@ -55,7 +56,7 @@ def _begin(start: Any, work: Callable[..., None], place: Place, number: Any) -> 
     work(place, number)
 
 
-def record(log: store.Log, name: str, shift: int) -> None:
+def record(log: wh.Log, name: str, shift: int) -> None:
     """One output with the lineage from two inputs, all in one operation."""
     log.array(name, shape=(SIZE,))
     log.register_operation(
@@ -67,7 +68,7 @@ def _roll(shift: int) -> Callable[[tuple[int, ...]], list[int]]:
     return lambda index: [(index[0] + shift) % SIZE]
 
 
-def assert_recorded(log: store.Log, name: str, shift: int) -> None:
+def assert_recorded(log: wh.Log, name: str, shift: int) -> None:
     found = log.backward(name, [(1,)])
     assert {key: value.cells().tolist() for key, value in found.items()} == {
         "source": [[(1 + shift) % SIZE]],
@@ -170,7 +171,7 @@ def test_collecting_while_others_write_and_delete(place: Place) -> None:
         assert report.ok, report
         log.collect()
         assert log.check().relations == 0
-        assert not list(Path(log._blobs.where).rglob("?" * 64))
+        assert not list(Path(log._store.blobs.where).rglob("?" * 64))
 
 
 def test_a_blob_collected_before_it_is_referred_to(place: Place) -> None:
@@ -186,7 +187,7 @@ def test_a_blob_collected_before_it_is_referred_to(place: Place) -> None:
                     removed.append(other.collect().blobs)
                 return new
 
-        log._blobs = Unlucky(Path(log._blobs.where))
+        log._store.blobs = Unlucky(Path(log._store.blobs.where))
         record(log, "unlucky", shift=2)
         assert removed == [1]
         assert log.check().ok
@@ -207,7 +208,7 @@ def test_garbage_that_is_referred_to_again_while_it_is_collected(place: Place) -
                     record(other, "second", shift=2)
                 return iter(found)
 
-        log._blobs = Slow(Path(log._blobs.where))
+        log._store.blobs = Slow(Path(log._store.blobs.where))
         assert log.collect().blobs == 0
         assert log.check().ok
         assert_recorded(log, "second", shift=2)
@@ -231,7 +232,7 @@ def test_a_blob_collected_between_the_plan_and_the_answer(place: Place) -> None:
                     deleted.append(other.collect().blobs)
                 return super().open(name, title)
 
-        log._reader._blobs = Late(Path(log._blobs.where))
+        log._store.reader._blobs = Late(Path(log._store.blobs.where))
         assert log.backward("out", [(0,)], to="source").cells().tolist() == [[0]]
         assert deleted == [2]  # the roll by 1 is still used by the other one
 

@@ -134,7 +134,7 @@ def test_a_graph_reads_prov_json_as_the_library_does(graph: Graph) -> None:
 def test_a_log_keeps_all_of_a_document(graph: Graph) -> None:
     assume(all(name.isprintable() for name in graph.vertices))  # a log takes no other names
     with tempfile.TemporaryDirectory() as place, wh.open(Path(place, "log")) as log:
-        add_graph(log, graph)
+        add_graph(log._store, graph)
         again = parsed(prov.dump(as_prov(log.graph), "json"), "json")
     vertices, edges = comparable(parsed(prov.dump(graph, "json"), "json"))
     assert [strip(each) for each in comparable(again)[0]] == [strip(each) for each in vertices]

@@ -139,7 +139,7 @@ def check(seed: int) -> int:
         taken, pool, inputs = program(seed)
     for number, (tracked, objects) in enumerate(pool):
         for name, shape in inputs.items():
-            relation = wh.relation(tracked, name)
+            relation = wh.relation_of(tracked, name)
             expected = pairs(objects, name, shape)
             found = relation.to_array()
             where = f"seed {seed}, result {number} of {taken}, input {name}"
@@ -164,4 +164,4 @@ def test_every_step_runs(step: str) -> None:
     tracked, objects = STEPS[step](random.Random(1), a, a)
     expected = pairs(objects, "every step", (4, 4))
     assert len(expected)
-    assert np.array_equal(wh.relation(tracked, "every step").to_array(), expected)
+    assert np.array_equal(wh.relation_of(tracked, "every step").to_array(), expected)

@@ -48,7 +48,7 @@ REGULAR: dict[str, tuple[tuple[int, ...], Callable[[Any], Any], int]] = {
 def test_regular_operations_are_a_few_rows(name: str) -> None:
     shape, work, most = REGULAR[name]
     plain = np.random.default_rng(0).random(shape)
-    relation = wh.relation(work(wh.tracked(plain, "A")), "A")
+    relation = wh.relation_of(work(wh.tracked(plain, "A")), "A")
     expected = pairs(work(annotated(plain, "A")), "A", shape)
     assert np.array_equal(relation.to_array(), expected)
     assert relation.count() == len(expected)
@@ -60,10 +60,10 @@ def test_matmul_of_two_arrays_and_of_one() -> None:
     x, y = wh.tracked(a, "A"), wh.tracked(b, "B")
     left, right = annotated(a, "A"), annotated(b, "B")
     for name, shape in (("A", a.shape), ("B", b.shape)):
-        relation = wh.relation(x @ y, name)
+        relation = wh.relation_of(x @ y, name)
         assert np.array_equal(relation.to_array(), pairs(matmul(left, right), name, shape))
         assert len(relation) == 1
-    assert np.array_equal(wh.relation(x @ x.T, "A").to_array(), pairs(matmul(left, left.T), "A", a.shape))
+    assert np.array_equal(wh.relation_of(x @ x.T, "A").to_array(), pairs(matmul(left, left.T), "A", a.shape))
 
 
 def test_sets_that_pass_through_another_array() -> None:
@@ -74,15 +74,15 @@ def test_sets_that_pass_through_another_array() -> None:
         y, o = np.concatenate(parts)[start::step], np.concatenate(objects)[start::step]
         z, p = y + y[::-1], o + o[::-1]
         for name in "ABC":
-            assert np.array_equal(wh.relation(y, name).to_array(), pairs(o, name, (9,)))
-            assert np.array_equal(wh.relation(z, name).to_array(), pairs(p, name, (9,)))
+            assert np.array_equal(wh.relation_of(y, name).to_array(), pairs(o, name, (9,)))
+            assert np.array_equal(wh.relation_of(z, name).to_array(), pairs(p, name, (9,)))
 
 
 def test_an_array_of_many_cells_is_one_row() -> None:
     x = wh.tracked(np.ones((2000, 1500)), "A")
-    assert len(wh.relation(x.sum(axis=0), "A")) == 1
-    assert len(wh.relation(x * 2.0, "A")) == 1
-    relation = wh.relation(x - x.mean(axis=1, keepdims=True), "A")
+    assert len(wh.relation_of(x.sum(axis=0), "A")) == 1
+    assert len(wh.relation_of(x * 2.0, "A")) == 1
+    relation = wh.relation_of(x - x.mean(axis=1, keepdims=True), "A")
     assert (len(relation), relation.count()) == (1, 2000 * 1500 * 1500)
     assert relation.backward([(7, 3)]) == wh.Selection.from_slices((slice(7, 8), slice(None)), (2000, 1500))
 
@@ -93,8 +93,8 @@ def test_a_sum_over_very_many_rows() -> None:
     before = _tracked.statistics()["nodes"]
     total = x.sum(axis=0)
     assert _tracked.statistics()["nodes"] - before < 50_000
-    assert len(wh.relation(total, "A")) == 1
-    assert wh.relation(total, "A").count() == 20_000 * 40
+    assert len(wh.relation_of(total, "A")) == 1
+    assert wh.relation_of(total, "A").count() == 20_000 * 40
 
 
 @settings(max_examples=150, deadline=None)

@@ -15,7 +15,7 @@ from whence.errors import BadType, NoSuchRow, UnknownName
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from whence.store.log import Log
+    from whence.log import Log
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whence.spark import local_session
 from whence.spark.pipeline import Pipeline
-from whence.spark.sessions.local import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

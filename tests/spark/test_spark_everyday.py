@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from whence.store.log import Log
+    from whence.log import Log
 
 COLUMNS = (
     "id",

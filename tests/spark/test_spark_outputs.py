@@ -17,7 +17,7 @@ from whence.spark.running import outputs
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from whence.store.log import Log
+    from whence.log import Log
 
 
 @pytest.fixture

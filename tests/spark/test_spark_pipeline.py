@@ -214,7 +214,7 @@ def test_a_stopped_session() -> None:
     code = """
 from whence.errors import Closed
 from whence.spark.pipeline import Pipeline
-from whence.spark.sessions.local import local_session
+from whence.spark import local_session
 spark = local_session("local[1]", **{"spark.driver.host": "127.0.0.1"})
 df = spark.range(3)
 spark.stop()

@@ -104,6 +104,10 @@ def test_only_what_is_needed_is_saved_and_said(spark: SparkSession, shop: Path, 
     assert {attr.name for attr in saved.columns} <= {"region", "customer", "id"}
     assert len(saved.paths) == 1
     assert Path(saved.paths[0]).is_relative_to(Path(log.where))
+    (run,) = log.runs()
+    assert (run.pipeline, set(run.sources)) == ("revenue", set(pipeline.sources))
+    assert log.runs("revenue") == [run]
+    assert log.runs("another") == []
 
 
 @pytest.mark.parametrize("save", ["auto", "always"])

@@ -36,7 +36,7 @@ def test_rules_on_tracked_arrays(function: Any) -> None:
         cells = np.asarray(each)
         assert np.array_equal(values(cells), plain.value)
         (edge,) = [edge for edge in expected.edges if edge.output == number]
-        assert wh.relation(cells, "A") == edge.relation
+        assert wh.relation_of(cells, "A") == edge.relation
 
 
 def test_the_class_stays_through_ordinary_operations() -> None:

@@ -171,6 +171,16 @@ def test_backward_to_every_source(log_path: Path) -> None:
     ]
 
 
+def test_query_follows_a_path_either_way(log_path: Path) -> None:
+    found = run_json("query", "total", "sums", "pixels", "--cells", "()")
+    assert (found["path"], found["cells"]) == (["total", "sums", "pixels"], "()")
+    assert [(each["dataset"], each["count"]) for each in found["answers"]] == [("pixels", 12)]
+    assert run("query", "pixels", "sums", "--cells", "2,1").output.split() == ["dataset", "cells", "sums", "2"]
+    refused = run("query", "pixels", "nothing", "--cells", "2,1")
+    assert refused.exit_code == 1
+    assert "nothing" in refused.stderr
+
+
 def test_forward(log_path: Path) -> None:
     assert run("forward", "pixels", "2,1", "--to", "sums").output == "dataset\tcells\nsums\t2\n"
     assert run("forward", "pixels", ":,0", "--to", "total").output == "dataset\tcells\ntotal\t()\n"

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import whence as wh
-from whence.interop.ingest import ingest
 
 
 class Repository:
@@ -46,7 +45,7 @@ def log(repository: Repository) -> wh.Log:
 
 
 def test_commits_authors_and_versions(log: wh.Log) -> None:
-    imported = ingest(log, "git")
+    imported = log.import_("git")
     assert (imported.entities, imported.activities, imported.agents) == (3, 2, 2)
     graph = log.graph
     assert graph.versions("a.txt") == ["a.txt@v1", "a.txt@v2"]
@@ -60,10 +59,10 @@ def test_commits_authors_and_versions(log: wh.Log) -> None:
 
 
 def test_importing_again_adds_what_is_new(repository: Repository, log: wh.Log) -> None:
-    ingest(log, "git")
-    assert ingest(log, "git").relations == 0
+    log.import_("git")
+    assert log.import_("git").relations == 0
     repository.commit("third", a="three", b=None)
-    imported = ingest(log, "git")
+    imported = log.import_("git")
     assert (imported.entities, imported.activities) == (1, 1)
     graph = log.graph
     assert graph.versions("a.txt")[-1] == "a.txt@v3"
@@ -74,7 +73,7 @@ def test_importing_again_adds_what_is_new(repository: Repository, log: wh.Log) -
 def test_renames_lead_to_the_old_name(repository: Repository, log: wh.Log) -> None:
     repository.git("mv", "b.txt", "c.txt")
     repository.git("commit", "-qm", "renamed")
-    ingest(log, "git")
+    log.import_("git")
     assert ("c.txt@v1", "wasDerivedFrom", "b.txt@v1") in log.graph.edges
 
 
@@ -84,7 +83,7 @@ def test_branches_and_merges(repository: Repository, log: wh.Log) -> None:
     repository.git("checkout", "-q", "main")
     repository.commit("on main", a="main")
     repository.git("merge", "-q", "--no-ff", "-m", "merged", "side")
-    ingest(log, "git")
+    log.import_("git")
     graph = log.graph
     merged = next(name for name in graph.of_kind("activity") if graph[name]["message"] == "merged")
     assert len([edge for edge in graph.edges if edge[:2] == (merged, "wasInformedBy")]) == 2
@@ -101,7 +100,7 @@ def test_a_merge_generates_what_it_changes_itself(repository: Repository, log: w
     repository.commit("its end", longer="".join([*lines[:-1], "end\n"]))
     repository.git("merge", "-q", "--no-commit", "side")
     repository.commit("merged", b="changed by the merge", gone=None)
-    ingest(log, "git")
+    log.import_("git")
     graph = log.graph
     merged = next(name for name in graph.of_kind("activity") if graph[name]["message"] == "merged")
     made = {edge[0] for edge in graph.edges if edge[1:] == ("wasGeneratedBy", merged)}
@@ -110,18 +109,18 @@ def test_a_merge_generates_what_it_changes_itself(repository: Repository, log: w
     assert derived == {"longer.txt@v1", "long.txt@v2"}
     assert ("gone.txt@v1", "wasInvalidatedBy", merged) in graph.edges
     assert set(graph.blame("longer.txt@v2")) == {"Ada", "Bob"}
-    assert ingest(log, "git").entities == 0
+    assert log.import_("git").entities == 0
 
 
 def test_runs_use_the_versions_that_git_knows(repository: Repository, log: wh.Log) -> None:
-    ingest(log, "git")
+    log.import_("git")
     with log.activity("read") as a:
         a.used("a.txt")
         Path("out.txt").write_text("made")
         a.generated("out.txt")
     assert a.inputs == {"a.txt": "a.txt@v2"}
     repository.commit("keep it")
-    assert ingest(log, "git").entities == 0
+    assert log.import_("git").entities == 0
     keep = next(name for name in log.graph.of_kind("activity") if log.graph[name].get("message") == "keep it")
     assert (keep, "used", "out.txt@v1") in log.graph.edges
     assert "a.txt@v1" in log.graph.ancestors("out.txt")
@@ -132,5 +131,5 @@ def test_another_repository_is_named_by_its_path(
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     with wh.open(elsewhere / "project.whence") as log:
-        ingest(log, f"git:{repository.place}")
+        log.import_(f"git:{repository.place}")
         assert log.graph.versions(f"{repository.place.resolve()}/b.txt") != []

@@ -16,8 +16,7 @@ from whence.cli._group import whence
 from whence.errors import BadGraph, BadType, Redefined, StoreError
 from whence.graph import Graph, GraphWarning
 from whence.interop import openlineage, prov
-from whence.interop.export import as_prov, export
-from whence.interop.ingest import ingest
+from whence.interop.export import as_prov
 from whence.store.prov.importing import add_graph
 from whence.testing.graphs import lifecycle
 from whence.testing.graphs.strategies import Drawn, provenance
@@ -94,11 +93,11 @@ def test_what_contradicts_the_log_is_refused_and_nothing_is_imported(project: Pa
         ):
             Path("b.provn").write_text(text)
             with pytest.raises(Redefined, match=words):
-                ingest(log, "b.provn")
+                log.import_("b.provn")
         with pytest.raises(Redefined, match="is an activity in the log"):
-            add_graph(log, Graph.build([("new", "entity"), ("ex:wash", "entity")], []))
+            add_graph(log._store, Graph.build([("new", "entity"), ("ex:wash", "entity")], []))
         with pytest.raises(BadGraph, match="no time"):
-            add_graph(log, Graph.build([("x", "activity", {"prov:startTime": "soon"})], []))
+            add_graph(log._store, Graph.build([("x", "activity", {"prov:startTime": "soon"})], []))
         assert comparable(log.graph) == before
 
 
@@ -107,7 +106,7 @@ def test_what_contradicts_the_log_is_refused_and_nothing_is_imported(project: Pa
 def test_a_log_holds_any_graph(drawn: Drawn, tmp_path_factory: pytest.TempPathFactory) -> None:
     own = ("kind", "created", "started", "ended", "name", "command")
     with wh.open(tmp_path_factory.mktemp("any") / "log") as log:
-        add_graph(log, drawn.graph)
+        add_graph(log._store, drawn.graph)
         assert comparable(log.graph, own) == comparable(drawn.graph, own)
         assert {name: log.graph[name].get("command") for name in drawn.of_kind("activity")} == {
             name: drawn.graph[name].get("command") for name in drawn.of_kind("activity")
@@ -121,7 +120,7 @@ def test_versions_that_come_from_elsewhere_go_on_here(project: Path) -> None:
             a.used("data.csv")
         prov.write(as_prov(log.graph), "b.json")
     with wh.open("other.whence") as log:
-        ingest(log, "b.json")
+        log.import_("b.json")
         with log.activity("look") as a:
             a.used("data.csv")
         assert a.inputs == {"data.csv": "data.csv@v1"}
@@ -164,10 +163,10 @@ def test_a_package_may_bring_an_ingestor(project: Path, monkeypatch: pytest.Monk
     (info / "entry_points.txt").write_text("[whence.ingestors]\nnotes = plugin:Notes\n")
     monkeypatch.syspath_prepend(str(project))
     with wh.open("project.whence") as log:
-        assert ingest(log, "a.note").entities == 1
+        assert log.import_("a.note").entities == 1
         (info / "entry_points.txt").write_text("[whence.ingestors]\nnotes = plugin:Gone\n")
         with pytest.raises(StoreError, match="the ingestor 'notes'"):
-            ingest(log, "a.note")
+            log.import_("a.note")
     sys.modules.pop("plugin", None)
 
 
@@ -195,7 +194,7 @@ def test_events_hold_runs_without_loss(drawn: Drawn) -> None:
 def test_events_are_written_and_imported(project: Path, name: str) -> None:
     openlineage.write(lifecycle(), name)
     with wh.open("project.whence") as log:
-        imported = ingest(log, name)
+        imported = log.import_(name)
         assert (imported.activities, imported.agents) == (5, 2)
     assert run("export", "--format", "openlineage", "out.json").exit_code == 0
     events = json.loads((project / "out.json").read_text())
@@ -249,7 +248,7 @@ def test_events_without_what_they_need_are_refused(project: Path) -> None:
     with pytest.raises(BadGraph, match="no JSON"):
         openlineage.read("a.jsonl")
     with wh.open("project.whence") as log, pytest.raises(BadType, match="can be imported"):
-        ingest(log, "a.parquet")
+        log.import_("a.parquet")
 
 
 def test_what_was_rewritten_in_place_is_exported(project: Path) -> None:
@@ -259,7 +258,7 @@ def test_what_was_rewritten_in_place_is_exported(project: Path) -> None:
         log.lineage("b", "a", "identity")
         log.lineage("a", "b", "identity")
         with pytest.warns(GraphWarning, match="a cycle"):
-            export(log, "a.provn")
+            log.export("a.provn")
     text = (project / "a.provn").read_text()
     assert "wasDerivedFrom(log:a, log:b, -, -, -)" in text
     with pytest.raises(BadGraph, match="a cycle of derivations"):
@@ -269,9 +268,9 @@ def test_what_was_rewritten_in_place_is_exported(project: Path) -> None:
 def test_what_is_known_gets_the_properties_it_lacked(project: Path) -> None:
     with wh.open("project.whence") as log:
         log.array("a", shape=(3,))
-        add_graph(log, Graph.build([("a", "entity", {"unit": "K"}), ("do", "activity")], [("do", "used", "a")]))
+        add_graph(log._store, Graph.build([("a", "entity", {"unit": "K"}), ("do", "activity")], [("do", "used", "a")]))
         assert log.graph["a"]["unit"] == "K"
         assert log.graph["a"]["kind"] == "array"
         assert log.datasets()[0].shape == (3,)
         with pytest.raises(Redefined, match="unit = 'K'"):
-            add_graph(log, Graph.build([("a", "entity", {"unit": "C"})], []))
+            add_graph(log._store, Graph.build([("a", "entity", {"unit": "C"})], []))

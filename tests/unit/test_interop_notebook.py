@@ -24,7 +24,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made: Any = InteractiveShell  # which has no types
     shell = made()
     shell.history_manager.enabled = False
-    shell.run_line_magic("load_ext", "whence.interop.notebook")
+    shell.run_line_magic("load_ext", "whence.notebook")
     yield shell
     atexit.unregister(shell.atexit_operations)
     shell.atexit_operations()
@@ -67,7 +67,7 @@ def test_failures_are_recorded(shell: Any) -> None:
 
 
 def test_wrong_words_are_errors(shell: Any) -> None:
-    from whence.interop.notebook import run_cell
+    from whence.notebook import run_cell
 
     with pytest.raises(BadType, match="it is used as"):
         run_cell(shell, "train --inn data.csv", "x = 1")

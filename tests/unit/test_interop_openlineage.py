@@ -25,7 +25,6 @@ import whence as wh
 from whence.errors import BadGraph, BadType
 from whence.graph import Graph, GraphWarning
 from whence.interop import openlineage
-from whence.interop.ingest import ingest
 from whence.rows.columns import ColumnLineage
 from whence.testing.graphs import lifecycle
 from whence.testing.graphs.strategies import Drawn, provenance
@@ -201,7 +200,7 @@ def events_of_others() -> list[dict[str, Any]]:
 def test_what_the_client_writes_is_imported_and_written_again(log: wh.Log) -> None:
     told = events_of_others()
     Path("events.jsonl").write_text("\n".join(map(json.dumps, told)))
-    assert ingest(log, "events.jsonl").activities == 1
+    assert log.import_("events.jsonl").activities == 1
     graph, run = log.graph, told[0]["run"]["runId"]
     assert graph.ancestors("db/t@v1") == ["db/raw@v1", f"etl/load/{run}"]
     assert graph["db/t@v1"]["columns"]["fields"]["total"]["transformationType"] == "AGGREGATION"
@@ -218,7 +217,7 @@ def test_what_the_client_writes_is_imported_and_written_again(log: wh.Log) -> No
     assert (output["namespace"], output["name"]) == ("db", "t")
     assert output["facets"]["columnLineage"]["fields"] == told[1]["outputs"][0]["facets"]["columnLineage"]["fields"]
     assert output["outputFacets"]["outputStatistics"]["rowCount"] == 3
-    assert ingest(log, "events.jsonl").relations == 0, "what is known is not imported again"
+    assert log.import_("events.jsonl").relations == 0, "what is known is not imported again"
 
 
 def test_times_without_an_offset_and_runs_without_a_proper_id_are_mended() -> None:

@@ -48,6 +48,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_public_names_are_these_and_no_others() -> None:
     assert sorted(wh.__all__) == [
         "Graph",
+        "LineageLost",
         "Log",
         "Relation",
         "Selection",
@@ -56,11 +57,10 @@ def test_public_names_are_these_and_no_others() -> None:
         "errors",
         "explain",
         "open",
-        "relation",
+        "relation_of",
         "summarize",
         "tracked",
     ]
-    assert callable(wh.relation)
     assert all(getattr(wh, name) is not None for name in wh.__all__)
     assert set(wh.__all__) <= set(dir(wh))
 

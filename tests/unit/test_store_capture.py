@@ -17,7 +17,7 @@ import pytest
 import whence as wh
 from whence.errors import BadCells
 from whence.store.recording import capture
-from whence.store.recording.capture import relation_of
+from whence.store.recording.capture import relation_from
 
 
 def test_a_callable_is_gathered_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ def test_a_callable_is_gathered_in_chunks(monkeypatch: pytest.MonkeyPatch) -> No
         i, j = index
         return ((a, b) for a, b in ((i - 1, j), (i, j), (i + 1, j)) if 0 <= a < 5)
 
-    relation = relation_of(neighbours, "B", (5, 4), "A", (5, 4))
+    relation = relation_from(neighbours, "B", (5, 4), "A", (5, 4))
     assert called == list(np.ndindex(5, 4))
     expected = [(i, j, a, j) for i in range(5) for j in range(4) for a in (i - 1, i, i + 1) if 0 <= a < 5]
     assert relation.to_array().tolist() == [list(row) for row in sorted(expected)]
@@ -42,7 +42,7 @@ def test_indices_are_python_integers() -> None:
         seen.append(index)
         return [0]
 
-    relation_of(capture, "B", (2,), "A", (3,))
+    relation_from(capture, "B", (2,), "A", (3,))
     assert seen == [(0,), (1,)]
     assert all(type(part) is int for index in seen for part in index)
 
@@ -64,26 +64,26 @@ def test_indices_are_python_integers() -> None:
     ],
 )
 def test_what_a_callable_may_return_for_an_input_with_one_axis(found: Any, expected: list[list[int]]) -> None:
-    assert relation_of(lambda index: found, "B", (1,), "A", (3,)).to_array().tolist() == expected
+    assert relation_from(lambda index: found, "B", (1,), "A", (3,)).to_array().tolist() == expected
 
 
 @pytest.mark.parametrize("found", [None, 1, "1", [True], [1.0], [None], [(1, 2)], [[1], [1, 2]], np.ones((1, 1))])
 def test_what_a_callable_may_not_return(found: Any) -> None:
     with pytest.raises(BadCells, match=r"lineage of 'B' from 'A': for the output cell \(0,\), expected"):
-        relation_of(lambda index: found, "B", (1,), "A", (3,))
+        relation_from(lambda index: found, "B", (1,), "A", (3,))
 
 
 def test_the_only_cell_of_a_scalar() -> None:
-    assert relation_of(lambda index: [()], "B", (2,), "A", ()).count() == 2
-    assert relation_of(lambda index: [], "B", (2,), "A", ()).count() == 0
-    assert relation_of(lambda index: [(1,)], "B", (), "A", (3,)).to_array().tolist() == [[1]]
+    assert relation_from(lambda index: [()], "B", (2,), "A", ()).count() == 2
+    assert relation_from(lambda index: [], "B", (2,), "A", ()).count() == 0
+    assert relation_from(lambda index: [(1,)], "B", (), "A", (3,)).to_array().tolist() == [[1]]
     with pytest.raises(BadCells):
-        relation_of(lambda index: [(0,)], "B", (2,), "A", ())
+        relation_from(lambda index: [(0,)], "B", (2,), "A", ())
 
 
 def test_tuples_of_two_scalars() -> None:
-    assert relation_of([()], "B", (), "A", ()).count() == 1
-    assert relation_of([], "B", (), "A", ()).count() == 0
+    assert relation_from([()], "B", (), "A", ()).count() == 1
+    assert relation_from([], "B", (), "A", ()).count() == 0
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 
 def _capture(patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture, "PATIENCE", patience)
-    relation = relation_of(lambda index: [index], "out", (40, 30), "in", (40, 30))
+    relation = relation_from(lambda index: [index], "out", (40, 30), "in", (40, 30))
     assert relation == wh.Relation.identity((40, 30))
 
 

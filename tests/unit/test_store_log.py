@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 
 import whence as wh
-from whence import store
 from whence.errors import FutureVersion, StoreError
 from whence.store.catalog import database, migrations, statements
 from whence.store.catalog.migrations import Migration
@@ -28,7 +27,7 @@ def test_importing_the_store_imports_nothing_heavy() -> None:
     assert not HEAVY & set(loaded)
 
 
-def two_arrays(log: store.Log) -> store.Log:
+def two_arrays(log: wh.Log) -> wh.Log:
     log.array("A", shape=(5,))
     log.array("B", shape=(5,))
     log.lineage("B", "A", "identity")
@@ -51,7 +50,7 @@ def spied(patch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
 def test_a_warm_question_reads_one_row_of_the_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with two_arrays(wh.open(tmp_path / "log")) as log:
         log.query(["B", "A"], "0")
-        reads, opened = spied(monkeypatch, database.Database, "read"), spied(monkeypatch, log._blobs, "open")
+        reads, opened = spied(monkeypatch, database.Database, "read"), spied(monkeypatch, log._store.blobs, "open")
         for _ in range(5):
             assert len(log.query(["B", "A"], "0")) == 1
             assert len(log.backward("B", "0", to="A")) == 1
@@ -120,8 +119,8 @@ def _failing(connection: sa.Connection, types: dict[str, str], now: str) -> None
     connection.exec_driver_sql("this is no SQL")
 
 
-def _tables(log: store.Log) -> set[str]:
-    with log._database.read() as connection:
+def _tables(log: wh.Log) -> set[str]:
+    with log._store.database.read() as connection:
         return set(sa.inspect(connection).get_table_names())
 
 

@@ -122,27 +122,27 @@ def test_no_silent_cast_to_float() -> None:
 def test_relation_of_something_else() -> None:
     x = wh.tracked([1.0], "A")
     with pytest.raises(BadType, match="no tracked array"):
-        wh.relation(np.ones(3), "A")
+        wh.relation_of(np.ones(3), "A")
     with pytest.raises(UnknownName, match=r"named 'a A'; there are 'A'"):
-        wh.relation(x, "a A")
+        wh.relation_of(x, "a A")
     with pytest.raises(BadType, match="no tracked array"):
         values(np.ones(3))
 
 
 def test_two_arrays_of_one_name() -> None:
     first, second = wh.tracked([1.0, 2.0], "twin"), wh.tracked([3.0, 4.0, 5.0], "twin")
-    assert wh.relation(first[::-1], "twin").in_shape == (2,)
-    assert wh.relation(second * 2, "twin").in_shape == (3,)
-    assert wh.relation(wh.tracked([1.0], "other"), "twin").count() == 0
+    assert wh.relation_of(first[::-1], "twin").in_shape == (2,)
+    assert wh.relation_of(second * 2, "twin").in_shape == (3,)
+    assert wh.relation_of(wh.tracked([1.0], "other"), "twin").count() == 0
     with pytest.raises(Redefined, match="'twin'"):
-        wh.relation(first.sum() + second, "twin")
+        wh.relation_of(first.sum() + second, "twin")
 
 
 def test_too_many_parents_to_list() -> None:
     total = wh.tracked(np.zeros((1 << 12, 1 << 11)), "A").sum()
     with pytest.raises(TooLarge, match="relation"):
         _ = total.parents
-    assert wh.relation(total, "A").count() == 1 << 23
+    assert wh.relation_of(total, "A").count() == 1 << 23
 
 
 def test_forgotten_arrays_are_recognised() -> None:
@@ -154,7 +154,7 @@ def test_forgotten_arrays_are_recognised() -> None:
         with pytest.raises(NoLineage, match="forget"):
             _ = old.ravel()[0].parents
         with pytest.raises(NoLineage, match="forget"):
-            wh.relation(old, "A")
+            wh.relation_of(old, "A")
     assert (fresh + fresh.T)[0, 1].parents == [("A", (0, 1)), ("A", (1, 0))]
 
 
@@ -178,9 +178,9 @@ def test_memory_is_not_viewed_as_other_numbers() -> None:
 def test_strides_that_cut_cells_apart_are_refused() -> None:
     x = wh.tracked(np.arange(6.0), "A")
     good = np.lib.stride_tricks.as_strided(x, (4, 3), x.strides * 2)
-    assert wh.relation(good, "A").backward([(1, 2)]).cells().tolist() == [[3]]
+    assert wh.relation_of(good, "A").backward([(1, 2)]).cells().tolist() == [[3]]
     bad = np.lib.stride_tricks.as_strided(x, (4, 3), (8, 8))
-    for ask in (lambda: wh.relation(bad, "A"), lambda: values(bad)):
+    for ask in (lambda: wh.relation_of(bad, "A"), lambda: values(bad)):
         with pytest.raises(BadType, match=r"strides of \(8, 8\) bytes"):
             ask()
 

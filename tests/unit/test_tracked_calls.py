@@ -46,7 +46,7 @@ def test_one_operand(ufunc: Any, n: int) -> None:
     assert same(made, plain)
     assert said == expected
     assert isinstance(made, TrackedArray)
-    assert wh.relation(made, "A") == wh.Relation.identity(n)
+    assert wh.relation_of(made, "A") == wh.Relation.identity(n)
 
 
 @pytest.mark.parametrize("ufunc", BINARY, ids=lambda each: each.__name__)
@@ -64,8 +64,8 @@ def test_two_operands(ufunc: Any, kind: str) -> None:
     assert said == expected
     for name, used in (("A", kind == "both" or "last" in kind), ("B", "last" not in kind)):
         expected_tuples = LARGE if used else 0
-        assert wh.relation(made, name).count() == expected_tuples
-        assert not used or wh.relation(made, name) == wh.Relation.identity(LARGE)
+        assert wh.relation_of(made, name).count() == expected_tuples
+        assert not used or wh.relation_of(made, name) == wh.Relation.identity(LARGE)
 
 
 def test_unions_that_do_not_repeat_on_two_threads() -> None:
@@ -74,7 +74,7 @@ def test_unions_that_do_not_repeat_on_two_threads() -> None:
     made = x + x[order]
     for i in (0, 1, LARGE // 2, LARGE - 1):
         assert made[i].parents == [("A", (j,)) for j in sorted({i, int(order[i])})]
-    assert wh.relation(made, "A").count() == 2 * LARGE - int((order == np.arange(LARGE)).sum())
+    assert wh.relation_of(made, "A").count() == 2 * LARGE - int((order == np.arange(LARGE)).sum())
 
 
 @pytest.mark.parametrize("number", [2**53, 2**53 + 1, -(2**60) - 1])
@@ -160,7 +160,7 @@ def test_reductions_over_the_last_axis_and_the_first(ufunc: Any, shape: tuple[in
             last = tuple(side - 1 for side in made.shape)
             lane = every.backward(np.array([np.insert(last, axis % len(shape), k) for k in range(shape[axis])]))
             assert made[last].parents == [(f"A {number}", tuple(each)) for each in lane.cells().tolist()]
-            assert wh.relation(made, f"A {number}").count() == a.size
+            assert wh.relation_of(made, f"A {number}").count() == a.size
 
 
 def test_rows_whose_cells_come_from_anywhere() -> None:

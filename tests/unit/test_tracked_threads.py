@@ -25,8 +25,8 @@ def work(number: int) -> int:
         rows = sorted({i, int(order[i])})
         assert y[i, 3].parents == [(name, (r, 3)) for r in rows]
         assert z[i].parents == [(name, (r, c)) for r in rows for c in range(80)]
-        assert wh.relation(stencil, name).count() == 3 * stencil.size
-        assert wh.relation(x @ plain.T, name).count() == shape[0] * shape[0] * 80
+        assert wh.relation_of(stencil, name).count() == 3 * stencil.size
+        assert wh.relation_of(x @ plain.T, name).count() == shape[0] * shape[0] * 80
         checked += 1
     return checked
 

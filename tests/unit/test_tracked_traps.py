@@ -110,7 +110,7 @@ TRAPS = {
         y = wh.tracked(rng.random(2000), "B"); z = y
         for _ in range(200): z = z + y[rng.permutation(2000)]
         cell = z[0]; assert 100 < len(cell.parents) <= 201, len(cell.parents)
-        assert wh.relation(z[:5], "B").count() == sum(len(c.parents) for c in z[:5])
+        assert wh.relation_of(z[:5], "B").count() == sum(len(c.parents) for c in z[:5])
     """,
 }
 

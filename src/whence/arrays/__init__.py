@@ -1,7 +1,7 @@
 """Relations from NumPy: known operations, annotated runs, and what was learned from earlier ones."""
 
 from whence.arrays.dtype.arrays import TrackedFloat64, is_tracked, register_ufuncs, tracked, values
-from whence.arrays.dtype.lineage import relation
+from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import Losses, watch
 from whence.arrays.dtype.sources import forget
 
@@ -11,7 +11,7 @@ __all__ = [
     "forget",
     "is_tracked",
     "register_ufuncs",
-    "relation",
+    "relation_of",
     "tracked",
     "values",
     "watch",

@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 Direction = Literal["backward", "forward"]
 SHOWN = 12  # boxes of one dataset on a terminal; a pipe and --json get all
 
+out_option = click.option(
+    "--out",
+    metavar="FILE.png",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the answer as a picture (one to three axes).",
+)
+
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.argument("dataset"),
     click.argument("cells"),
-    click.option("--to", metavar="NAME", help="The dataset to end at; otherwise every end of the line."),
-    click.option(
-        "--out",
-        metavar="FILE.png",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Draw the answer as a picture (one to three axes).",
-    ),
+    click.option("--to", metavar="NAME", help="The dataset to end at; otherwise all sources (or all final results)."),
+    out_option,
     log_option,
     blobs_option,
     json_option,
@@ -43,18 +45,24 @@ def question(direction: Direction, help: str) -> click.Command:
             asking = opened.backward if direction == "backward" else opened.forward
             answer = asking(dataset, cells, to=to)
         found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
-        if out is not None:
-            _draw(found, out)
-        if as_json:
-            emit_json({"direction": direction, "dataset": dataset, "cells": cells, "answers": answers(found)})
-        elif terminal():
-            _show(found)
-        else:
-            emit_table(("dataset", "cells"), [(name, text) for name, sel in found.items() for text in spelled(sel)])
+        asked = {"direction": direction, "dataset": dataset, "cells": cells}
+        emit_answers(found, out, asked if as_json else None)
 
     for parameter in reversed(_PARAMETERS):
         ask = parameter(ask)
     return click.command(direction, help=help)(ask)
+
+
+def emit_answers(found: Mapping[str, Selection], out: Path | None, asked: Mapping[str, object] | None) -> None:
+    """Draw the answers if there is a file to draw into, and print them: as JSON with what was asked, or as a table."""
+    if out is not None:
+        _draw(found, out)
+    if asked is not None:
+        emit_json({**asked, "answers": answers(found)})
+    elif terminal():
+        _show(found)
+    else:
+        emit_table(("dataset", "cells"), [(name, text) for name, sel in found.items() for text in spelled(sel)])
 
 
 def answers(found: Mapping[str, Selection]) -> list[dict[str, object]]:

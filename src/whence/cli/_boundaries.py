@@ -15,7 +15,7 @@ from whence.cli._options import blobs_option, json_option, log_option
 
 if TYPE_CHECKING:
     from whence.graph import Boundary, Graph, Segment
-    from whence.store import Log
+    from whence.log import Log
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.option("--src", metavar="ID", multiple=True, required=True, help="A source; may be repeated."),

@@ -15,7 +15,7 @@ import click
 from whence.errors import WhenceError
 
 # The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
-COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "pipeline")
+COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "query", "pipeline")
 COMMANDS += ("segment", "summarize", "import", "export", "check", "delete", "gc", "bench")
 
 

@@ -12,7 +12,7 @@ from whence.errors import StoreError
 from whence.store.locating import locate, place_for_new
 
 if TYPE_CHECKING:
-    from whence.store import Log
+    from whence.log import Log
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -44,7 +44,7 @@ json_file_option: Callable[[Command], Command] = click.option(
 
 def open_or_make_log(log: str | None, blobs: str | None = None) -> Log:
     """Open the log that is meant, for a command that records; where there is none, make `project.whence`."""
-    from whence.store import open as open_store
+    from whence.log import open as open_store
 
     found = locate(log)
     if found is None:
@@ -61,6 +61,6 @@ def open_log(log: str | None, blobs: str | None = None) -> Log:
             "there is no log here: give --log PATH, set WHENCE_LOG, or go to a directory that has a *.whence directory"
             " in it or above it (`whence demo` makes one to look at)"
         )
-    from whence.store import open as open_store
+    from whence.log import open as open_store
 
     return open_store(found, blobs=blobs, create=False)

@@ -15,8 +15,8 @@ from whence.errors import MissingExtra, Redefined
 
 if TYPE_CHECKING:
     from whence.cli._hotspot import Floats, Ints, Step
+    from whence.log import Log
     from whence.selection import Selection
-    from whence.store import Log
 
 Cells = set[tuple[int, ...]]
 LOG_NAME = "hotspot.whence"

@@ -21,11 +21,9 @@ from whence.cli._output import emit_json
 @json_option
 def command(file: Path, form: str | None, log: str | None, blobs: str | None, as_json: bool) -> None:
     """Export the project graph: as a PROV document, as OpenLineage events, or as a picture."""
-    from whence.interop.export import export
-
     with open_log(log, blobs) as opened:
         graph = opened.graph
-        export(opened, file, graph, form)
+        opened.export(file, form)
     if as_json:
         emit_json({"file": str(file), "vertices": len(graph), "edges": len(graph.edge_table)})
     else:

@@ -19,10 +19,8 @@ def command(source: str, log: str | None, blobs: str | None, as_json: bool) -> N
     SOURCE is a file (.json, .provn, .xml, .ttl, .trig; .jsonl for events), or `git`, or `git:PATH`. What the log has
     already is not imported again; on an error nothing is. Installed packages may add kinds of sources.
     """
-    from whence.interop.ingest import ingest
-
     with open_or_make_log(log, blobs) as opened:
-        imported = ingest(opened, source)
+        imported = opened.import_(source)
     if as_json:
         emit_json(imported.as_dict())
     else:

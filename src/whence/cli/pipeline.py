@@ -18,9 +18,9 @@ from whence.store.locating import locate
 
 if TYPE_CHECKING:
     from whence.cli._rows import Shown
+    from whence.log import Log
     from whence.rows import Attr
     from whence.spark.pipeline import Pipeline
-    from whence.store import Log
 
 LIMIT = 10  # rows of each table that are shown
 
@@ -232,7 +232,7 @@ def _log(log: str | None, blobs: str | None, recording: bool) -> Iterator[Log]:
         with open_log(log, blobs) as opened:
             yield opened
     else:
-        from whence.store import open as open_store
+        from whence.log import open as open_store
 
         with tempfile.TemporaryDirectory(prefix="whence-") as place, open_store(Path(place) / "asked.whence") as opened:
             yield opened

@@ -18,7 +18,7 @@ from whence.store.catalog.clock import now
 from whence.store.recording.artifacts import Content, Gone, artifact_name, content_of, project_of
 
 if TYPE_CHECKING:
-    from whence.store import Log
+    from whence.log import Log
     from whence.store.recording.activity import Activity
 
 _SKIPPED = {"__pycache__", "node_modules", "site-packages"}

@@ -14,18 +14,18 @@ from whence.graph.model import Kind
 from whence.interop import openlineage, prov
 
 if TYPE_CHECKING:
-    from whence.store import Log
+    from whence.store import Store
 
 PICTURES = (".svg", ".png", ".mmd", ".dot")
 EVENTS = (".jsonl", ".ndjson")
 _TIMES = {"started": "prov:startTime", "ended": "prov:endTime"}
 
 
-def export(log: Log, path: str | PathLike[str], graph: Graph | None = None, format: str | None = None) -> None:
+def export(store: Store, path: str | PathLike[str], graph: Graph | None = None, format: str | None = None) -> None:
     """Write a graph, that of the log if none is given: a PROV document, OpenLineage events, or a picture."""
     from whence.store.prov.importing import prefixes_of
 
-    chosen = log.graph if graph is None else graph
+    chosen = store.graph if graph is None else graph
     ending = Path(path).suffix.lower()
     if format == "openlineage" or (format is None and ending in EVENTS):
         openlineage.write(chosen, path)
@@ -34,7 +34,7 @@ def export(log: Log, path: str | PathLike[str], graph: Graph | None = None, form
     elif format is None and ending not in prov.FORMATS:
         raise BadType(f"{path}: exports end in {', '.join((*prov.FORMATS, *EVENTS, *PICTURES))}")
     else:
-        prov.write(as_prov(chosen), path, format, {**prefixes_of(log), **chosen.prefixes})
+        prov.write(as_prov(chosen), path, format, {**prefixes_of(store), **chosen.prefixes})
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from whence.graph.model import ENTITY
 from whence.store.recording.artifacts import artifact_name, project_of
 
 if TYPE_CHECKING:
-    from whence.store import Log
+    from whence.store import Store
 
 _FIELDS = "%x1e%H%x1f%P%x1f%an%x1f%ae%x1f%aI%x1f%cI%x1f%s%x1f"
 
@@ -65,31 +65,31 @@ class _Commit:
         return f"commit-{self.hash[:12]}"
 
 
-def history(repository: Path, log: Log) -> Graph:
+def history(repository: Path, store: Store) -> Graph:
     """The history of a repository as a graph: commits used the old versions of files and generated the new ones.
 
     Versions are numbered on from what the log knows. Content that it knows already (a run wrote it, and it was
     committed later) is used by its commit, not generated. A merge generates what differs from all that it merges.
     """
     root = Path(_git(repository, "rev-parse", "--show-toplevel").decode().strip())
-    project = Path(os.path.realpath(project_of(log.where)))
+    project = Path(os.path.realpath(project_of(store.where)))
     commits = list(_commits(repository))
     sizes = _contents(repository, {each.new for commit in commits for each in commit.changes if each.new})
-    return _Versions(log, lambda path: artifact_name(root / path, project), sizes).graph(commits)
+    return _Versions(store, lambda path: artifact_name(root / path, project), sizes).graph(commits)
 
 
 class _Versions:
     """Numbers the versions of files, in the order of commits."""
 
-    def __init__(self, log: Log, called: Callable[[str], str], contents: Mapping[str, tuple[str, int]]) -> None:
+    def __init__(self, store: Store, called: Callable[[str], str], contents: Mapping[str, tuple[str, int]]) -> None:
         self.called, self.contents = called, contents
         self.vertices: dict[str, tuple[str, str, dict[str, Any]]] = {}
         self.edges: dict[tuple[str, str, str], None] = {}
         self.by_blob: dict[tuple[str, str], str] = {}  # artifact and blob: the version
         self.by_hash: dict[tuple[str, str], str] = {}  # artifact and content: the version that the log has
         self.last: dict[str, int] = {}
-        self.known = set(log.graph.of_kind("activity"))
-        graph = log.graph
+        self.known = set(store.graph.of_kind("activity"))
+        graph = store.graph
         for number in np.flatnonzero(graph.kinds == ENTITY).tolist():
             own = graph.vertex_at(number)
             artifact, version, content = (own.get(name) for name in ("artifact", "version", "sha256"))

@@ -20,7 +20,7 @@ from whence.interop.prov import FORMATS, Document
 from whence.store.prov.importing import Imported, add_graph
 
 if TYPE_CHECKING:
-    from whence.store import Log
+    from whence.store import Store
 
 GROUP = "whence.ingestors"
 
@@ -33,8 +33,8 @@ class Ingestor(Protocol):
     def claims(self, source: str) -> bool:
         """Whether this source is for it: by its name, or by looking into it."""
 
-    def read(self, source: str, log: Log) -> Graph | Document:
-        """The graph of the source; the log is there to be looked at, not to be written."""
+    def read(self, source: str, store: Store) -> Graph | Document:
+        """The graph of the source; the store is there to be looked at, not to be written."""
 
 
 class Git:
@@ -46,12 +46,12 @@ class Git:
         """`git`, or `git:` and a path."""
         return source == "git" or source.startswith("git:")
 
-    def read(self, source: str, log: Log) -> Graph:
+    def read(self, source: str, store: Store) -> Graph:
         """Commits, authors and versions of files."""
         from whence.interop.git import history
         from whence.store.recording.artifacts import project_of
 
-        return history(Path(source[4:]) if source.startswith("git:") else project_of(log.where), log)
+        return history(Path(source[4:]) if source.startswith("git:") else project_of(store.where), store)
 
 
 class OpenLineage:
@@ -66,7 +66,7 @@ class OpenLineage:
         ending = Path(source).suffix.lower()
         return ending in (".jsonl", ".ndjson") or (ending == ".json" and openlineage.is_event_file(Path(source)))
 
-    def read(self, source: str, log: Log) -> Graph:
+    def read(self, source: str, store: Store) -> Graph:
         """Runs, jobs and datasets."""
         from whence.interop import openlineage
 
@@ -82,7 +82,7 @@ class Prov:
         """By the ending of the file's name."""
         return Path(source).suffix.lower() in FORMATS
 
-    def read(self, source: str, log: Log) -> Document:
+    def read(self, source: str, store: Store) -> Document:
         """All that the document says."""
         from whence.interop import prov
 
@@ -100,7 +100,7 @@ def ingestors() -> list[Ingestor]:
     return [*found, Git(), OpenLineage(), Prov()]
 
 
-def ingest(log: Log, source: str) -> Imported:
+def ingest(store: Store, source: str) -> Imported:
     """Take a source into the log: all of it, or, on any error, nothing."""
     known = ingestors()
     chosen = next((each for each in known if each.claims(source)), None)
@@ -109,9 +109,9 @@ def ingest(log: Log, source: str) -> Imported:
             f"{source!r} is nothing that can be imported; there are {'; '.join(each.about for each in known)}"
         )
     try:
-        found = chosen.read(source, log)
+        found = chosen.read(source, store)
     except WhenceError as error:
         error.add_note(f"while importing {source!r}")
         raise
     graph, prefixes = (found, {}) if isinstance(found, Graph) else found
-    return add_graph(log, graph, prefixes)
+    return add_graph(store, graph, prefixes)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from whence.store.log import Log
+    from whence.store import Store
 
 MODES = ("lazy", "eager")
 SAVES = ("auto", "always", "never")
@@ -81,7 +81,7 @@ class Pipeline:
         sources: Mapping[str, object] | None = None,
         save: str = "auto",
         witness: str = "rows",
-        log: Log | None = None,
+        store: Store | None = None,
     ) -> None:
         for what, value, known in (("mode", mode, MODES), ("save", save, SAVES), ("witness", witness, WITNESSES)):
             if value not in known:
@@ -93,7 +93,7 @@ class Pipeline:
         self.moment: datetime | None = None  # the time of the run that questions are about, where the plan asks for it
         self._tagged: dict[str, Tagged] = {}
         self._carrying: Carrying | None = None  # the output with the ids of every row, where a run carried them along
-        self._log = log
+        self._store = store
         self._looked = False
         self._kept: Kept | None = None
         self._scheme: Scheme | None = None
@@ -181,7 +181,7 @@ class Pipeline:
         else:
             df = self._df if self.moment is None else frame(self.plan, self._plan.jvm).toDF(*self._df.columns)
             run = kept(df, self.plan, self.scheme, self.witness, self._plan.jvm, self._local, self._few())
-        self._kept = run if self._log is None else record(self._log, self, run, started)
+        self._kept = run if self._store is None else record(self._store, self, run, started)
         if run.carried:
             self._carrying = self._read_back(self._kept)
             return self._shown_by(self._carrying)
@@ -296,7 +296,7 @@ class Pipeline:
 
     @cached_property
     def _sizes(self) -> Sizes:
-        return sizes(self, self._log)
+        return sizes(self, self._store)
 
     @cached_property
     def _again(self) -> Again:
@@ -335,9 +335,9 @@ class Pipeline:
         """What a run kept, here or in the log, if it is enough to answer from."""
         if self.mode == "eager" or self.save == "never":
             return None
-        if self._kept is None and self._log is not None and not self._looked:
+        if self._kept is None and self._store is not None and not self._looked:
             self._looked = True
-            self._kept = recorded(self._log, self)
+            self._kept = recorded(self._store, self)
             if self._kept is not None and self._kept.carried:
                 self._carrying = self._read_back(self._kept)
         return self._kept if self._kept is not None and self._kept.complete else None
@@ -445,8 +445,8 @@ class Pipeline:
             message += f" or one of the {len(asked) - 1} others"
         if self._again.feared and self._carrying is None:
             message += f"; it may have been in another run, because {self._again.feared[0]}"
-        if self._log is not None and self._kept is None and self.save != "never":
-            message += changed(self._log, self)
+        if self._store is not None and self._kept is None and self.save != "never":
+            message += changed(self._store, self)
         return NoSuchRow(message)
 
     def _repr_html_(self) -> str:

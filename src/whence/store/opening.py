@@ -9,37 +9,26 @@ from typing import TYPE_CHECKING
 from whence.errors import BadType, StoreError
 
 if TYPE_CHECKING:
+    from whence.store._store import Store
     from whence.store.blobs.local import Blobs
     from whence.store.catalog.backends import Backend
     from whence.store.catalog.database import Database
-    from whence.store.log import Log
 
 CATALOG = "catalog.sqlite"
 BLOBS = "blobs"
 
 
-def open(
+def open_store(
     path_or_url: str | os.PathLike[str],
     *,
     blobs: str | os.PathLike[str] | None = None,
     create: bool = True,
     timeout: float = 30.0,
     cache: int = 256 * 1024 * 1024,
-) -> Log:
-    """Open a log, making it if it is not there.
-
-    A path is a directory with a SQLite catalog and the blobs; a log on a disk that cannot be written opens for
-    questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says
-    where the blobs are: a path, or a URL that fsspec knows. `create=False` refuses to make a log. `timeout`: how many
-    seconds to wait for other writers. `cache`: how many bytes of relations to keep open.
-
-    >>> import tempfile, os
-    >>> with tempfile.TemporaryDirectory() as directory, open(os.path.join(directory, "a.whence")) as log:
-    ...     log.array("A", shape=(3, 2)).shape
-    (3, 2)
-    """
+) -> Store:
+    """The store at a path or URL, made if it is missing; `whence.open` says what the arguments mean."""
+    from whence.store._store import Store
     from whence.store.catalog.database import Database
-    from whence.store.log import Log
 
     if not isinstance(path_or_url, (str, os.PathLike)):
         raise BadType(f"a log is opened by its path or URL, not by {type(path_or_url).__name__}: {path_or_url!r}")
@@ -54,7 +43,7 @@ def open(
     try:
         database.migrate(create=create)
         place = _own(Path(text)) if blobs is None else _shared(os.fspath(blobs), database)
-        return Log(backend.where if "://" in text else text, database, place, cache)
+        return Store(backend.where if "://" in text else text, database, place, cache)
     except BaseException:
         database.close()
         raise

@@ -132,7 +132,7 @@ def _tiny(old: Any, new: Any) -> Any:
 
 def with_dtype(name: str, seed: int = 0) -> str:
     """The verdict on the tracked dtype for one function, in this process."""
-    from whence.arrays import is_tracked, relation, tracked, values, watch
+    from whence.arrays import is_tracked, relation_of, tracked, values, watch
     from whence.errors import WhenceError
 
     longest, numpy_calls.LONGEST = numpy_calls.LONGEST, 5
@@ -176,7 +176,7 @@ def with_dtype(name: str, seed: int = 0) -> str:
         for number, given in enumerate(inputs):
             if id(given.value) not in copies:
                 continue
-            said = {tuple(row) for row in relation(cells, f"{number}").to_array().tolist()}
+            said = {tuple(row) for row in relation_of(cells, f"{number}").to_array().tolist()}
             pairs = changed.get((at, number), set())
             if not pairs <= said:
                 return "wrong"

@@ -36,12 +36,12 @@ FEW_TUPLES = 1 << 22
 """An irregular relation of so few tuples is folded once more from its tuples, in every order of its axes."""
 
 
-def relation(array: Any, name: str) -> Relation:
+def relation_of(array: Any, name: str) -> Relation:
     """Which cells of the input `name` contributed to which cells of a tracked array.
 
     >>> import numpy as np, whence as wh
     >>> x = wh.tracked(np.ones((1000, 1000)), "A")
-    >>> relation(x.sum(axis=1), "A")
+    >>> relation_of(x.sum(axis=1), "A")
     Relation((1000,) <- (1000, 1000), 1,000,000 tuples in 1 box)
     """
     cells = np.asarray(array)  # a single cell is an array without axes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from whence.arrays.dtype.arrays import axes_in_memory, is_tracked, tracked, values
-from whence.arrays.dtype.lineage import relation
+from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
 from whence.arrays.recording.calls import Array, Call, Captured, Edge, outputs_of, replaced
 from whence.errors import NoRule, WhenceError
@@ -55,7 +55,7 @@ def _followed(call: Call) -> Captured:
         Edge(at, first[key], "value", found)
         for at, each in enumerate(outputs)
         for key in copies
-        if len(found := relation(each.value, f"{label} {run}: {first[key]} {inputs[first[key]].label}"))
+        if len(found := relation_of(each.value, f"{label} {run}: {first[key]} {inputs[first[key]].label}"))
     ]
     for key in written:
         inputs[first[key]].value[...] = values(copies[key])

@@ -68,7 +68,7 @@ def at(cell: int) -> Source:
 def parents(intervals: NDArray[np.int64]) -> list[Parent]:
     """Names and indices of numbered cells, given as first numbers and ends."""
     if (count := int((intervals[:, 1] - intervals[:, 0]).sum())) > PARENTS_LIMIT:
-        raise TooLarge(f"{count:,} parents are too many to list; whence.relation(array, name) holds them as boxes")
+        raise TooLarge(f"{count:,} parents are too many to list; whence.relation_of(array, name) holds them as boxes")
     found: list[Parent] = []
     for start, end in intervals.tolist():
         source = at(start)  # no interval spans two sources

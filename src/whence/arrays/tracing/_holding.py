@@ -69,7 +69,7 @@ class TrackedArray(_tracked.Held):
         """Refused: what lies in memory is of use to this process only."""
         raise BadType(
             "a tracked array cannot be saved: its lineage lives in this process only; keep the numbers "
-            "with whence.arrays.values(x) and the lineage with whence.relation(x, name).save(path)"
+            "with whence.arrays.values(x) and the lineage with whence.relation_of(x, name).save(path)"
         )
 
     tofile = tobytes

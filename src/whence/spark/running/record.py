@@ -34,8 +34,8 @@ from whence.spark.tracing.annotated import row_id
 
 if TYPE_CHECKING:
     from whence.spark.pipeline import Pipeline
+    from whence.store import Store
     from whence.store.catalog.runs import Run
-    from whence.store.log import Log
     from whence.store.recording.activity import Activity
     from whence.store.recording.artifacts import Content
 
@@ -73,22 +73,22 @@ def fingerprint(pipeline: Pipeline) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sizes(pipeline: Pipeline, log: Log | None) -> Sizes:
+def sizes(pipeline: Pipeline, store: Store | None) -> Sizes:
     """What is known of sizes: what Catalyst says of the sources, and what earlier runs measured."""
     found: dict[str, float] = {}
     for source in sources_of(pipeline.plan):
         origin: Any = source.origin
         width = max(1, sum(8 for _ in source.columns))
         found[source.name] = float(str(origin.stats().sizeInBytes())) / width
-    return Sizes(found, {} if log is None else _measured(pipeline, log))
+    return Sizes(found, {} if store is None else _measured(pipeline, store))
 
 
-def _measured(pipeline: Pipeline, log: Log) -> dict[str, int]:
+def _measured(pipeline: Pipeline, store: Store) -> dict[str, int]:
     from whence.store.catalog import runs
 
     measured: dict[str, int] = {}
     try:
-        earlier = runs.of_pipeline(log, pipeline.called)
+        earlier = runs.listed(store, pipeline.called)
     except WhenceError:  # estimates have to do; whoever needs the log hears of it
         return measured
     for run in earlier:
@@ -103,13 +103,13 @@ def _measured(pipeline: Pipeline, log: Log) -> dict[str, int]:
     return measured
 
 
-def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
-    """Write a run to the log, with all it saved; what it kept is read from there from now on.
+def record(store: Store, pipeline: Pipeline, run: Kept, started: str) -> Kept:
+    """Write a run to the store, with all it saved; what it kept is read from there from now on.
 
     A log that cannot be written to does not fail the pipeline: what was saved then lives as long as this process.
     """
+    from whence.store.catalog import runs
     from whence.store.catalog.runs import File
-    from whence.store.catalog.runs import record as store
 
     try:
         files, saved = list[File](), []
@@ -136,33 +136,33 @@ def record(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Kept:
             "row_ids": run.row_id is not None,
             "moment": None if pipeline.moment is None else pipeline.moment.isoformat(),
         }
-        activity = _activity(log, pipeline, run, started)
-        stored = store(log, activity, pipeline.called, fingerprint(pipeline), document, files)
-        return replace(run, results=_opened(log, stored.files, saved, run.results))
+        activity = _activity(store, pipeline, run, started)
+        stored = runs.record(store, activity, pipeline.called, fingerprint(pipeline), document, files)
+        return replace(run, results=_opened(store, stored.files, saved, run.results))
     except (WhenceError, OSError) as error:
         return replace(run, failures=(*run.failures, f"the run could not be recorded in the log: {error}"))
 
 
-def recorded(log: Log, pipeline: Pipeline) -> Kept | None:
+def recorded(store: Store, pipeline: Pipeline) -> Kept | None:
     """What the last run of the same pipeline over the same sources kept; None if there is none."""
     from whence.store.catalog import runs
 
     key = fingerprint(pipeline)
-    for run in [] if key is None else runs.alike(log, key):
+    for run in [] if key is None else runs.alike(store, key):
         if run.document.get("sources") == json.loads(json.dumps(pipeline.versions)):
-            found = _kept(log, pipeline, run)
+            found = _kept(store, pipeline, run)
             if found is not None or pipeline.moment is not None:  # it is the last run that questions are about
                 return found
     return None
 
 
-def changed(log: Log, pipeline: Pipeline) -> str:
+def changed(store: Store, pipeline: Pipeline) -> str:
     """What to say if the last run of the same pipeline read other data: which sources, and when; else nothing."""
     from whence.store.catalog import runs
 
     key = fingerprint(pipeline)
     now = json.loads(json.dumps(pipeline.versions))
-    for run in [] if key is None else runs.alike(log, key, 1):
+    for run in [] if key is None else runs.alike(store, key, 1):
         before = run.document.get("sources", {})
         names = [name for name in now if before.get(name) != now[name]]
         if names:
@@ -170,7 +170,7 @@ def changed(log: Log, pipeline: Pipeline) -> str:
     return ""
 
 
-def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
+def _kept(store: Store, pipeline: Pipeline, run: Run) -> Kept | None:
     saved = {tuple(each["place"]): each for each in run.document["saved"]}
     moment = run.document.get("moment")
     if moment is not None:
@@ -179,7 +179,7 @@ def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
         columns = tuple(map(like, (*pipeline.carrying_plan.output, fresh("_place", "long", nullable=False))))
         table = Result((), columns, tuple(range(len(columns))), saved[CARRIED]["rows"])
         shown = row_id(pipeline.plan.output) if run.document.get("row_ids") else None
-        files = _opened(log, run.files, run.document["saved"], {CARRIED: table})
+        files = _opened(store, run.files, run.document["saved"], {CARRIED: table})
         return Kept(Scheme(missing=run.document["missing"]), files, carried=True, row_id=shown)
     virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
     chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
@@ -196,32 +196,32 @@ def _kept(log: Log, pipeline: Pipeline, run: Run) -> Kept | None:
     results = {
         place: Result((), columns_of[place], tuple(each["columns"]), each["rows"]) for place, each in saved.items()
     }
-    return Kept(found, _opened(log, run.files, run.document["saved"], results), None)
+    return Kept(found, _opened(store, run.files, run.document["saved"], results), None)
 
 
-def _opened(log: Log, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[Place, Result]:
+def _opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[Place, Result]:
     found = {}
     for each in saved:
         place = tuple(each["place"])
         title = "the output" if place in (OUTPUT, CARRIED) else "a saved result"
         try:
-            paths = tuple(str(log._blobs.local(files[number], title)) for number in each["files"])
+            paths = tuple(str(store.blobs.local(files[number], title)) for number in each["files"])
         except Damaged as error:
             raise Damaged(f"{error}. Until then, log.pipeline(df, save='never') answers by replay") from error
         found[place] = replace(results[place], paths=paths)
     return found
 
 
-def _activity(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Activity:
+def _activity(store: Store, pipeline: Pipeline, run: Kept, started: str) -> Activity:
     """The run as the project graph has it: what it read, in which versions, and the output with its columns."""
     from whence.graph.column_lineage import column_lineage
     from whence.store.recording.artifacts import Content
 
-    activity = log.activity(pipeline.called, command=f"pipeline {pipeline.called}")
+    activity = store.activity(pipeline.called, command=f"pipeline {pipeline.called}")
     activity.started = started
     activity.note(plan=str(pipeline.plan)[:LONGEST], sources=list(pipeline.sources), failures=list(run.failures))
     paths = {source.name: source.paths for source in sources_of(pipeline.plan)}
-    read = {name: _content(log, paths[name], files) for name, files in pipeline.versions.items() if files}
+    read = {name: _content(store, paths[name], files) for name, files in pipeline.versions.items() if files}
     for content in read.values():
         activity.used_content(content)
     output = run.results.get(OUTPUT)
@@ -234,11 +234,11 @@ def _activity(log: Log, pipeline: Pipeline, run: Kept, started: str) -> Activity
     return activity
 
 
-def _content(log: Log, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
+def _content(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
     """What a source held: a file by its bytes, unless it is large and not known yet; a directory by its files."""
     from whence.store.recording.artifacts import Content, artifact_name, content_of, project_of, unchanged
 
-    project = project_of(log.where)
+    project = project_of(store.where)
     path = paths[0] if len(paths) == 1 else paths[0].rsplit("/", 1)[0]
     local = path.startswith("file:/")
     if local:
@@ -246,7 +246,7 @@ def _content(log: Log, paths: tuple[str, ...], files: list[list[Any]]) -> Conten
     name = artifact_name(path, project) if local else path
     if local and Path(path).is_file():
         ((_, size, changed),) = files
-        with log._database.read() as connection:
+        with store.database.read() as connection:
             known = unchanged(connection, name, size, changed * 1_000_000)
         if known is not None:
             return Content(name, path, known, size)

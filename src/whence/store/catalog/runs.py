@@ -12,10 +12,10 @@ from whence.store.blobs.local import hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
-from whence.store.recording.writer import store
+from whence.store.recording.writer import commit
 
 if TYPE_CHECKING:
-    from whence.store.log import Log
+    from whence.store import Store
     from whence.store.recording.activity import Activity
 
 
@@ -44,9 +44,21 @@ class Run:
     files: tuple[str, ...]
     created: str
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the sources that it read."""
+        return tuple(self.document.get("sources", ()))
+
+    def __str__(self) -> str:
+        return f"{self.pipeline} over {', '.join(self.sources) or 'nothing'}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON, without what was saved."""
+        return {"id": self.id, "pipeline": self.pipeline, "sources": list(self.sources), "created": self.created}
+
 
 def record(
-    log: Log,
+    store: Store,
     activity: Activity,
     pipeline: str,
     fingerprint: str | None,
@@ -72,20 +84,22 @@ def record(
             connection.execute(t.results.insert(), rows)
         return Run(run, pipeline, fingerprint, dict(document), tuple(file.hash for file in files), time)
 
-    return store(log._database, log._blobs, files, write)
+    return commit(store, files, write)
 
 
-def alike(log: Log, fingerprint: str, most: int = 10) -> list[Run]:
+def alike(store: Store, fingerprint: str, most: int = 10) -> list[Run]:
     """The last runs of the pipeline with this fingerprint, the latest first."""
-    with log._database.read() as connection:
+    with store.database.read() as connection:
         chosen = sa.select(t.runs).where(t.runs.c.fingerprint == fingerprint).order_by(t.runs.c.id.desc()).limit(most)
         return [_run(connection, row) for row in connection.execute(chosen).all()]
 
 
-def of_pipeline(log: Log, pipeline: str) -> list[Run]:
-    """All runs under a name, the oldest first."""
-    with log._database.read() as connection:
-        chosen = sa.select(t.runs).where(t.runs.c.pipeline == pipeline).order_by(t.runs.c.id)
+def listed(store: Store, pipeline: str | None = None) -> list[Run]:
+    """All runs, or those of the pipeline with this name, the oldest first."""
+    with store.database.read() as connection:
+        chosen = sa.select(t.runs).order_by(t.runs.c.id)
+        if pipeline is not None:
+            chosen = chosen.where(t.runs.c.pipeline == pipeline)
         return [_run(connection, row) for row in connection.execute(chosen).all()]
 
 

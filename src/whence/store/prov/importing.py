@@ -20,7 +20,7 @@ from whence.store.records import counted
 from whence.store.values import name_of, plain, several
 
 if TYPE_CHECKING:
-    from whence.store.log import Log
+    from whence.store import Store
 
 # Relations with a table of their own, and the columns that hold their two ends.
 _TABLES = {
@@ -54,7 +54,7 @@ class Imported:
         return asdict(self)
 
 
-def add_graph(log: Log, graph: Graph, prefixes: Mapping[str, str] | None = None) -> Imported:
+def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = None) -> Imported:
     """Record a graph: all of it, or, on any error, nothing. What is there already is not recorded again.
 
     An id that the log knows with other values of a property is an error, Redefined.
@@ -62,7 +62,7 @@ def add_graph(log: Log, graph: Graph, prefixes: Mapping[str, str] | None = None)
     vertices, edges = graph.records()
     for name, kind, _ in vertices:
         name_of(name, kind)
-    with log._database.write("import into") as connection:
+    with store.database.write("import into") as connection:
         for prefix, uri in (prefixes or {}).items():
             _prefix(connection, prefix, uri)
         taker = _Taker(connection)
@@ -76,9 +76,9 @@ def add_graph(log: Log, graph: Graph, prefixes: Mapping[str, str] | None = None)
         return taker.finish()
 
 
-def prefixes_of(log: Log) -> dict[str, str]:
+def prefixes_of(store: Store) -> dict[str, str]:
     """What prefixes in the names of a log mean, as far as documents that were imported told."""
-    with log._database.read() as connection:
+    with store.database.read() as connection:
         return {row.prefix: row.uri for row in connection.execute(sa.select(t.prefixes))}
 
 

@@ -18,12 +18,12 @@ from whence.store.catalog import statements
 from whence.store.catalog.clock import now
 from whence.store.recording import artifacts
 from whence.store.recording.artifacts import Content, Gone
-from whence.store.recording.writer import Prepared, prepare, store
+from whence.store.recording.writer import Prepared, commit, prepare
 from whence.store.records import Operation
 from whence.store.values import name_of, plain
 
 if TYPE_CHECKING:
-    from whence.store.log import Log
+    from whence.store import Store
 
 Thing = str | os.PathLike[str]
 
@@ -34,15 +34,15 @@ class Activity:
     If the block fails, the activity is recorded all the same, with the error as its property `error`.
     """
 
-    def __init__(self, log: Log, name: str, command: str | None, agent: str | None, properties: Mapping[str, Any]):
-        log._database.require_writable()
+    def __init__(self, store: Store, name: str, command: str | None, agent: str | None, properties: Mapping[str, Any]):
+        store.database.require_writable()
         self.name = name_of(name, "activity")
         self.id: str | None = None  # in the graph; known once it is recorded
         self.outputs: dict[str, str] = {}  # what each thing that was generated is called in the graph, likewise
         self.inputs: dict[str, str] = {}
-        self._log = log
+        self._store = store
         self._agent = None if agent is None else name_of(agent, "agent")
-        self._project = artifacts.project_of(log.where)
+        self._project = artifacts.project_of(store.where)
         self._properties: dict[str, Any] = {"command": name if command is None else command}
         self._used: dict[str, Content | None] = {}  # by what it was called; None: a dataset of the log
         # By what it was called: the path of a file, a content, or None for a dataset; and what it was derived from.
@@ -109,7 +109,7 @@ class Activity:
         if not isinstance(thing, (str, os.PathLike)) or isinstance(os.fspath(thing), bytes):
             raise BadType(f"{self.name!r}: things are datasets by name, or paths of files, not {thing!r}")
         if isinstance(thing, str):
-            with self._log._database.read() as connection:
+            with self._store.database.read() as connection:
                 known = statements.datasets(connection, thing)
             if known and known[0].kind != "file":
                 return thing, False
@@ -155,13 +155,13 @@ class Activity:
         def write(connection: sa.Connection) -> None:
             self._write(connection, outputs, items, ended)
 
-        store(self._log._database, self._log._blobs, [item for _, item in items], write)
+        commit(self._store, [item for _, item in items], write)
         self._ended = ended
 
     def _derivations(self, outputs: Mapping[str, Content | None]) -> list[tuple[tuple[str, str], Prepared]]:
         datasets = [key for side in (self._used, outputs) for key, content in side.items() if content is None]
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys((*self._used, *outputs), ())
-        shapes.update(self._log._reader.shapes(tuple(datasets)))
+        shapes.update(self._store.reader.shapes(tuple(datasets)))
         return [
             ((output, source), prepare(output, source, Relation.whole(shapes[output], shapes[source]), "whole"))
             for output in outputs

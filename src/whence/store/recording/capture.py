@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, product
 from typing import Any, cast
 
 import numpy as np
@@ -24,12 +24,12 @@ CHUNK = 1 << 18  # tuples that a callable's answers are gathered into before the
 PATIENCE = 2.0  # seconds before a progress bar appears
 
 
-def relation_of(capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape) -> Relation:
+def relation_from(capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape) -> Relation:
     """The relation that a capture stands for; its errors name the two datasets.
 
-    >>> relation_of("identity", "B", (2,), "A", (2,)).to_array().tolist()
+    >>> relation_from("identity", "B", (2,), "A", (2,)).to_array().tolist()
     [[0, 0], [1, 1]]
-    >>> relation_of(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).count()
+    >>> relation_from(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).count()
     4
     """
     with _naming(output, input):
@@ -185,3 +185,27 @@ def _watched(items: Iterable[tuple[int, ...]], total: int, text: str) -> Iterato
         while batch := list(islice(iterator, 256)):
             yield from batch
             progress.advance(task, len(batch))
+
+
+def paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[tuple[str, str], object]]:
+    """The captures with the pair that each belongs to; pairs without lineage are left out."""
+    if not outputs or len(set(outputs)) != len(outputs):
+        raise BadType(f"`outputs` names each output once, and at least one; got {list(outputs)}")
+    pairs = list(product(outputs, inputs))
+    given: list[tuple[tuple[str, str], object]]
+    if capture is None:
+        given = []
+    elif isinstance(capture, Mapping):
+        strangers = [key for key in capture if key not in pairs]
+        if strangers:
+            raise BadType(
+                f"the capture is for {strangers[0]!r}, which is no (output, input) of this operation: {pairs}"
+            )
+        given = list(capture.items())
+    elif not isinstance(capture, (list, tuple)):
+        raise BadType(f"capture is a list with one capture for each (output, input): {pairs}")
+    elif len(capture) != len(pairs):
+        raise BadType(f"{len(capture)} captures for {len(pairs)} pairs: give one, or None, for each of {pairs}")
+    else:
+        given = list(zip(pairs, capture, strict=True))
+    return [(pair, each) for pair, each in given if each is not None]

@@ -23,15 +23,13 @@ from whence.errors import BadType, Redefined, UnknownName
 from whence.store.catalog import reuse, statements
 from whence.store.catalog.clock import now
 from whence.store.recording import bulk
-from whence.store.recording.writer import Prepared, prepare, store
+from whence.store.recording.writer import Prepared, commit, prepare
 from whence.store.values import name_of, plain
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from whence.store.blobs.local import Blobs
-    from whence.store.catalog.database import Database
-    from whence.store.derivations.reader import Reader
+    from whence.store import Store
 
 WAITING = 4096  # calls
 PATIENCE = 5.0  # seconds
@@ -71,10 +69,10 @@ class _Waiting:
 class Tracker:
     """What log.track and log.capture write into, one for each open log."""
 
-    def __init__(self, database: Database, blobs: Blobs, reader: Reader) -> None:
-        self._database = database
-        self._blobs = blobs
-        self._reader = reader
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._database = store.database
+        self._reader = store.reader
         self._owner = os.getpid()
         self._waiting: list[_Waiting] = []
         self._views: dict[tuple[str, str, str], View] = {}
@@ -262,7 +260,7 @@ class Tracker:
                     for what, (hits, misses) in counts.items():
                         reuse.count(connection, what, hits, misses)
 
-                store(self._database, self._blobs, list(distinct.values()), write)
+                commit(self._store, list(distinct.values()), write)
             except BaseException:
                 self._waiting, self._views, self._counts = waiting + self._waiting, {**kept, **self._views}, counts
                 raise

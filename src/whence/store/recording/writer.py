@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from whence.relation import Relation
+    from whence.store import Store
     from whence.store.catalog.database import Database
 
 Recorded = TypeVar("Recorded")
@@ -55,14 +56,13 @@ def prepare(output: str, input: str, relation: Relation, kind: str = "boxes") ->
     return Prepared(statements.Edge(output, input, stored, kind), data)
 
 
-def store(
-    database: Database, blobs: Blobs, items: Sequence[Blob], record: Callable[[sa.Connection], Recorded]
-) -> Recorded:
+def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection], Recorded]) -> Recorded:
     """Store the blobs, then record what refers to them: all of it, or, on any failure, nothing.
 
     Garbage collection may remove a blob as long as nothing refers to it. It does so under the writers' lock;
     so a look at the blobs under the same lock is enough to be sure of them.
     """
+    database, blobs = store.database, store.blobs
     created: list[str] = []
     try:
         for item in items:
@@ -81,8 +81,9 @@ def store(
         raise
 
 
-def collect(database: Database, blobs: Blobs) -> Collected:
+def collect(store: Store) -> Collected:
     """Remove the blobs that nothing refers to, and the temporary files that their writers left behind."""
+    database, blobs = store.database, store.blobs
     with database.read("collect garbage in") as connection:
         referenced = statements.referenced(connection)
     removed = size = temporary = 0

@@ -1,16 +1,16 @@
-"""The log as users hold it: every method of the contract, each a few lines over the parts that do the work."""
+"""The log as users hold it: each method is a few lines over the parts of the store that do the work."""
 
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Mapping
-from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.catalog.clock import now
 from whence.store.derivations.walk import Direction, Lineage, plan, route
-from whence.store.recording.capture import relation_of
+from whence.store.recording.capture import paired, relation_from
 from whence.store.records import Dataset, Derivation, Description, Operation, counted
 from whence.store.values import name_of, names_of, plain, shape_of
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from whence.graph import Graph
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
-    from whence.store.blobs.local import Blobs
-    from whence.store.catalog.database import Database, Stamp
+    from whence.store import Store
+    from whence.store.catalog.runs import Run
     from whence.store.check import Report
+    from whence.store.prov.importing import Imported
     from whence.store.recording.activity import Activity
-    from whence.store.recording.tracking import Tracker
     from whence.store.records import Collected
 
 SHOWN = 20  # datasets in a notebook
@@ -53,21 +53,13 @@ class Log:
     >>> directory.cleanup()
     """
 
-    def __init__(self, where: str, database: Database, blobs: Blobs, cache: int) -> None:
-        # All that recording and asking need is imported now: were one thread to import it while another forks, the
-        # child would wait for ever for an import that nobody finishes.
-        import pcodec  # noqa: F401
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
-        from whence.store.catalog import statements  # noqa: F401
-        from whence.store.derivations.reader import Reader
-        from whence.store.recording import writer  # noqa: F401
-
-        self.where = where  # the directory, or the URL without its password
-        self._database = database
-        self._blobs = blobs
-        self._reader = Reader(database, blobs, cache)
-        self._tracker: Tracker | None = None
-        self._graph: tuple[Stamp, Graph] | None = None
+    @property
+    def where(self) -> str:
+        """The directory of the log, or its URL without the password."""
+        return self._store.where
 
     # --- recording
 
@@ -76,10 +68,10 @@ class Log:
         from whence.store.catalog import statements
 
         name, shape = name_of(name), shape_of(shape)
-        with self._database.read() as connection:
+        with self._store.database.read() as connection:
             known = statements.datasets(connection, name)
         if not known:
-            with self._database.write() as connection:
+            with self._store.database.write() as connection:
                 known = statements.datasets(connection, name)  # another process may have been first
                 if not known:
                     return statements.add_dataset(connection, name, "array", shape, {})
@@ -90,8 +82,8 @@ class Log:
             )
         return known[0]
 
-    def lineage(self, out: str, inp: str, capture: object) -> Derivation:
-        """Record that `out` was derived from `inp`, cell by cell as the capture says.
+    def lineage(self, output: str, input: str, capture: object) -> Derivation:
+        """Record that `output` was derived from `input`, cell by cell as the capture says.
 
         The capture is a callable that takes the index of an output cell and returns the indices of its input
         cells; or the index tuples themselves, output first: an integer array (n, l + m), an Arrow table, a pandas
@@ -100,25 +92,26 @@ class Log:
         A second lineage between the same two stands beside the first: questions get the union.
         """
         from whence.store.catalog import statements
-        from whence.store.recording.writer import prepare, store
+        from whence.store.recording.writer import commit, prepare
 
-        self._database.require_writable()
-        out, inp = name_of(out), name_of(inp)
-        shapes = self._reader.shapes((out, inp))
+        self._store.database.require_writable()
+        out, inp = name_of(output), name_of(input)
+        shapes = self._store.reader.shapes((out, inp))
         kinds = capture.kinds() if hasattr(capture, "kinds") else [("boxes", capture)]
-        items = [prepare(out, inp, relation_of(each, out, shapes[out], inp, shapes[inp]), kind) for kind, each in kinds]
+        relations = [(kind, relation_from(each, out, shapes[out], inp, shapes[inp])) for kind, each in kinds]
+        items = [prepare(out, inp, relation, kind) for kind, relation in relations]
 
         def record(connection: sa.Connection) -> Derivation:
             statements.require_shapes(connection, shapes)
             return statements.add_edges(connection, [item.edge for item in items], None)[0]
 
-        return store(self._database, self._blobs, items, record)
+        return commit(self._store, items, record)
 
     def register_operation(
         self,
-        op_name: str,
-        in_arrs: Sequence[str],
-        out_arrs: Sequence[str],
+        operation: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
         capture: Sequence[object] | Mapping[tuple[str, str], object] | None = None,
         op_args: Mapping[str, Any] | None = None,
         reuse: bool = False,
@@ -129,40 +122,57 @@ class Log:
         (output, input) to one. None stands for a pair without lineage. All of it is recorded, or nothing.
         """
         from whence.store.catalog import statements
-        from whence.store.recording.writer import prepare, store
+        from whence.store.recording.writer import commit, prepare
 
-        self._database.require_writable()
+        self._store.database.require_writable()
         started = now()
-        op_name = name_of(op_name, "operation")
-        inputs, outputs = names_of(in_arrs, "in_arrs"), names_of(out_arrs, "out_arrs")
-        args = plain(_mapping(op_args), "op_args")
+        operation = name_of(operation, "operation")
+        inputs, outputs = names_of(inputs, "inputs"), names_of(outputs, "outputs")
+        if op_args is not None and not isinstance(op_args, Mapping):
+            raise BadType(f"op_args maps names to values, such as {{'axis': 1}}, not {op_args!r}")
+        args = plain(op_args or {}, "op_args")
         if reuse and capture is None:
             raise NoLineage(
-                f"nothing is known of {op_name!r} that could be reused: give its capture; "
+                f"nothing is known of {operation!r} that could be reused: give its capture; "
                 "reuse=True then marks the operation as one that later calls may take it from"
             )
-        pairs = _paired(capture, inputs, outputs)
-        shapes = self._reader.shapes((*inputs, *outputs))
-        items = [prepare(out, inp, relation_of(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs]
+        pairs = paired(capture, inputs, outputs)
+        shapes = self._store.reader.shapes((*inputs, *outputs))
+        items = [
+            prepare(out, inp, relation_from(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs
+        ]
 
         def record(connection: sa.Connection) -> Operation:
             statements.require_shapes(connection, shapes)
-            operation = statements.add_operation(connection, op_name, inputs, outputs, args, started, reuse)
-            statements.add_edges(connection, [item.edge for item in items], operation)
-            return operation
+            added = statements.add_operation(connection, operation, inputs, outputs, args, started, reuse)
+            statements.add_edges(connection, [item.edge for item in items], added)
+            return added
 
-        return store(self._database, self._blobs, items, record)
+        return commit(self._store, items, record)
 
-    def track(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
-        """Have the calls of a function of arrays recorded, with the lineage of what it returns; also a decorator.
+    def track(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        name: str | None = None,
+        names: Mapping[str, str] | None = None,
+        lineage: Literal["value", "value+selection"] = "value",
+        reuse: bool | Literal["verify"] = True,
+        extremes: Literal["all", "winner"] = "all",
+        ignore: Sequence[str] = (),
+    ) -> Any:
+        """Record the calls of a function of arrays, with the lineage of what it returns; also a decorator.
 
-        `name` is the operation's; `names` maps parameters, and "return", to datasets; `lineage` is "value" or
-        "value+selection"; `reuse` is True, False or "verify"; `extremes` is "all" (a maximum comes from all that it
-        compared) or "winner"; `ignore` lists parameters that do not matter for lineage, only for values.
+        `name` is the operation's name; `names` maps parameters, and "return", to datasets; `reuse=False` traces every
+        call, and "verify" compares what is known with what is traced; `extremes="winner"` derives a maximum from the
+        cell that attained it, "all" from every cell it compared; `ignore` lists parameters that do not affect lineage.
         """
         from whence.arrays.recording.track import track
 
-        return track(self._tracking(), function, **options)
+        return track(
+            self._store.tracker, function, name=name, names=names, lineage=lineage, reuse=reuse, extremes=extremes,
+            ignore=ignore,
+        )  # fmt: skip
 
     def capture(
         self,
@@ -173,7 +183,7 @@ class Log:
         """A block of code whose arrays are traced: `read` inputs, compute, `write` results."""
         from whence.arrays.recording.track import Capture
 
-        return Capture(self._tracking(), name, lineage, extremes)
+        return Capture(self._store.tracker, name, lineage, extremes)
 
     def table(
         self, operation: str, *args: Any, names: Mapping[str, str] | None = None, lineage: str = "value", **options: Any
@@ -185,7 +195,7 @@ class Log:
         """
         from whence.arrays.frames import recorded
 
-        return recorded(self._tracking(), operation, args, dict(names or {}), lineage, options)
+        return recorded(self._store.tracker, operation, args, dict(names or {}), lineage, options)
 
     def activity(
         self, name: str, *, command: str | None = None, agent: str | None = None, **properties: Any
@@ -207,23 +217,14 @@ class Log:
         (['data.csv@v1', 'train#1'], ['data.csv@v1'])
         >>> directory.cleanup()
         """
-        from whence.store.recording.activity import Activity
-
-        return Activity(self, name, command, agent, properties)
+        return self._store.activity(name, command=command, agent=agent, **properties)
 
     def views(self) -> list[View]:
         """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
         from whence.store.catalog import reuse
 
-        with self._database.read() as connection:
+        with self._store.database.read() as connection:
             return reuse.load(connection)
-
-    def _tracking(self) -> Tracker:
-        from whence.store.recording.tracking import Tracker
-
-        if self._tracker is None:
-            self._tracker = Tracker(self._database, self._blobs, self._reader)
-        return self._tracker
 
     def pipeline(
         self,
@@ -242,7 +243,31 @@ class Log:
         """
         from whence.spark.pipeline import Pipeline
 
-        return Pipeline(df, name, mode, sources, save, witness, self)
+        return Pipeline(df, name, mode, sources, save, witness, self._store)
+
+    def runs(self, pipeline: str | None = None) -> list[Run]:
+        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline."""
+        from whence.store.catalog import runs
+
+        return runs.listed(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
+
+    def import_(self, source: str | os.PathLike[str]) -> Imported:
+        """Add provenance that others recorded: a PROV document, OpenLineage events, or "git" for a repository.
+
+        Everything in the source is added, or nothing if there is an error. What the log has already is not added again.
+        """
+        from whence.interop.ingest import ingest
+
+        return ingest(self._store, os.fspath(source))
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the project graph to a file: a PROV document, OpenLineage events, or a picture, by the file's ending.
+
+        `format` is one of json, provn, xml, rdf, trig and openlineage, for files with another ending.
+        """
+        from whence.interop.export import export
+
+        export(self._store, path, format=format)
 
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.
@@ -252,7 +277,7 @@ class Log:
         from whence.store.catalog import statements
 
         name = name_of(name)
-        with self._database.write("delete from", removing=True) as connection:
+        with self._store.database.write("delete from", removing=True) as connection:
             statements.dataset(connection, name)
             heirs = sorted({edge.output for edge in statements.derivations(connection, input=name)} - {name})
             if heirs and not force:
@@ -266,7 +291,7 @@ class Log:
         """Remove the blobs that nothing refers to any more; safe while others write."""
         from whence.store.recording.writer import collect
 
-        return collect(self._database, self._blobs)
+        return collect(self._store)
 
     # --- asking
 
@@ -282,7 +307,7 @@ class Log:
         names = names_of(path, "a path")
         if not names:
             raise BadType("a path has at least one name, such as ['B', 'A']")
-        return self._reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))
+        return self._store.reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))
 
     @overload
     def backward(
@@ -328,42 +353,35 @@ class Log:
         self, direction: Direction, name: str, cells: object, to: str | None, above: float | None, lineage: Lineage
     ) -> Selection | dict[str, Selection]:
         name, to = name_of(name), None if to is None else name_of(to)
-        found = self._reader.ask(name, cells, lambda graph: plan(graph, name, direction, to, above, lineage))
+        found = self._store.reader.ask(name, cells, lambda graph: plan(graph, name, direction, to, above, lineage))
         return found if to is None else found[to]
 
-    def contributions(self, out: str, inp: str) -> Contributions:
+    def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
         from whence.arrays.explain import Contributions
 
-        found = [each for each in self.show(out).derived_from if each.input == name_of(inp)]
-        return Contributions.of_kinds((each.kind, self._reader.load(each.hash)) for each in found)
+        found = [each for each in self.show(output).derived_from if each.input == name_of(input)]
+        return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
 
     # --- looking
 
     @property
     def graph(self) -> Graph:
         """The project graph: datasets, operations and who ran them, as W3C PROV. It is read anew after changes."""
-        from whence.store.prov.project import graph_of
-
-        stamp = self._database.stamp()
-        known = self._graph
-        if known is None or known[0] != stamp:
-            with self._database.read() as connection:
-                known = self._graph = (stamp, graph_of(connection))
-        return known[1]
+        return self._store.graph
 
     def datasets(self) -> list[Dataset]:
         """All datasets, oldest first."""
         from whence.store.catalog import statements
 
-        with self._database.read() as connection:
+        with self._store.database.read() as connection:
             return statements.datasets(connection)
 
     def operations(self) -> list[Operation]:
         """All operations, oldest first."""
         from whence.store.catalog import statements
 
-        with self._database.read() as connection:
+        with self._store.database.read() as connection:
             return statements.operations(connection)
 
     def show(self, name: str) -> Description:
@@ -371,7 +389,7 @@ class Log:
         from whence.store.catalog import statements
 
         name = name_of(name)
-        with self._database.read() as connection:
+        with self._store.database.read() as connection:
             return Description(
                 statements.dataset(connection, name),
                 tuple(statements.derivations(connection, output=name)),
@@ -383,16 +401,16 @@ class Log:
         """Verify every reference and every checksum; the report says what is wrong and what to do. Changes nothing."""
         from whence.store.check import check
 
-        return check(self.where, self._database, self._blobs)
+        return check(self.where, self._store.database, self._store.blobs)
 
     @property
     def read_only(self) -> bool:
         """Whether the log lies where it cannot be written; questions work all the same."""
-        return self._database.read_only
+        return self._store.database.read_only
 
     def close(self) -> None:
         """Let go of the catalog. Using the log afterwards is an error, Closed; closing it again is not."""
-        self._database.close()
+        self._store.database.close()
 
     def __enter__(self) -> Log:
         return self
@@ -420,7 +438,7 @@ class Log:
         from whence.store.catalog import statements
 
         try:
-            with self._database.read() as connection:
+            with self._store.database.read() as connection:
                 datasets, operations, derivations = statements.counts(connection)
         except WhenceError as error:  # a log that cannot be read must still print
             return "closed" if isinstance(error, Closed) else str(error)
@@ -428,33 +446,26 @@ class Log:
         return ", ".join(counted(number, thing) for number, thing in things)
 
 
-def _mapping(op_args: object) -> Mapping[str, Any]:
-    if op_args is None:
-        return {}
-    if not isinstance(op_args, Mapping):
-        raise BadType(f"op_args maps names to values, such as {{'axis': 1}}, not {op_args!r}")
-    return op_args
+def open(
+    path_or_url: str | os.PathLike[str],
+    *,
+    blobs: str | os.PathLike[str] | None = None,
+    create: bool = True,
+    timeout: float = 30.0,
+    cache: int = 256 * 1024 * 1024,
+) -> Log:
+    """Open a log, making it if it is not there.
 
+    A path is a directory with a SQLite catalog and the blobs; a log on a disk that cannot be written opens for
+    questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says
+    where the blobs are: a path, or a URL that fsspec knows. `create=False` refuses to make a log. `timeout`: how many
+    seconds to wait for other writers. `cache`: how many bytes of relations to keep open.
 
-def _paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[tuple[str, str], object]]:
-    """The captures with the pair that each belongs to; pairs without lineage are left out."""
-    if not outputs or len(set(outputs)) != len(outputs):
-        raise BadType(f"out_arrs names each output once, and at least one; got {list(outputs)}")
-    pairs = list(product(outputs, inputs))
-    given: list[tuple[tuple[str, str], object]]
-    if capture is None:
-        given = []
-    elif isinstance(capture, Mapping):
-        strangers = [key for key in capture if key not in pairs]
-        if strangers:
-            raise BadType(
-                f"the capture is for {strangers[0]!r}, which is no (output, input) of this operation: {pairs}"
-            )
-        given = list(capture.items())
-    elif not isinstance(capture, (list, tuple)):
-        raise BadType(f"capture is a list with one capture for each (output, input): {pairs}")
-    elif len(capture) != len(pairs):
-        raise BadType(f"{len(capture)} captures for {len(pairs)} pairs: give one, or None, for each of {pairs}")
-    else:
-        given = list(zip(pairs, capture, strict=True))
-    return [(pair, each) for pair, each in given if each is not None]
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as directory, open(os.path.join(directory, "a.whence")) as log:
+    ...     log.array("A", shape=(3, 2)).shape
+    (3, 2)
+    """
+    from whence.store import open_store
+
+    return Log(open_store(path_or_url, blobs=blobs, create=create, timeout=timeout, cache=cache))

@@ -1,6 +1,6 @@
 """The cell magic `%%whence`: a notebook's cell as an activity, with the files that it opens.
 
-%load_ext whence.interop.notebook
+%load_ext whence.notebook
 
 %%whence train --out model.bin
 model = fit(pd.read_csv("data.csv"))
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.errors import BadType, StoreError
-from whence.store import open as open_log
+from whence.log import open as open_log
 from whence.store.locating import locate, place_for_new
 from whence.store.recording.artifacts import Content, content_of, project_of
 
 if TYPE_CHECKING:
-    from whence.store import Log
+    from whence.log import Log
     from whence.store.recording.activity import Activity
 
 _CHANGES = ("os.rename", "os.remove", "os.truncate")
@@ -144,5 +144,5 @@ def _record(log: Log, activity: Activity, opened: Opened, outputs: list[str], *,
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext whence.interop.notebook` calls."""
+    """What `%load_ext whence.notebook` calls."""
     shell.register_magic_function(lambda line, cell: run_cell(shell, line, cell), "cell", "whence")

@@ -1,0 +1,63 @@
+"""The parts of a log: the catalog, the blobs, and the derivations in memory. `whence.log.Log` is what users hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whence.graph import Graph
+    from whence.store.blobs.local import Blobs
+    from whence.store.catalog.database import Database, Stamp
+    from whence.store.recording.activity import Activity
+    from whence.store.recording.tracking import Tracker
+
+
+class Store:
+    """An open log: `database` holds the catalog, `blobs` the relations and saved results, `reader` answers questions.
+
+    It may be used by many threads and many processes at once.
+    """
+
+    def __init__(self, where: str, database: Database, blobs: Blobs, cache: int) -> None:
+        # All that recording and asking need is imported now: were one thread to import it while another forks, the
+        # child would wait for ever for an import that nobody finishes.
+        import pcodec  # noqa: F401
+
+        from whence.store.derivations.reader import Reader
+        from whence.store.recording import writer  # noqa: F401
+
+        self.where = where  # the directory, or the URL without its password
+        self.database = database
+        self.blobs = blobs
+        self.reader = Reader(database, blobs, cache)
+        self._tracker: Tracker | None = None
+        self._graph: tuple[Stamp, Graph] | None = None
+
+    @property
+    def tracker(self) -> Tracker:
+        """What records the calls of tracked functions."""
+        from whence.store.recording.tracking import Tracker
+
+        if self._tracker is None:
+            self._tracker = Tracker(self)
+        return self._tracker
+
+    @property
+    def graph(self) -> Graph:
+        """The project graph, read anew after changes."""
+        from whence.store.prov.project import graph_of
+
+        stamp = self.database.stamp()
+        known = self._graph
+        if known is None or known[0] != stamp:
+            with self.database.read() as connection:
+                known = self._graph = (stamp, graph_of(connection))
+        return known[1]
+
+    def activity(
+        self, name: str, *, command: str | None = None, agent: str | None = None, **properties: Any
+    ) -> Activity:
+        """Something that is done from now on; see `Log.activity`."""
+        from whence.store.recording.activity import Activity
+
+        return Activity(self, name, command, agent, properties)
