@@ -67,12 +67,14 @@ bool none(BoxesIn a, BoxesIn b) {
   return unlocked(na + nb, [&] { return !whence::any_kept(a.data(), na, b.data(), nb, d, keep); });
 }
 
-// Any kernel may refuse an answer that would not fit; Python code catches whence.errors.TooLarge.
+// Any kernel may refuse an answer that would not fit, or boxes outside their array; Python code catches whence.errors.
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
   } catch (const whence::TooLarge& e) {
     PyErr_SetString(nb::module_::import_("whence.errors").attr("TooLarge").ptr(), e.what());
+  } catch (const whence::OutsideShape& e) {
+    PyErr_SetString(nb::module_::import_("whence.errors").attr("OutOfRange").ptr(), e.what());
   }
 }
 

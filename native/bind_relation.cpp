@@ -8,6 +8,8 @@
 #include "kernels/gather.hpp"
 #include "kernels/keys.hpp"
 #include "kernels/table.hpp"
+#include "kernels/validate.hpp"
+#include "kernels/values.hpp"
 
 namespace nb = nanobind;
 using namespace whence;
@@ -133,16 +135,43 @@ void bind_relation(nb::module_& m) {
              }
              return nb::make_tuple(static_cast<uint64_t>(n >> 64), static_cast<uint64_t>(n));
            })
-      .def("expand", [](const Table& t) {
-        std::vector<int64_t> found;
-        {
-          nb::gil_scoped_release free;
-          found = t.expand();
-        }
-        const size_t k = t.out_view().size() + t.in_view().size();
-        const size_t n = k == 0 ? t.rows() : found.size() / k;
-        return to_numpy(std::move(found), {n, k});
-      });
+      .def(
+          "add_validated",
+          [](Table& t, size_t rows, const std::vector<std::tuple<int, int64_t, int64_t>>& axes, nb::list lo,
+             nb::list width, size_t block) {
+            Part part = part_in(rows, axes, lo, width);
+            t.check_pattern(part);
+            Shape dims = t.out_view();
+            dims.insert(dims.end(), t.in_view().begin(), t.in_view().end());
+            std::vector<int64_t> bounds;
+            if (const char* wrong = invalid(part, dims, block, bounds)) throw std::invalid_argument(wrong);
+            t.add(std::move(part));
+            const size_t blocks = dims.empty() ? 0 : bounds.size() / (2 * dims.size());
+            return to_numpy(std::move(bounds), {dims.size(), 2, blocks});
+          },
+          nb::arg("rows"), nb::arg("axes"), nb::arg("lo"), nb::arg("width"), nb::arg("block"))
+      .def("disjoint",
+           [](const Table& t) -> nb::object {
+             Disjoint found;
+             {
+               nb::gil_scoped_release free;
+               found = disjoint(t.parts(), static_cast<int>(t.out_view().size()));
+             }
+             return found == Disjoint::unknown ? nb::none() : nb::object(nb::bool_(found == Disjoint::yes));
+           })
+      .def(
+          "expand",
+          [](const Table& t, size_t limit) {
+            std::vector<int64_t> found;
+            {
+              nb::gil_scoped_release free;
+              found = t.expand(limit);
+            }
+            const size_t k = t.out_view().size() + t.in_view().size();
+            const size_t n = k == 0 ? t.rows() : found.size() / k;
+            return to_numpy(std::move(found), {n, k});
+          },
+          nb::arg("limit") = kMaxValues);
 
   nb::class_<Folder>(m, "Folder", "Sorted tuples in, rows out.")
       .def(nb::init<Shape, std::vector<int>>(), nb::arg("dims"), nb::arg("axis"))

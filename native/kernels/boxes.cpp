@@ -38,7 +38,7 @@ struct FromCells {
   }
 };
 
-// The bounding box of the input and what the ways to go would cost.
+// The bounding box of the input and, in doubles because only sizes are compared, what the ways to go would cost.
 struct Extent {
   int64_t lo[kMaxAxes];
   int64_t hi[kMaxAxes];
@@ -47,6 +47,7 @@ struct Extent {
   double cells = 1;      // of the bounding box
   double lines = 0;      // runs along the last axis, over all boxes
   double words = 0;      // of a bitmap that these runs touch
+  bool single = true;    // every run is one cell
   std::size_t count = 0; // boxes that are not empty
 };
 
@@ -64,11 +65,14 @@ Extent measure(Source source, std::size_t n, int d) {
     for (int a = 0; a < d; ++a) {
       e.lo[a] = std::min(e.lo[a], box[2 * a]);
       e.hi[a] = std::max(e.hi[a], box[2 * a + 1]);
-      const double length = static_cast<double>(box[2 * a + 1]) - static_cast<double>(box[2 * a]) + 1;
+      // Subtracted as integers: doubles beyond 2^53 would lose the difference.
+      const uint64_t reach = static_cast<uint64_t>(box[2 * a + 1]) - static_cast<uint64_t>(box[2 * a]);
+      const double length = static_cast<double>(reach) + 1;
       if (a + 1 < d) {
         lines *= length;
       } else {
         e.words += lines * (1 + length / 64);
+        e.single &= reach == 0;
       }
     }
     e.lines += lines;
@@ -282,7 +286,7 @@ bool by_cells(Source source, std::size_t n, int d, const Extent& e, Builder<D>& 
   if (e.cells / 64 <= 8 * count && e.cells / 64 + 8 * e.words <= 64 * count) {
     by_bitmap<D>(source, n, d, e, out);
   } else if (e.all_bits <= 63 && e.lines <= 4 * count) {
-    if (e.words == e.lines * (1 + 1.0 / 64)) by_keys<D, true>(source, n, d, e, out);
+    if (e.single) by_keys<D, true>(source, n, d, e, out);
     else by_keys<D, false>(source, n, d, e, out);
   } else {
     return false;

@@ -57,7 +57,8 @@ Count count(const int64_t* boxes, std::size_t n, int d);
 // Writes the cells in lexicographic order: count * d values.
 void expand(const int64_t* boxes, std::size_t n, int d, int64_t* cells);
 
-// Sets the set's cells to one in a C-contiguous array; all boxes lie within its shape.
+// Sets the set's cells to one in a C-contiguous array; throws OutsideShape, rather than write elsewhere, if a box does not
+// lie within its shape.
 void fill(const int64_t* boxes, std::size_t n, int d, const std::size_t* shape, uint8_t* mask);
 
 // The first of n rows that has a value outside [0, shape[a]) on its axis a, or n. A row has `each` values an axis: 1 for

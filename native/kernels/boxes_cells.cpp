@@ -74,6 +74,11 @@ void fill(const int64_t* boxes, std::size_t n, int d, const std::size_t* shape, 
   }
   for (std::size_t i = 0; i < n; ++i) {
     const int64_t* box = boxes + i * 2 * d;
+    for (int a = 0; a < d; ++a) {
+      if (box[2 * a] < 0 || box[2 * a] > box[2 * a + 1] || static_cast<uint64_t>(box[2 * a + 1]) >= shape[a]) {
+        throw OutsideShape("a box of the selection lies outside the shape of its dataset");
+      }
+    }
     // Trailing axes that the box covers whole are one run together with the axis before them.
     int last = d - 1;
     std::size_t run = 1;

@@ -198,7 +198,7 @@ class Sweeper {
     for (std::size_t i = 0; i < n; ++i) {
       double volume = 1;
       for (int a = axis; a < axes(); ++a)
-        volume *= static_cast<double>(items[i][2 * a + 1]) - static_cast<double>(items[i][2 * a]) + 1;
+        volume *= static_cast<double>(items[i][2 * a + 1] - items[i][2 * a]) + 1;
       if (volume > most) most = volume, largest = i;
     }
     std::size_t count = 0;

@@ -13,6 +13,9 @@ constexpr size_t kWindow = 8;    // how far ahead of its place a row's run is lo
 constexpr size_t kShort = 256;   // runs up to this length are looked at for runs of runs
 constexpr size_t kMostRuns = 4096;  // runs a level holds at one value before it gives up on them
 
+// Tuples that were not looked at yet may be out of range, so that their difference need not fit.
+int64_t minus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
+
 // How many tuples, from `lag` on, differ from the one `lag` before by the same step. The loop has no branch inside a
 // block, so that it runs at the speed of memory.
 size_t repeats(const int64_t* x, size_t n, size_t k, size_t lag, const int64_t* step, std::vector<int64_t>& steps) {
@@ -22,7 +25,7 @@ size_t repeats(const int64_t* x, size_t n, size_t k, size_t lag, const int64_t* 
   size_t i = 0;
   const auto same = [&](size_t j) {
     for (size_t c = 0; c < k; ++c) {
-      if (later[j * k + c] - x[j * k + c] != step[c]) return false;
+      if (minus(later[j * k + c], x[j * k + c]) != step[c]) return false;
     }
     return true;
   };
@@ -36,7 +39,7 @@ size_t repeats(const int64_t* x, size_t n, size_t k, size_t lag, const int64_t* 
     const int64_t* here = x + i * k;
     const int64_t* next = later + i * k;
     int64_t off = 0;
-    for (size_t j = 0; j < kBlock * k; ++j) off |= (next[j] - here[j]) ^ s[j];
+    for (size_t j = 0; j < kBlock * k; ++j) off |= minus(next[j], here[j]) ^ s[j];
     if (off != 0) break;
     i += kBlock;
   }
@@ -87,7 +90,10 @@ void Folder::set(Run& run, const int64_t* t) const {
 }
 
 // Whether a step along v could take a bound out of the numbers that questions compute with.
-bool Folder::steep(int v, int64_t step) const { return std::abs(step) > kMax / 2 / dims_[v]; }
+bool Folder::steep(int v, int64_t step) const {
+  const int64_t most = kMax / 2 / dims_[v];
+  return step > most || step < -most;  // the least int64 has no absolute value
+}
 
 bool Folder::near(int v, const Run& run) const {
   for (int w = v + 1; w < k_; ++w) {
@@ -416,7 +422,7 @@ Fed Folder::feed_runs(const int64_t* x, size_t n, int outs) {
 size_t Folder::leap(const int64_t* t, size_t n) {
   const size_t k = static_cast<size_t>(k_);
   int64_t* step = step_.data();
-  for (size_t c = 0; c < k; ++c) step[c] = t[k + c] - t[c];
+  for (size_t c = 0; c < k; ++c) step[c] = minus(t[k + c], t[c]);
   const size_t f = first_move(step, k);
   if (f == k || step[f] != 1) return 0;
   for (size_t c = f + 1; c < k; ++c) {
@@ -447,7 +453,7 @@ size_t Folder::leap_runs(const int64_t* t, size_t n, size_t run, int f) {
   const size_t k = static_cast<size_t>(k_);
   if (n < 4 * run) return 0;
   int64_t* move = move_.data();
-  for (size_t c = 0; c < k; ++c) move[c] = t[run * k + c] - t[c];
+  for (size_t c = 0; c < k; ++c) move[c] = minus(t[run * k + c], t[c]);
   const size_t g = first_move(move, k);
   if (g >= static_cast<size_t>(f) || move[g] != 1) return 0;
   for (size_t c = g + 1; c < k; ++c) {
@@ -455,7 +461,7 @@ size_t Folder::leap_runs(const int64_t* t, size_t n, size_t run, int f) {
   }
   for (size_t c = f + 1; c < k; ++c) {
     // A child of f must stay where it is relative to f.
-    if (step_[c] != 0 && move[c] != step_[c] * move[f]) return 0;
+    if (step_[c] != 0 && (steep(f, move[f]) || move[c] != step_[c] * move[f])) return 0;
   }
   // The last run may be longer than the others: it is left to the ordinary way.
   const size_t blocks = repeats(t, n, k, run, move, steps_) / run;

@@ -28,13 +28,20 @@ class Rewriter {
     }
   }
 
-  // How many rows it takes; exact but for axes whose number of values depends on another's.
+  // How many rows it takes at most; exact but for axes whose number of values depends on another's.
   double cost() const {
     double total = 0;
+    std::vector<int64_t> lo(k_), hi(k_);
     for (size_t i = 0; i < from_.rows; ++i) {
       double n = 1;
+      hull(from_, topo_, i, lo.data(), hi.data());
       for (size_t v = 0; v < k_; ++v) {
-        if (walked_[v]) n *= static_cast<double>(from_.width[v][i]) + 1;
+        if (!walked_[v]) continue;
+        // How many values an axis has is linear in its parent's value, so the most are at one end of it.
+        const Axis& a = from_.pattern[v];
+        int64_t most = from_.width[v][i];
+        if (a.parent >= 0) most += std::max((a.q - a.p) * lo[a.parent], (a.q - a.p) * hi[a.parent]);
+        n *= static_cast<double>(most) + 1;
       }
       total += n;
     }

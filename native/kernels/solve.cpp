@@ -1,8 +1,22 @@
 #include "kernels/solve.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <string>
+
+#include "kernels/values.hpp"
 
 namespace whence {
+namespace {
+
+// a - b, or the nearest number that fits and can be negated: either way it is beyond all that an axis can reach.
+int64_t difference(int64_t a, int64_t b) {
+  int64_t found;
+  if (!__builtin_sub_overflow(a, b, &found) && found > std::numeric_limits<int64_t>::min()) return found;
+  return b > 0 ? -std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::max();
+}
+
+}  // namespace
 
 Solver::Solver(const Part& part, int given0, int given1, int wanted0, int wanted1, size_t limit)
     : part_(part),
@@ -52,7 +66,7 @@ bool Solver::tighten(size_t i, const int64_t* box) {
     }
     Interval& parent = limit_of_[axis.parent];
     if (c.hi < kMax) {  // lo + p*x <= c.hi
-      const int64_t room = c.hi - lo_[v];
+      const int64_t room = difference(c.hi, lo_[v]);
       if (axis.p == 0) {
         if (room < 0) return false;
       } else if (axis.p > 0) {
@@ -62,7 +76,7 @@ bool Solver::tighten(size_t i, const int64_t* box) {
       }
     }
     if (c.lo > kMin) {  // hi + q*x >= c.lo
-      const int64_t need = c.lo - hi_[v];
+      const int64_t need = difference(c.lo, hi_[v]);
       if (axis.q == 0) {
         if (need > 0) return false;
       } else if (axis.q > 0) {
@@ -126,7 +140,9 @@ void Solver::place(size_t k, std::vector<int64_t>& out) {
     }
     return;
   }
-  if (++found_ > limit_) throw std::length_error("more boxes than the limit");
+  if (++found_ > limit_) {
+    throw TooLarge("the answer needs more than " + std::to_string(limit_) + " boxes; ask for fewer cells at a time");
+  }
   for (int v = wanted0_; v < wanted1_; ++v) {
     out.push_back(at_[v].lo);
     out.push_back(at_[v].hi);

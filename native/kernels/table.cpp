@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 
 #include "kernels/boxes.hpp"
 #include "kernels/index.hpp"
 #include "kernels/keys.hpp"
 #include "kernels/solve.hpp"
+#include "kernels/values.hpp"
 #include "kernels/view.hpp"
 
 namespace whence {
@@ -15,6 +17,8 @@ namespace whence {
 namespace {
 
 constexpr size_t kScan = 48;  // below so many rows, looking at each is cheaper than an index
+constexpr size_t kLooks = 8;  // rows that may be looked at for each box that an answer may have
+constexpr double kFewPieces = 1 << 14;  // into so many pieces a question's boxes are cut without thinking twice
 
 int64_t size_of(const std::vector<int64_t>& shape) {
   int64_t n = 1;
@@ -56,6 +60,11 @@ void Column::push_back(int64_t value) {
   ++pushed_;
 }
 
+bool Part::stepped() const {
+  const auto is_dense = [](const Column& column) { return column.dense(); };
+  return std::none_of(lo.begin(), lo.end(), is_dense) && std::none_of(width.begin(), width.end(), is_dense);
+}
+
 void hull(const Part& part, const std::vector<int>& topo, size_t i, int64_t* lo, int64_t* hi) {
   for (int v : topo) {
     const int64_t l = part.lo[v][i], h = l + part.width[v][i];
@@ -89,7 +98,7 @@ Table::Table(std::vector<int64_t> out_shape, std::vector<int64_t> in_shape, std:
 
 Table::~Table() = default;
 
-void Table::add(Part part) {
+void Table::check_pattern(const Part& part) const {
   const size_t k = out_view_.size() + in_view_.size();
   if (part.pattern.size() != k || part.lo.size() != k || part.width.size() != k) {
     throw std::invalid_argument("a part must have one column pair for each axis");
@@ -98,6 +107,10 @@ void Table::add(Part part) {
     if (a.parent >= static_cast<int>(k)) throw std::invalid_argument("a parent that is not an axis");
   }
   if (k > 0 && topological(part.pattern).empty()) throw std::invalid_argument("parents form a cycle");
+}
+
+void Table::add(Part part) {
+  check_pattern(part);
   parts_.push_back(std::move(part));
   lazy_->index.resize(parts_.size() * 2);
 }
@@ -118,6 +131,143 @@ const BoxIndex& Table::index(size_t part, bool out_side) const {
   return *slot;
 }
 
+namespace {
+
+[[noreturn]] void too_many_boxes(size_t limit) {
+  throw TooLarge("the answer needs more than " + std::to_string(limit) + " boxes; ask for fewer cells at a time");
+}
+
+// The rows of a part that a box of one side may meet: by looking at each, by their numbers, or through an index.
+class Near {
+ public:
+  // `index` makes or gives the index of this side; it is called only if the part has many irregular rows.
+  template <class Index>
+  Near(const Part& part, int first, int last, Index index) : part_(part), first_(first), axes_(last - first) {
+    if (part.rows <= kScan || axes_ == 0) return;
+    if (!part.stepped()) {
+      tree_ = &index();
+      return;
+    }
+    const size_t k = part.pattern.size();
+    const std::vector<int> topo = topological(part.pattern);
+    for (size_t row : {0, 1}) {
+      lo_[row].resize(k);
+      hi_[row].resize(k);
+      hull(part, topo, row, lo_[row].data(), hi_[row].data());
+    }
+  }
+
+  // Whether only rows are found whose bounding box meets the box.
+  bool filters() const { return tree_ != nullptr || !lo_[0].empty(); }
+
+  template <class Visit>
+  void find(const int64_t* box, Visit visit) {
+    if (tree_ != nullptr) {
+      tree_->find(box, cursor_, visit);
+      return;
+    }
+    int64_t from = 0, to = static_cast<int64_t>(part_.rows) - 1;
+    for (int a = 0; a < axes_ && filters(); ++a) {
+      const int v = first_ + a;  // the bounds of row i are linear in i
+      at_most(lo_[0][v], lo_[1][v] - lo_[0][v], box[2 * a + 1], from, to);
+      at_most(-hi_[0][v], hi_[0][v] - hi_[1][v], -box[2 * a], from, to);
+    }
+    for (int64_t i = from; i <= to; ++i) visit(static_cast<size_t>(i));
+  }
+
+ private:
+  // Leaves those i in [from, to] for which c + step * i <= most.
+  static void at_most(int64_t c, int64_t step, int64_t most, int64_t& from, int64_t& to) {
+    if (step == 0) {
+      if (c > most) to = from - 1;
+    } else if (step > 0) {
+      to = std::min(to, floor_div(most - c, step));
+    } else {
+      from = std::max(from, ceil_div(most - c, step));
+    }
+  }
+
+  const Part& part_;
+  int first_, axes_;
+  const BoxIndex* tree_ = nullptr;
+  std::vector<int64_t> lo_[2], hi_[2];  // of the first two rows, if all columns are stepped
+  size_t cursor_ = 0;
+};
+
+}  // namespace
+
+// What one question collects over all parts.
+struct Table::Answer {
+  int given0, given1, wanted0, wanted1;
+  bool backward;
+  size_t limit;
+  std::vector<int64_t> found;
+  size_t hits = 0;
+};
+
+void Table::solve(Answer& answer, const int64_t* boxes, size_t n) const {
+  const size_t d = static_cast<size_t>(answer.given1 - answer.given0);
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit);
+    Near near(part, answer.given0, answer.given1, [&]() -> const BoxIndex& { return index(i, answer.backward); });
+    const bool plain = near.filters() && std::all_of(part.pattern.begin(), part.pattern.end(),
+                                                     [](const Axis& a) { return a.parent < 0; });
+    size_t looked = 0;
+    for (size_t j = 0; j < n; ++j) {
+      const int64_t* box = boxes + j * 2 * d;
+      near.find(box, [&](size_t r) {
+        if (!plain) {
+          if (near.filters() && ++looked / kLooks > answer.limit) too_many_boxes(answer.limit);
+          solver.solve(r, box, answer.found);
+          return;
+        }
+        // Rows without parents are boxes: they have been compared exactly.
+        if (++answer.hits > answer.limit) too_many_boxes(answer.limit);
+        for (int v = answer.wanted0; v < answer.wanted1; ++v) {
+          answer.found.push_back(part.lo[v][r]);
+          answer.found.push_back(part.hi(v, r));
+        }
+      });
+    }
+    answer.hits += solver.found();
+  }
+}
+
+bool Table::solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t budget) const {
+  const std::vector<int64_t>& shape = answer.backward ? out_shape_ : in_shape_;
+  const std::vector<int64_t>& view = answer.backward ? out_view_ : in_view_;
+  const size_t k = out_view_.size() + in_view_.size();
+  Window window(shape, view);
+  std::vector<int64_t> around(2 * view.size()), lo(k), hi(k), pieces;
+  size_t spent = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    const std::vector<int> topo = topological(part.pattern);
+    Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit);
+    Near near(part, answer.given0, answer.given1, [&]() -> const BoxIndex& { return index(i, answer.backward); });
+    for (size_t j = 0; j < n; ++j) {
+      const int64_t* box = boxes + j * 2 * shape.size();
+      window.around(box, around.data());
+      near.find(around.data(), [&](size_t r) {
+        if (++spent > budget) return;
+        hull(part, topo, r, lo.data(), hi.data());
+        pieces.clear();
+        if (!window.cut(box, lo.data() + answer.given0, hi.data() + answer.given0, budget - spent, pieces)) {
+          spent = budget + 1;
+          return;
+        }
+        const size_t width = 2 * view.size();
+        spent += width > 0 ? pieces.size() / width : 0;
+        for (size_t at = 0; at < pieces.size(); at += width) solver.solve(r, pieces.data() + at, answer.found);
+      });
+      if (spent > budget) return false;
+    }
+    answer.hits += solver.found();
+  }
+  return true;
+}
+
 std::vector<int64_t> Table::ask(const int64_t* boxes, size_t n, bool backward, size_t limit) const {
   if (n == 0 || has_zero(out_shape_) || has_zero(in_shape_)) return {};
   const std::vector<int64_t>& given_shape = backward ? out_shape_ : in_shape_;
@@ -125,53 +275,28 @@ std::vector<int64_t> Table::ask(const int64_t* boxes, size_t n, bool backward, s
   const std::vector<int64_t>& wanted_shape = backward ? in_shape_ : out_shape_;
   const std::vector<int64_t>& wanted_view = backward ? in_view_ : out_view_;
   const int l = static_cast<int>(out_view_.size()), k = l + static_cast<int>(in_view_.size());
-  const int given0 = backward ? 0 : l, given1 = backward ? l : k;
-  const int wanted0 = backward ? l : 0, wanted1 = backward ? k : l;
-  const size_t d = given_view.size();
-
-  std::vector<int64_t> viewed;
-  if (given_view != given_shape) {
-    viewed = review(boxes, n, given_shape, given_view);
-    if (d > 0) n = viewed.size() / (2 * d);
-    boxes = viewed.data();
-  }
-
-  std::vector<int64_t> found;
-  size_t hits = 0;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    const Part& part = parts_[i];
-    Solver solver(part, given0, given1, wanted0, wanted1, limit);
-    if (part.rows <= kScan || d == 0) {
-      for (size_t j = 0; j < n; ++j) {
-        for (size_t r = 0; r < part.rows; ++r) solver.solve(r, boxes + j * 2 * d, found);
-      }
-    } else {
-      const BoxIndex& tree = index(i, backward);
-      const bool plain = std::all_of(part.pattern.begin(), part.pattern.end(), [](const Axis& a) { return a.parent < 0; });
-      size_t cursor = 0;
-      for (size_t j = 0; j < n; ++j) {
-        const int64_t* box = boxes + j * 2 * d;
-        tree.find(box, cursor, [&](size_t r) {
-          if (!plain) {
-            solver.solve(r, box, found);
-            return;
-          }
-          // Rows without parents are boxes: the index has compared them exactly.
-          if (++hits > limit) throw std::length_error("more boxes than the limit");
-          for (int v = wanted0; v < wanted1; ++v) {
-            found.push_back(part.lo[v][r]);
-            found.push_back(part.hi(v, r));
-          }
-        });
-      }
+  const auto fresh = [&]() -> Answer { return {backward ? 0 : l, backward ? l : k, backward ? l : 0, backward ? k : l, backward, limit, {}}; };
+  Answer answer = fresh();
+  if (given_view == given_shape) {
+    solve(answer, boxes, n);
+  } else {
+    // Few rows are compared with boxes that fall apart into many pieces one by one: only the pieces near a row are made.
+    const double count = pieces(boxes, n, given_shape, given_view);
+    const size_t budget = count < static_cast<double>(limit) ? static_cast<size_t>(count) : limit;
+    if (count <= kFewPieces || given_view.empty() || !solve_by_rows(answer, boxes, n, budget)) {
+      answer = fresh();
+      const std::vector<int64_t> viewed = review(boxes, n, given_shape, given_view, limit);
+      const size_t d = given_view.size();
+      solve(answer, viewed.data(), d > 0 ? viewed.size() / (2 * d) : n);
     }
-    hits += solver.found();
   }
   // Marks "the one cell" of an array without axes, which no number can.
-  if (wanted_shape.empty()) return hits > 0 ? std::vector<int64_t>{1} : std::vector<int64_t>{};
+  if (wanted_shape.empty()) return answer.hits > 0 ? std::vector<int64_t>{1} : std::vector<int64_t>{};
   const size_t dw = wanted_view.size();
+  std::vector<int64_t> found = std::move(answer.found);
   if (wanted_view != wanted_shape) {
-    found = review(found.data(), dw > 0 ? found.size() / (2 * dw) : (hits > 0 ? 1 : 0), wanted_view, wanted_shape);
+    const size_t boxes_found = dw > 0 ? found.size() / (2 * dw) : (answer.hits > 0 ? 1 : 0);
+    found = review(found.data(), boxes_found, wanted_view, wanted_shape, limit);
   }
   const size_t ds = wanted_shape.size();
   return normalize(found.data(), found.size() / (2 * ds), static_cast<int>(ds));
@@ -203,65 +328,7 @@ std::vector<unsigned char> Table::contains(const uint64_t* keys, size_t n) const
   return found;
 }
 
-namespace {
-
-// Tuples below axis v for one value x of its parent; rows of constant width need no walk over values.
-class Counter {
- public:
-  explicit Counter(const Part& part) : part_(part), kids_(part.pattern.size()), even_(part.pattern.size(), 1) {
-    const std::vector<int> topo = topological(part.pattern);
-    for (size_t t = topo.size(); t-- > 0;) {
-      const int v = topo[t];
-      const Axis& a = part.pattern[v];
-      if (a.parent < 0) {
-        roots_.push_back(v);
-      } else {
-        kids_[a.parent].push_back(v);
-        if (a.p != a.q || !even_[v]) even_[a.parent] = 0;
-      }
-    }
-  }
-  unsigned __int128 row(size_t i) {
-    unsigned __int128 n = 1;
-    for (int v : roots_) n *= below(v, i, 0);
-    return n;
-  }
-
- private:
-  unsigned __int128 below(int v, size_t i, int64_t x) {
-    const Axis& a = part_.pattern[v];
-    const int64_t lo = part_.lo[v][i] + a.p * x, hi = part_.hi(v, i) + a.q * x;
-    if (even_[v]) {
-      unsigned __int128 n = static_cast<unsigned __int128>(hi - lo + 1);
-      for (int w : kids_[v]) n *= below(w, i, lo);
-      return n;
-    }
-    unsigned __int128 n = 0;
-    for (int64_t y = lo; y <= hi; ++y) {
-      unsigned __int128 one = 1;
-      for (int w : kids_[v]) one *= below(w, i, y);
-      n += one;
-    }
-    return n;
-  }
-  const Part& part_;
-  std::vector<int> roots_;
-  std::vector<std::vector<int>> kids_;
-  std::vector<char> even_;  // the number of tuples below does not depend on this axis's value
-};
-
-}  // namespace
-
-unsigned __int128 Table::count() const {
-  unsigned __int128 n = 0;
-  for (const Part& part : parts_) {
-    Counter counter(part);
-    for (size_t i = 0; i < part.rows; ++i) n += counter.row(i);
-  }
-  return n;
-}
-
-std::vector<int64_t> Table::expand() const {
+std::vector<int64_t> Table::expand(size_t limit) const {
   const size_t k = out_view_.size() + in_view_.size();
   std::vector<int64_t> out;
   std::vector<int64_t> at(k), hi(k);
@@ -277,6 +344,7 @@ std::vector<int64_t> Table::expand() const {
     for (size_t i = 0; i < part.rows; ++i) {
       for (size_t t = 0; t < k; ++t) open(t, i);
       while (true) {
+        if (out.size() + k > limit) throw TooLarge("the tuples of the relation would not fit into memory");
         out.insert(out.end(), at.begin(), at.end());
         size_t t = k;
         while (t > 0 && at[topo[t - 1]] == hi[topo[t - 1]]) --t;

@@ -41,6 +41,8 @@ struct Part {
   std::vector<Column> lo;     // one for each axis
   std::vector<Column> width;  // hi - lo
   int64_t hi(int v, size_t i) const { return lo[v][i] + width[v][i]; }
+  // Whether every column is a first value and a step, so that no memory and few bytes hold any number of rows.
+  bool stepped() const;
 };
 
 // The smallest box around row i: exact for axes without a parent.
@@ -55,11 +57,13 @@ class Table {
   Table& operator=(const Table&) = delete;
 
   void add(Part part);
+  // Throws std::invalid_argument if the part has other columns than the table's axes, or its parents form no forest.
+  void check_pattern(const Part& part) const;
   const std::vector<Part>& parts() const { return parts_; }
   size_t rows() const;
 
   // The canonical boxes of the other side that the given boxes of one side are related to.
-  // Throws std::length_error if the answer needs more than `limit` boxes.
+  // Throws TooLarge if the answer needs more than `limit` boxes on the way.
   std::vector<int64_t> ask(const int64_t* boxes, size_t n, bool backward, size_t limit) const;
 
   // Which of n tuples, numbered over the axes of both views, are in the relation.
@@ -68,8 +72,9 @@ class Table {
   // How many tuples.
   unsigned __int128 count() const;
 
-  // All tuples in view coordinates, in no particular order, one row of (out axes, in axes) each.
-  std::vector<int64_t> expand() const;
+  // All tuples in view coordinates, in no particular order, one row of (out axes, in axes) each. Throws TooLarge beyond
+  // `limit` numbers.
+  std::vector<int64_t> expand(size_t limit) const;
 
   const std::vector<int64_t>& out_shape() const { return out_shape_; }
   const std::vector<int64_t>& in_shape() const { return in_shape_; }
@@ -78,6 +83,13 @@ class Table {
 
  private:
   const BoxIndex& index(size_t part, bool out_side) const;
+
+  struct Answer;
+  // Adds what boxes, in the coordinates of the views, are related to.
+  void solve(Answer& answer, const int64_t* boxes, size_t n) const;
+  // The same for boxes in the coordinates of the shapes, cut into pieces only near each row; false, with an answer that is
+  // not complete, if that takes more than `budget` steps.
+  bool solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t budget) const;
 
   std::vector<int64_t> out_shape_, in_shape_, out_view_, in_view_;
   std::vector<Part> parts_;

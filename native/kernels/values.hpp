@@ -17,6 +17,11 @@ struct TooLarge : std::length_error {
   using std::length_error::length_error;
 };
 
+// A box that is not within the array it is a box of. Python sees whence.errors.OutOfRange.
+struct OutsideShape : std::out_of_range {
+  using std::out_of_range::out_of_range;
+};
+
 // The most int64 values an answer may have (2 GiB).
 inline constexpr std::size_t kMaxValues = std::size_t{1} << 28;
 

@@ -1,41 +1,12 @@
 #include "kernels/view.hpp"
 
+#include <algorithm>
+#include <cstdio>
+
+#include "kernels/values.hpp"
+
 namespace whence {
 namespace {
-
-// Axes of both shapes whose products agree are converted together, apart from all others.
-struct Group {
-  int from0, from1, to0, to1;  // half-open ranges of axes
-  bool same;
-};
-
-std::vector<Group> groups(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
-  std::vector<Group> out;
-  size_t i = 0, j = 0;
-  while (i < from.size() || j < to.size()) {
-    const size_t i0 = i, j0 = j;
-    int64_t a = 1, b = 1;
-    if (i < from.size()) a = from[i++];
-    if (j < to.size()) b = to[j++];
-    while (a != b) {
-      if (a < b && i < from.size()) {
-        a *= from[i++];
-      } else if (j < to.size()) {
-        b *= to[j++];
-      } else {
-        break;
-      }
-    }
-    // Axes of length one at the end belong to the last group.
-    if (a == b) {
-      while (i < from.size() && from[i] == 1 && j == to.size()) ++i;
-      while (j < to.size() && to[j] == 1 && i == from.size()) ++j;
-    }
-    const bool same = i - i0 == 1 && j - j0 == 1;
-    out.push_back({static_cast<int>(i0), static_cast<int>(i), static_cast<int>(j0), static_cast<int>(j), same});
-  }
-  return out;
-}
 
 // The interval [a, b] of flat indices as boxes over the axes dims[0..k).
 void split(int64_t a, int64_t b, const int64_t* dims, int k, std::vector<int64_t>& prefix,
@@ -104,50 +75,185 @@ void flatten(const int64_t* box, const int64_t* dims, int k, Emit emit) {
   }
 }
 
+// How many flat intervals a box is.
+double runs(const int64_t* box, const int64_t* dims, int k) {
+  int cut = k;
+  while (cut > 0 && box[2 * (cut - 1)] == 0 && box[2 * (cut - 1) + 1] == dims[cut - 1] - 1) --cut;
+  double n = 1;
+  for (int v = 0; v + 1 < cut; ++v) n *= static_cast<double>(box[2 * v + 1] - box[2 * v]) + 1;
+  return n;
+}
+
+// Appends the product of the groups' pieces. A group without target axes holds no numbers, and one piece.
+void product(const std::vector<Group>& gs, const std::vector<std::vector<int64_t>>& parts, std::vector<int64_t>& out) {
+  std::vector<size_t> at(gs.size(), 0);
+  while (true) {
+    for (size_t g = 0; g < gs.size(); ++g) {
+      const size_t w = 2 * (gs[g].to1 - gs[g].to0);
+      out.insert(out.end(), parts[g].begin() + at[g] * w, parts[g].begin() + (at[g] + 1) * w);
+    }
+    int g = static_cast<int>(gs.size()) - 1;
+    for (; g >= 0; --g) {
+      const size_t w = 2 * (gs[g].to1 - gs[g].to0);
+      const size_t have = w == 0 ? 1 : parts[g].size() / w;
+      if (++at[g] < have) break;
+      at[g] = 0;
+    }
+    if (g < 0) return;
+  }
+}
+
+[[noreturn]] void refuse(double count) {
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "the cells are %.3g separate boxes under the layout in which the relation is stored; "
+                "ask for fewer cells at a time, or for whole rows", count);
+  throw TooLarge(text);
+}
+
 }  // namespace
 
+std::vector<Group> groups(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
+  std::vector<Group> out;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    const size_t i0 = i, j0 = j;
+    int64_t a = 1, b = 1;
+    if (i < from.size()) a = from[i++];
+    if (j < to.size()) b = to[j++];
+    while (a != b) {
+      if (a < b && i < from.size()) {
+        a *= from[i++];
+      } else if (j < to.size()) {
+        b *= to[j++];
+      } else {
+        break;
+      }
+    }
+    // Axes of length one at the end belong to the last group.
+    if (a == b) {
+      while (i < from.size() && from[i] == 1 && j == to.size()) ++i;
+      while (j < to.size() && to[j] == 1 && i == from.size()) ++j;
+    }
+    const bool same = i - i0 == 1 && j - j0 == 1;
+    out.push_back({static_cast<int>(i0), static_cast<int>(i), static_cast<int>(j0), static_cast<int>(j), same});
+  }
+  return out;
+}
+
+double pieces(const int64_t* boxes, size_t n, const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
+  const std::vector<Group> gs = groups(from, to);
+  double total = 0;
+  for (size_t i = 0; i < n; ++i) {
+    double each = 1;
+    for (const Group& g : gs) {
+      if (!g.same) each *= runs(boxes + 2 * (i * from.size() + g.from0), from.data() + g.from0, g.from1 - g.from0);
+    }
+    total += each;
+  }
+  return total;
+}
+
 std::vector<int64_t> review(const int64_t* boxes, size_t n, const std::vector<int64_t>& from,
-                            const std::vector<int64_t>& to) {
+                            const std::vector<int64_t>& to, size_t limit) {
   const size_t df = from.size(), dt = to.size();
+  const double least = pieces(boxes, n, from, to);
+  if (least > static_cast<double>(limit)) refuse(least);
   const std::vector<Group> gs = groups(from, to);
   std::vector<int64_t> out;
   out.reserve(n * dt * 2);
-  std::vector<std::vector<int64_t>> pieces(gs.size());
+  std::vector<std::vector<int64_t>> parts(gs.size());
   std::vector<int64_t> prefix;
-  std::vector<size_t> at(gs.size());
   for (size_t i = 0; i < n; ++i) {
     const int64_t* box = boxes + i * df * 2;
     for (size_t g = 0; g < gs.size(); ++g) {
-      pieces[g].clear();
+      parts[g].clear();
       const Group& group = gs[g];
       if (group.same) {
-        pieces[g].push_back(box[2 * group.from0]);
-        pieces[g].push_back(box[2 * group.from0 + 1]);
+        parts[g].push_back(box[2 * group.from0]);
+        parts[g].push_back(box[2 * group.from0 + 1]);
       } else {
         flatten(box + 2 * group.from0, from.data() + group.from0, group.from1 - group.from0,
                 [&](int64_t a, int64_t b) {
-                  split(a, b, to.data() + group.to0, group.to1 - group.to0, prefix, pieces[g]);
+                  split(a, b, to.data() + group.to0, group.to1 - group.to0, prefix, parts[g]);
                 });
       }
     }
-    // The product of the groups' pieces. A group without target axes holds no numbers, and one piece.
-    std::fill(at.begin(), at.end(), 0);
-    while (true) {
-      for (size_t g = 0; g < gs.size(); ++g) {
-        const size_t w = 2 * (gs[g].to1 - gs[g].to0);
-        out.insert(out.end(), pieces[g].begin() + at[g] * w, pieces[g].begin() + (at[g] + 1) * w);
-      }
-      int g = static_cast<int>(gs.size()) - 1;
-      for (; g >= 0; --g) {
-        const size_t w = 2 * (gs[g].to1 - gs[g].to0);
-        const size_t have = w == 0 ? 1 : pieces[g].size() / w;
-        if (++at[g] < have) break;
-        at[g] = 0;
-      }
-      if (g < 0) break;
-    }
+    product(gs, parts, out);
+    if (out.size() > limit * std::max<size_t>(2 * dt, 1)) refuse(static_cast<double>(out.size() / (2 * dt)));
   }
   return out;
+}
+
+Window::Window(const std::vector<int64_t>& from, const std::vector<int64_t>& to)
+    : from_(from), to_(to), groups_(groups(from, to)), pieces_(groups_.size()) {}
+
+void Window::around(const int64_t* box, int64_t* out) const {
+  for (const Group& g : groups_) {
+    if (g.same) {
+      out[2 * g.to0] = box[2 * g.from0];
+      out[2 * g.to0 + 1] = box[2 * g.from0 + 1];
+      continue;
+    }
+    int64_t first = 0, last = 0, inner = 1;
+    for (int v = g.from0; v < g.from1; ++v) {
+      first = first * from_[v] + box[2 * v];
+      last = last * from_[v] + box[2 * v + 1];
+    }
+    for (int v = g.to0 + 1; v < g.to1; ++v) {
+      inner *= to_[v];
+      out[2 * v] = 0;
+      out[2 * v + 1] = to_[v] - 1;
+    }
+    if (g.to0 == g.to1) continue;
+    out[2 * g.to0] = first / inner;
+    out[2 * g.to0 + 1] = last / inner;
+  }
+}
+
+bool Window::cut(const int64_t* box, const int64_t* lo, const int64_t* hi, size_t limit, std::vector<int64_t>& out) {
+  std::vector<int64_t> prefix, windows, meeting;
+  double total = 1;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const Group& g = groups_[i];
+    std::vector<int64_t>& found = pieces_[i];
+    found.clear();
+    if (g.same) {
+      const int64_t first = std::max(box[2 * g.from0], lo[g.to0]), last = std::min(box[2 * g.from0 + 1], hi[g.to0]);
+      if (first > last) return true;
+      found = {first, last};
+      continue;
+    }
+    const int kf = g.from1 - g.from0, kt = g.to1 - g.to0;
+    int64_t first = 0, last = 0;
+    for (int v = g.to0; v < g.to1; ++v) {
+      first = first * to_[v] + lo[v];
+      last = last * to_[v] + hi[v];
+    }
+    windows.clear();
+    split(first, last, from_.data() + g.from0, kf, prefix, windows);
+    meeting.assign(2 * kf, 0);
+    double count = kf == 0 ? 1 : 0;
+    for (size_t w = 0; kf > 0 && w < windows.size(); w += 2 * kf) {
+      bool empty = false;
+      for (int v = 0; v < kf; ++v) {
+        meeting[2 * v] = std::max(windows[w + 2 * v], box[2 * (g.from0 + v)]);
+        meeting[2 * v + 1] = std::min(windows[w + 2 * v + 1], box[2 * (g.from0 + v) + 1]);
+        empty |= meeting[2 * v] > meeting[2 * v + 1];
+      }
+      if (empty) continue;
+      count += runs(meeting.data(), from_.data() + g.from0, kf);
+      if (count > static_cast<double>(limit)) return false;
+      flatten(meeting.data(), from_.data() + g.from0, kf,
+              [&](int64_t a, int64_t b) { split(a, b, to_.data() + g.to0, kt, prefix, found); });
+    }
+    if (kf == 0) split(0, 0, to_.data() + g.to0, kt, prefix, found);
+    if (count == 0) return true;
+    total *= kt > 0 ? static_cast<double>(found.size() / (2 * kt)) : 1;
+    if (total > static_cast<double>(limit)) return false;
+  }
+  product(groups_, pieces_, out);
+  return true;
 }
 
 }  // namespace whence

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
+from whence.errors import TooLarge
 from whence.relation import stream
 from whence.testing import operations as ops
 from whence.testing.conformance import answer
@@ -113,3 +114,35 @@ def test_one_chunk_reused_by_its_producer() -> None:
             yield buffer
 
     check(wh.compress(chunks(), raw.out_shape, raw.in_shape), raw)
+
+
+WIDE = 1 << 40
+"""Two arrays of one axis so long have 2^80 possible tuples: too many to number them with 63 bits."""
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["unsorted", "sorted at first"])
+def test_a_chunk_reused_between_arrays_too_large_to_number_tuples(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "DECIDE", 10)
+    rng = np.random.default_rng(0)
+    tuples = rng.integers(0, WIDE, (60, 2))
+    if late:
+        tuples[:40] = tuples[np.lexsort(tuples[:40].T[::-1])]
+    buffer = np.empty((10, 2), np.int64)
+
+    def chunks() -> Iterator[Ints]:
+        for start in range(0, 60, 10):
+            buffer[:] = tuples[start : start + 10]
+            yield buffer
+
+    check(wh.compress(chunks(), (WIDE,), (WIDE,)), Raw(np.unique(tuples, axis=0), (WIDE,), (WIDE,)))
+
+
+def test_more_unsorted_tuples_than_memory_sorts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "DECIDE", 10)
+    monkeypatch.setattr(stream, "EXPAND_LIMIT", 100)
+    rng = np.random.default_rng(0)
+    with pytest.raises(TooLarge, match="60 unsorted tuples.*in sorted order"):
+        wh.compress((rng.integers(0, WIDE, (20, 2)) for _ in range(9)), (WIDE,), (WIDE,))
+    ordered = np.unique(rng.integers(0, WIDE, (180, 2)), axis=0)
+    relation = wh.compress(iter(np.array_split(ordered, 9)), (WIDE,), (WIDE,))
+    assert np.array_equal(relation.to_array(), ordered)

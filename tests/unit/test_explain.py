@@ -60,6 +60,24 @@ def test_drise_finds_the_pixels_of_a_detection() -> None:
     assert colour.bands[0][1].in_shape == (16, 16, 3)
 
 
+def test_drise_of_a_detector_that_returns_the_same_array_again() -> None:
+    """The detections of the image itself must not become those of the last masked one."""
+    image = np.zeros((12, 12))
+    image[2:6, 7:11] = 1.0
+    buffer = np.zeros((1, 7))
+
+    def detector(given: Any) -> Any:
+        found = bright_square(given)
+        buffer[:] = found if len(found) else 0.0
+        return buffer
+
+    reused = wh.explain.drise(detector, image, masks=100, cells=(6, 6))
+    plain = wh.explain.drise(lambda given: detector(given).copy(), image, masks=100, cells=(6, 6))
+    assert [relation.to_array().tolist() for _, relation in reused.bands] == [
+        relation.to_array().tolist() for _, relation in plain.bands
+    ]
+
+
 def test_weights_are_kept_with_the_edges_of_the_log(tmp_path: Path) -> None:
     found = wh.explain.from_weights([[0.2, 0.6, 1.0], [0.0, 0.0, 0.0]], (2,), (3,), levels=(0.1, 0.5, 0.9))
     with wh.open(tmp_path / "l") as log:
@@ -128,3 +146,22 @@ def test_an_output_that_nothing_moves_has_no_contributions() -> None:
     found = wh.explain.lime(lambda x: np.array([7.0, x @ np.array([5.0, 0.0, 0.0, -4.0])]), np.ones(4), baseline=0.0)
     assert found.backward([(0,)]).cells().tolist() == []
     assert found.backward([(1,)]).cells().tolist() == [[0], [3]]
+
+
+def test_a_level_without_contributions_is_a_level(tmp_path: Path) -> None:
+    """Bands without tuples are one blob, whatever their levels: the log answers wherever the contributions do."""
+    found = wh.explain.from_weights([[1.0, 0.9, 0.0], [0.3, 0.0, 0.0]], (2,), (3,), relative=False)
+    with wh.open(tmp_path / "l") as log:
+        log.array("scores", shape=2)
+        log.array("pixels", shape=3)
+        log.lineage("scores", "pixels", found)
+    with wh.open(tmp_path / "l") as log:
+        assert log.contributions("scores", "pixels").levels == found.levels
+        for above in (None, *found.levels):
+            for cell in (0, 1):
+                expected = found.backward([(cell,)], above=above)
+                assert log.backward("scores", [(cell,)], to="pixels", above=above) == expected
+                assert log.query(["scores", "pixels"], [(cell,)], above=above) == expected
+            assert log.forward("pixels", [(0,)], to="scores", above=above) == found.forward([(0,)], above=above)
+        with pytest.raises(NoLineage, match=r"levels 0\.1, 0\.25, 0\.5, 0\.75"):
+            log.backward("scores", [(0,)], to="pixels", above=0.3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from whence import _core
 from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
 from whence.relation import codec, compress
 from whence.relation.blocks import Ints
+from whence.relation.header import MOST_CELLS
 from whence.relation.layout import Shape
 from whence.relation.stored import RESTORE, Stored
 from whence.selection import Selection
@@ -31,7 +32,11 @@ EXPAND_LIMIT = 1 << 28
 ANSWER_LIMIT = 1 << 26
 """The most boxes that an answer may need before they are merged."""
 
-MOST_CELLS = 1 << 62
+LOAD_LIMIT = 1 << 28
+"""The most integers of a stored relation that are read into memory at once (2 GiB)."""
+
+FEW_ROWS = 1 << 24
+"""The most rows that are read for one question without doing so piece by piece."""
 
 SELECTIVE = 4
 """Stored rows are read block by block while at most one in so many is needed."""
@@ -56,13 +61,14 @@ class Relation:
     Selection(shape=(2, 2), 2 cells: [1, 0:2])
     """
 
-    __slots__ = ("_in_shape", "_out_shape", "_stored", "_table")
+    __slots__ = ("_count", "_in_shape", "_out_shape", "_stored", "_table")
 
     def __init__(self, out_shape: Shape, in_shape: Shape, held: _core.Table | Stored) -> None:
         self._out_shape = out_shape
         self._in_shape = in_shape
         self._stored = held if isinstance(held, Stored) else None
         self._table = None if isinstance(held, Stored) else held
+        self._count: int | None = None
 
     # What it is
 
@@ -82,8 +88,15 @@ class Relation:
 
     def count(self) -> int:
         """How many tuples there are, without expanding them."""
-        high, low = self._in_memory().count()
-        return (high << 64) + low
+        if self._count is None:
+            total = 0
+            for table in self._tables():
+                if self._stored is not None:
+                    self._stored.check_disjoint(table)
+                high, low = table.count()
+                total += (high << 64) + low
+            self._count = total
+        return self._count
 
     def __repr__(self) -> str:
         boxes = len(self)
@@ -153,16 +166,13 @@ class Relation:
 
     def _ask(self, given: Selection, backward: bool) -> Selection:
         wanted = self._in_shape if backward else self._out_shape
-        table = self._table
-        if table is None:
-            table = self._touched(given, backward)
-        try:
-            found = table.ask(given.boxes, backward, ANSWER_LIMIT)
-        except (ValueError, MemoryError) as error:
-            raise TooLarge(
-                f"the answer needs more than {ANSWER_LIMIT:,} boxes; ask for fewer cells at a time"
-            ) from error
-        return Selection._trusted(found, wanted)
+        if self._table is not None:
+            return Selection._trusted(_asked(self._table, given, backward), wanted)
+        answer: Selection | None = None
+        for table in self._touched(given, backward):
+            found = Selection._trusted(_asked(table, given, backward), wanted)
+            answer = found if answer is None else answer | found
+        return Selection.empty(wanted) if answer is None else answer
 
     @property
     def _held(self) -> Stored:
@@ -171,23 +181,37 @@ class Relation:
 
     def _in_memory(self) -> _core.Table:
         if self._table is None:
+            if self._held.numbers > LOAD_LIMIT:
+                raise TooLarge(
+                    f"the relation has {len(self):,} rows, which take {self._held.numbers * 8 / 2**30:,.1f} GiB in "
+                    "memory; ask with backward/forward, which reads them piece by piece"
+                )
             self._table = self._held.table()
         return self._table
 
-    def _touched(self, given: Selection, backward: bool) -> _core.Table:
-        """A table that answers this question: of the few blocks it needs, or of all."""
+    def _tables(self, needed: dict[int, Ints | None] | None = None) -> Iterator[_core.Table]:
+        """All rows, or those of the given blocks, in one table if they fit into memory."""
+        if self._table is not None or self._held.numbers <= LOAD_LIMIT:
+            yield self._in_memory()
+        else:
+            yield from self._held.pieces(needed)
+
+    def _touched(self, given: Selection, backward: bool) -> Iterator[_core.Table]:
+        """Tables that together answer this question: of the few blocks it needs, or of all."""
         stored = self._held
         view = stored.out_view if backward else stored.in_view
         shape = self._out_shape if backward else self._in_shape
         if view != shape or not shape or not given or max((part.blocks for part in stored.parts), default=0) <= 1:
-            return self._in_memory()
+            return self._tables()
         first = 0 if backward else len(stored.out_view)
-        needed = [stored.meeting(i, given.boxes, first) for i in range(len(stored.parts))]
-        parts = zip(needed, stored.parts, strict=True)
+        needed = {i: stored.meeting(i, given.boxes, first) for i in range(len(stored.parts))}
+        parts = zip(needed.values(), stored.parts, strict=True)
         read = sum(part.rows if some is None else len(some) * part.block for some, part in parts)
         if read * SELECTIVE > stored.rows:
-            return self._in_memory()
-        return stored.table(stored.load(i, some) for i, some in enumerate(needed))
+            return self._tables(needed)
+        if read > FEW_ROWS:
+            return stored.pieces(needed)
+        return iter([stored.table(needed)])
 
     # Combining
 
@@ -286,6 +310,8 @@ class Relation:
 
     def to_bytes(self) -> bytes:
         """The relation as the bytes of its file."""
+        if self._stored is not None:
+            return self._stored.to_bytes()
         return codec.dump(self._out_shape, self._in_shape, *self._views, self.parts())
 
     @classmethod
@@ -317,6 +343,15 @@ class Relation:
         except OSError as error:
             raise StoreError(f"cannot read {name}: {error.strerror or error}") from error
         return cls.from_bytes(memoryview(data), name)
+
+
+def _asked(table: _core.Table, given: Selection, backward: bool) -> Ints:
+    try:
+        return table.ask(given.boxes, backward, ANSWER_LIMIT)
+    except TooLarge:
+        raise
+    except (ValueError, MemoryError) as error:
+        raise TooLarge("the answer does not fit into memory; ask for fewer cells at a time") from error
 
 
 def _reviewed(index: Ints, view: Shape, shape: Shape) -> Ints:

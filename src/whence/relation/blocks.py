@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 PCO, RICE, RICE_OF_STEPS = range(3)
 MOST_LOW_BITS = 8
-SHORT = "a block of a stored relation is shorter than its part"
+SHORT = "a block holds fewer numbers than its part has rows"
 
 
 def pack(values: Ints) -> bytes:
@@ -42,9 +42,7 @@ def pack(values: Ints) -> bytes:
 
 
 def unpack(data: bytes, rows: int) -> Ints:
-    """The integers of a block again."""
-    from pcodec import standalone
-
+    """The integers of a block again; Damaged, with the reason alone, if its bytes hold none."""
     reader = varint.Reader(data)
     out = np.empty(rows, dtype=np.int64)
     out[0] = reader.read_signed()
@@ -52,25 +50,36 @@ def unpack(data: bytes, rows: int) -> Ints:
         return out
     method = reader.read()
     if method == PCO:
-        progress = standalone.simple_decompress_into(reader.rest(), out[1:])
-        if progress.n_processed != rows - 1:
-            raise Damaged(SHORT)
+        _unpcodec(reader.rest(), out[1:])
     elif method in (RICE, RICE_OF_STEPS):
         out[1:] = _unrice(reader, rows - 1)
         if method == RICE_OF_STEPS:
             np.cumsum(out, out=out)
     else:
-        raise Damaged(f"a block of a stored relation has the unknown code {method}")
+        raise Damaged(f"a block has the unknown code {method}")
     return out
+
+
+def _unpcodec(data: bytes, out: Ints) -> None:
+    from pcodec import standalone
+
+    try:
+        progress = standalone.simple_decompress_into(data, out)
+    except BaseException as error:  # a panic of the Rust code is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        raise Damaged(f"a block is no output of pcodec ({error})") from error
+    if progress.n_processed != len(out):
+        raise Damaged(SHORT)
 
 
 def _rice(values: Ints, below: int) -> bytes | None:
     """Rice's code: each number's high part as so many zeros and a one, its low bits beside; None if not shorter."""
     least = int(values.min())
-    mean = float(values.mean()) - least
+    shifted = values - least
+    mean = float(shifted.view(np.uint64).mean())  # beyond 2^53 the values themselves have no exact mean
     if mean >= 1 << MOST_LOW_BITS:
         return None
-    shifted = values - least
     guess = max(0, int(mean).bit_length() - 1)
     sizes = {k: int((shifted >> k).sum()) + len(values) * (1 + k) for k in (guess, guess + 1)}
     low_bits = min(sizes, key=lambda k: sizes[k])
@@ -88,8 +97,12 @@ def _rice(values: Ints, below: int) -> bytes | None:
 
 def _unrice(reader: varint.Reader, count: int) -> Ints:
     low_bits, least = reader.read(), reader.read_signed()
+    if low_bits > MOST_LOW_BITS:
+        raise Damaged(f"a block has {low_bits} low bits a number, more than any writer makes")
     data = np.frombuffer(reader.rest(), dtype=np.uint8)
     split = (count * low_bits + 7) // 8
+    if len(data) < split:
+        raise Damaged(SHORT)
     low = np.unpackbits(data[:split], count=count * low_bits).reshape(count, low_bits).astype(np.int64)
     ones = np.flatnonzero(np.unpackbits(data[split:]))
     if len(ones) < count:

@@ -162,10 +162,10 @@ def read_header(reader: varint.Reader, rows: int) -> tuple[int, Column | None]:
         return code, (reader.read_signed(), reader.read_signed())
     if code == INLINE:
         steps = [reader.read_signed() for _ in range(rows)]
-        return code, np.cumsum(np.array(steps, dtype=np.int64))
+        return code, np.cumsum(np.array(steps, dtype=np.int64))  # a sum that does not fit becomes a row out of bounds
     if code in (BLOCKS, GAPS):
         return code, None
-    raise Damaged(f"a stored relation has a column of unknown code {code}")
+    raise Damaged(f"a column has the unknown code {code}")
 
 
 def checksum(data: bytes | bytearray | memoryview) -> int:

@@ -1,12 +1,13 @@
 """The file of a relation, read. docs/reference/format.md is its specification.
 
 Opening reads the header alone. The directory (where each block lies, its checksum, and the bounds of its rows on every
-axis) and the blocks are read when a question needs them, each checked before it is believed.
+axis) and the blocks are read when a question needs them. Each is checked before it is believed: its checksum, and, the
+first time, whether its rows are rows of these arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,34 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.errors import Damaged, FutureVersion
-from whence.relation import columns, varint
+from whence.errors import Damaged, FutureVersion, TooLarge
+from whence.relation import columns
 from whence.relation.blocks import Ints, unpack
-from whence.relation.codec import MAGIC, PREFIX, VERSION, Axis, Part
+from whence.relation.codec import MAGIC, PREFIX, VERSION, Part
 from whence.relation.columns import GAPS, RUNNING, Column
+from whence.relation.header import Described, parse
+from whence.relation.layout import Shape
 
 RESTORE = "restore the file from a copy, or capture the lineage again"
 
+PIECE = 1 << 20
+"""How many rows are in memory at a time where not all of them fit."""
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A part as the header describes it; a column that lies in blocks is None."""
-
-    rows: int
-    block: int  # rows a block
-    axes: tuple[Axis, ...]
-    codes: tuple[int, ...]  # lo of each axis, then width of each axis
-    columns: tuple[Column | None, ...]
-
-    @property
-    def blocked(self) -> tuple[int, ...]:
-        """Which columns lie in blocks, in the order of their blocks."""
-        return tuple(i for i, column in enumerate(self.columns) if column is None)
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks each blocked column has."""
-        return -(-self.rows // self.block)
+FEW_TUPLES = 1 << 20
+"""So many tuples are compared one by one where rows alone do not show whether they share any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +45,9 @@ class Stored:
     """A relation's file, opened: the header is read, the rest is not."""
 
     def __init__(self, data: bytes | memoryview, name: str) -> None:
-        self._data = memoryview(data)
+        given = memoryview(data)
+        # Memory that its owner may write to is copied: what was checked must not change.
+        self._data = given if given.readonly else memoryview(bytes(given))
         self._name = name
         if len(self._data) < PREFIX.size or bytes(self._data[:4]) != MAGIC:
             raise Damaged(f"{name} is not a stored relation, or its beginning is lost; {RESTORE}")
@@ -67,25 +57,41 @@ class Stored:
         header = bytes(self._data[PREFIX.size : PREFIX.size + length])
         if version == 0 or len(header) != length or columns.checksum(header) != check:
             raise Damaged(f"the header of {name} is damaged; {RESTORE}")
+        try:
+            self._header = parse(header)
+        except Damaged as error:
+            raise self._damaged(str(error)) from error
         self._start: int = PREFIX.size + length
-        reader = varint.Reader(header)
-        self.out_shape, self.in_shape = reader.read_all(), reader.read_all()
-        self.out_view = reader.read_all()[1:] or self.out_shape
-        self.in_view = reader.read_all()[1:] or self.in_shape
-        self.parts = tuple(self._describe(reader) for _ in range(reader.read()))
-        self._directory_check = reader.read()
-        end = self._directory_end if not any(part.blocked for part in self.parts) else None
-        if not reader.at_end or (end is not None and end != len(self._data)):
+        self._directory_end = self._start + sum(part.directory_size for part in self.parts)
+        blocked = any(part.blocked for part in self.parts)
+        if self._directory_end > len(self._data) or (not blocked and self._directory_end != len(self._data)):
             raise Damaged(f"{name} is longer or shorter than its header says; {RESTORE}")
+        self._valid = [np.zeros(part.blocks if part.blocked else 1, dtype=bool) for part in self.parts]
 
-    def _describe(self, reader: varint.Reader) -> Described:
-        rows, block = reader.read(), 1 << min(reader.read(), 62)
-        axes: list[Axis] = []
-        for _ in range(len(self.out_view) + len(self.in_view)):
-            parent = reader.read() - 1
-            axes.append((parent, reader.read_signed(), reader.read_signed()) if parent >= 0 else (-1, 0, 0))
-        read = [columns.read_header(reader, rows) for _ in range(2 * len(axes))]
-        return Described(rows, block, tuple(axes), tuple(code for code, _ in read), tuple(column for _, column in read))
+    @property
+    def out_shape(self) -> Shape:
+        """The shape of the output."""
+        return self._header.out_shape
+
+    @property
+    def in_shape(self) -> Shape:
+        """The shape of the input."""
+        return self._header.in_shape
+
+    @property
+    def out_view(self) -> Shape:
+        """The shape under which the output's cells are stored."""
+        return self._header.out_view
+
+    @property
+    def in_view(self) -> Shape:
+        """The shape under which the input's cells are stored."""
+        return self._header.in_view
+
+    @property
+    def parts(self) -> tuple[Described, ...]:
+        """The parts as the header describes them."""
+        return self._header.parts
 
     @property
     def rows(self) -> int:
@@ -93,24 +99,22 @@ class Stored:
         return sum(part.rows for part in self.parts)
 
     @property
-    def nbytes(self) -> int:
-        """The size of the file."""
-        return len(self._data)
+    def numbers(self) -> int:
+        """How many integers the whole relation takes in memory."""
+        return sum(part.numbers for part in self.parts)
 
-    @property
-    def _directory_end(self) -> int:
-        size = 0
-        for part in self.parts:
-            if part.blocked:
-                size += 8 * part.blocks * len(part.blocked)
-                size += 16 * part.blocks * len(part.axes) if part.blocks > 1 else 0
-        return self._start + size
+    def to_bytes(self) -> bytes:
+        """The file."""
+        return bytes(self._data)
+
+    def _damaged(self, reason: str) -> Damaged:
+        return Damaged(f"{self._name} is damaged: {reason}; {RESTORE}")
 
     @cached_property
     def _directory(self) -> list[Directory]:
         end = self._directory_end
         raw = self._data[self._start : end]
-        if len(raw) != end - self._start or (len(raw) and columns.checksum(raw) != self._directory_check):
+        if len(raw) and columns.checksum(raw) != self._header.directory_check:
             raise Damaged(f"the directory of {self._name} is damaged; {RESTORE}")
         out, at, body = [], 0, end
         for part in self.parts:
@@ -139,14 +143,17 @@ class Stored:
         data = bytes(self._data[start:stop])
         if columns.checksum(data) != int(entry.checks[column, block]):
             raise Damaged(f"block {block} of {self._name} is damaged; {RESTORE}")
-        return unpack(data, rows)
+        try:
+            return unpack(data, rows)
+        except Damaged as error:
+            raise self._damaged(str(error)) from error
 
     def load(self, index: int, blocks: Ints | None = None) -> Part:
         """A part, or only the rows of some of its blocks."""
         part = self.parts[index]
         count = len(part.axes)
         wanted = range(part.blocks) if blocks is None else [int(b) for b in blocks]
-        spans = [(b, b * part.block, min((b + 1) * part.block, part.rows)) for b in wanted]
+        spans = [(b, b * part.block, min((b + 1) * part.block, part.rows)) for b in wanted] if part.blocked else []
         place = {column: i for i, column in enumerate(part.blocked)}
         loaded: list[Column] = []
         # widths first: a `lo` stored as gaps is filled in from them
@@ -170,8 +177,9 @@ class Stored:
 
     def _run_on(self, part: int, axis: int, first: int, width: Column, spans: Sequence[tuple[int, int, int]]) -> Ints:
         """A running column: from its first value, or from where each block begins."""
-        if spans and [block for block, _, _ in spans] == list(range(len(spans))):
-            return columns.run_on(first, columns.spread(width, 0, spans[-1][2]))
+        if [block for block, _, _ in spans] == list(range(len(spans))):
+            stop = spans[-1][2] if spans else self.parts[part].rows
+            return columns.run_on(first, columns.spread(width, 0, stop))
         bounds = self._directory[part].bounds
         pieces, at = [], 0
         for block, a, b in spans:
@@ -194,15 +202,54 @@ class Stored:
             hit &= (lo[axis, near] <= boxes[:, axis, 1:]) & (hi[axis, near] >= boxes[:, axis, :1])
         return near[hit.any(axis=0)]
 
-    def table(self, parts: Iterable[Part] | None = None) -> _core.Table:
-        """The relation in memory, or the given parts of it."""
+    def table(self, needed: Mapping[int, Ints | None] | None = None) -> _core.Table:
+        """The relation in memory, or of the given parts the given blocks (None: all)."""
         table = _core.Table(self.out_shape, self.in_shape, self.out_view, self.in_view)
-        for part in (self.load(i) for i in range(len(self.parts))) if parts is None else parts:
-            try:
-                table.add(part.rows, part.axes, list(part.lo), list(part.width))
-            except ValueError as error:
-                raise Damaged(f"{self._name} holds rows that fit no relation ({error}); {RESTORE}") from error
+        for index, blocks in (dict.fromkeys(range(len(self.parts))) if needed is None else needed).items():
+            if blocks is None or len(blocks):
+                self._add(table, index, blocks)
         return table
+
+    def _add(self, table: _core.Table, index: int, blocks: Ints | None) -> None:
+        part, described = self.load(index, blocks), self.parts[index]
+        valid = self._valid[index]
+        some: slice | Ints = slice(None) if blocks is None else blocks
+        try:
+            if valid[some].all():  # looked at before: the file is the same
+                table.add(part.rows, part.axes, list(part.lo), list(part.width))
+                return
+            block = described.block if described.blocked else part.rows
+            bounds = table.add_validated(part.rows, part.axes, list(part.lo), list(part.width), block)
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
+        declared = self._directory[index].bounds
+        if declared is not None and not np.array_equal(bounds, declared[:, :, some]):
+            raise self._damaged("its rows lie elsewhere than its directory says")
+        valid[some] = True
+
+    def pieces(self, needed: Mapping[int, Ints | None] | None = None) -> Iterator[_core.Table]:
+        """The same rows as `table` has, in several tables that take little memory."""
+        for index, blocks in (dict.fromkeys(range(len(self.parts))) if needed is None else needed).items():
+            part = self.parts[index]
+            if not part.blocked:
+                yield self.table({index: None})
+                continue
+            every = np.arange(part.blocks) if blocks is None else blocks
+            step = max(1, PIECE // part.block)
+            for start in range(0, len(every), step):
+                yield self.table({index: every[start : start + step]})
+
+    def check_disjoint(self, table: _core.Table) -> None:
+        """Damaged if two rows of this file share a tuple: then counting rows would not be counting tuples."""
+        disjoint = table.disjoint()
+        if disjoint is None:
+            try:
+                tuples = table.expand(FEW_TUPLES * max(1, len(self.out_view) + len(self.in_view)))
+            except TooLarge:
+                return  # rows of unlike patterns whose bounds meet: only their tuples could tell
+            disjoint = len(np.unique(tuples, axis=0)) == len(tuples)
+        if not disjoint:
+            raise self._damaged("two of its rows hold the same tuple")
 
 
 def _join(pieces: Sequence[Ints]) -> Ints:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from whence import _core
+from whence.errors import TooLarge
 from whence.relation import sources
-from whence.relation._relation import Relation, as_shape
+from whence.relation._relation import EXPAND_LIMIT, Relation, as_shape
 from whence.relation.codec import Encoded, Part, assemble
 from whence.relation.codec import encode as encode_part
 from whence.relation.compress import (
@@ -123,13 +124,27 @@ def _wide(
     sink: Sink, first: Tuples, fed: str, chunks: Iterator[Tuples], out_shape: Shape, in_shape: Shape
 ) -> _core.Table | Stored:
     """Too many possible tuples to number them: sorted chunks stream, others are gathered in memory."""
-    kept = [first]
+    gathered = [first] if fed != "ok" else []
+    count = len(first)
     for chunk in chunks:
         if fed == "ok" and (fed := sink.feed(chunk)) == "unsorted":
-            kept = [sink.stored().table().expand()]
+            known = Relation(out_shape, in_shape, sink.stored())
+            count = known.count()
+            _check_room(count, chunk.shape[1])
+            gathered = [known.to_array()]
         if fed != "ok":
-            kept.append(chunk)
-    return sink.finish() if fed == "ok" else fold(np.vstack(kept), out_shape, in_shape)
+            count += len(chunk)
+            _check_room(count, chunk.shape[1])
+            gathered.append(chunk.copy())  # its producer may write the next one into the same array
+    return sink.finish() if fed == "ok" else fold(np.vstack(gathered), out_shape, in_shape)
+
+
+def _check_room(count: int, width: int) -> None:
+    if count * width > EXPAND_LIMIT:
+        raise TooLarge(
+            f"{count:,} unsorted tuples of {width} integers would have to be sorted in memory, because the two arrays "
+            "have 2^63 or more possible tuples; give the chunks in sorted order (output index first)"
+        )
 
 
 class Sink:

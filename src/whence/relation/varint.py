@@ -50,14 +50,19 @@ class Reader:
         """The next unsigned integer."""
         value = shift = 0
         while True:
-            if self._at >= len(self._data) or shift > 63:
-                raise Damaged("the header of a stored relation ends too early; restore the file or capture it again")
+            if self._at >= len(self._data):
+                raise Damaged("a number ends after the end of its header or block")
             byte = self._data[self._at]
             self._at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
+                if value >= 1 << 64:
+                    break
                 return value
             shift += 7
+            if shift > 63:
+                break
+        raise Damaged("a number has more than 64 bits")
 
     def read_signed(self) -> int:
         """The next integer of either sign."""

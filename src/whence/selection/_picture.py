@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whence import _core
-from whence.errors import BadCells, ShapeMismatch, StoreError
+from whence.errors import BadCells, OutOfRange, ShapeMismatch, StoreError
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -51,6 +51,8 @@ def png_of(
         raise BadCells(
             f"only a selection of 2 axes can be drawn on a background, and the shape {shape} has {len(shape)}"
         )
+    if _core.first_outside(boxes, np.array(shape, dtype=np.int64)) is not None:
+        raise OutOfRange(f"a box of the selection lies outside the shape {shape} of its dataset")
     buffer = io.BytesIO()
     _picture(boxes, shape, background).save(buffer, "PNG")
     png = buffer.getvalue()

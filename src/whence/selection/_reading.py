@@ -124,8 +124,8 @@ def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
         # The product of canonical axes is canonical: all slabs have the same rest, and no two of them touch.
         grid = boxes.reshape(*runs, len(shape), 2)
         for axis, (indices, count) in enumerate(zip(chosen, runs, strict=True)):
-            first = indices if count > 1 else indices[:1]
-            lo = np.arange(first.start, first.stop, first.step, dtype=np.int64)
+            # Not np.arange(start, stop, step): it computes how many there are in floating point.
+            lo = indices.start + indices.step * np.arange(count, dtype=np.int64)
             span = 0 if count > 1 else len(indices) - 1
             grid[..., axis, :] = np.stack([lo, lo + span], axis=-1).reshape(-1, *(1,) * (len(shape) - 1 - axis), 2)
     boxes.setflags(write=False)

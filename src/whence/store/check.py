@@ -14,6 +14,7 @@ from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.database import Database
+from whence.store.derivations.walk import WEIGHT, weight_of
 from whence.store.records import counted, in_units
 
 
@@ -121,6 +122,11 @@ def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
 def _edge(edge: Any, entities: dict[int, Any]) -> Iterator[Finding]:
     if edge.kind == "boxes" and edge.relation is None:
         yield Finding(_name(edge, entities), "the derivation has no relation", "delete the dataset and record it again")
+    if edge.kind.startswith(WEIGHT):
+        try:
+            weight_of(edge.kind)
+        except Damaged as error:
+            yield Finding(_name(edge, entities), str(error), "delete the dataset and record it again")
 
 
 def _relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs: Blobs) -> Iterator[Finding]:

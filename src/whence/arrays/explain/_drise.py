@@ -41,7 +41,7 @@ def similarity(targets: Any, proposals: Any) -> Floats:
 
 
 def _detections(given: Any, what: str) -> Floats:
-    array = np.asarray(given, float)
+    array = np.array(given, float)  # a copy: a detector may write its next detections into the same array
     if array.size == 0:
         return np.zeros((0, 6))
     if array.ndim != 2 or array.shape[1] < 6:
@@ -79,7 +79,7 @@ def drise(
     objectness, one score a class). A pixel's weight is the mean likeness of what is detected while it is shown,
     less the mean over all masks.
     """
-    picture = np.asarray(image, float)
+    picture = np.array(image, float)
     if picture.ndim not in (2, 3):
         raise ShapeMismatch(f"an image is (height, width) or (height, width, channels), not {picture.shape}")
     if masks < 1 or not 0 < keep < 1:

@@ -63,14 +63,14 @@ def lime(
     `segments` labels the cells of `x` from 0 on (default: a grid); `baseline` takes the place of what is switched off
     (default: the mean of `x`). Samples nearer to `x` weigh more, by exp(-(distance / width)^2).
     """
-    given = np.asarray(x, float)
-    labels = grid(given.shape) if segments is None else np.asarray(segments)
+    given = np.array(x, float)  # a copy: the model may write into its caller's arrays
+    labels = grid(given.shape) if segments is None else np.array(segments)
     if labels.shape != given.shape or labels.dtype.kind not in "iu" or labels.size == 0 or labels.min() < 0:
         raise ShapeMismatch(f"segments are labels from 0 on for each cell of an array of shape {given.shape}")
     count = int(labels.max()) + 1
     if samples < 2:
         raise BadType(f"{samples} samples are too few: give some for each of the {count} segments")
-    off = np.broadcast_to(np.asarray(given.mean() if baseline is None else baseline, float), given.shape)
+    off = np.broadcast_to(np.array(given.mean() if baseline is None else baseline, float), given.shape)
     rng = np.random.default_rng(seed)
     on = rng.random((samples, count)) < 0.5
     on[0] = True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from whence.errors import BadType, NoLineage, UnknownName
+from whence.errors import BadType, Damaged, NoLineage, UnknownName
 from whence.relation import Relation
 from whence.selection import Selection
 
@@ -37,6 +37,7 @@ class Adjacency:
     forward: Neighbours = field(default_factory=dict)
     bearers: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
     weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of relations that are uncertain
+    levels: dict[tuple[str, str], set[float]] = field(default_factory=dict)  # all that were recorded between two
     certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of the others
     valued: set[tuple[str, str, str]] = field(
         default_factory=set
@@ -51,8 +52,11 @@ class Adjacency:
     def add_edge(self, output: str, input: str, hash: str, kind: str = "boxes") -> None:
         """One more derivation; there may be several between the same two, even with the same relation."""
         if kind.startswith(WEIGHT):
+            level = weight_of(kind)
             known_weights = self.weights.setdefault((output, input), {})
-            known_weights[hash] = max(float(kind.removeprefix(WEIGHT)), known_weights.get(hash, 0.0))
+            # Several levels may share a relation: all bands without tuples are the same blob.
+            known_weights[hash] = max(level, known_weights.get(hash, 0.0))
+            self.levels.setdefault((output, input), set()).add(level)
         else:
             self.certain.add((output, input, hash))
         if kind != "selection":
@@ -78,8 +82,9 @@ class Adjacency:
         weights = self.weights.get((output, input)) if above is not None else None
         if weights is None or above is None:
             return hashes
-        if not any(math.isclose(above, level) for level in weights.values()):
-            levels = ", ".join(f"{level:g}" for level in sorted(set(weights.values())))
+        known = self.levels[output, input]
+        if not any(math.isclose(above, level) for level in known):
+            levels = ", ".join(f"{level:g}" for level in sorted(known))
             raise NoLineage(
                 f"contributions of {input!r} to {output!r} were kept at the levels {levels}, so those above {above:g} "
                 "are not known exactly: ask for one of these, or keep other levels"
@@ -105,6 +110,30 @@ class Adjacency:
         return self.backward if direction == "backward" else self.forward
 
 
+def weight_of(kind: str) -> float:
+    """The weight of an uncertain derivation.
+
+    >>> weight_of("weight 0.25")
+    0.25
+    """
+    try:
+        return float(kind.removeprefix(WEIGHT))
+    except ValueError:
+        raise Damaged(f"the catalog has a derivation of the unknown kind {kind!r}; restore it from a backup") from None
+
+
+def moved(relation: Relation, selection: Selection, direction: Direction, shape: tuple[int, ...]) -> Selection:
+    """What cells lead to in a dataset of that shape; Damaged if the relation is one of other shapes."""
+    shapes = relation.out_shape, relation.in_shape
+    expected = (selection.shape, shape) if direction == "backward" else (shape, selection.shape)
+    if shapes != expected:
+        raise Damaged(
+            f"the blob of a relation is of shapes {shapes[0]} <- {shapes[1]}, and its datasets are of shapes "
+            f"{expected[0]} <- {expected[1]}: `whence check` names them; record this lineage again"
+        )
+    return relation.backward(selection) if direction == "backward" else relation.forward(selection)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """From one dataset of a path to the next: through these relations, backward and forward."""
@@ -117,10 +146,10 @@ class Step:
         """What the selection leads to, the union over all relations."""
         found: Selection | None = None
         for hash in self.backward:
-            reached = load(hash).backward(selection)
+            reached = moved(load(hash), selection, "backward", self.shape)
             found = reached if found is None else found | reached
         for hash in self.forward:
-            reached = load(hash).forward(selection)
+            reached = moved(load(hash), selection, "forward", self.shape)
             found = reached if found is None else found | reached
         return Selection.empty(self.shape) if found is None else found
 
@@ -210,8 +239,7 @@ class Plan:
                     continue
             passed_on[here] = reached[here]
             for there, hash in self.edges[here]:
-                relation = load(hash)
-                arrived = relation.backward(moving) if self.direction == "backward" else relation.forward(moving)
+                arrived = moved(load(hash), moving, self.direction, self.shapes[there])
                 reached[there] = reached[there] | arrived if there in reached else arrived
                 if there not in queued:
                     queued.add(there)
@@ -261,7 +289,7 @@ def plan(
         )
         for name in order
     }
-    return Plan(direction, start, order, {name: graph.shapes[name] for name in ends}, edges, ends)
+    return Plan(direction, start, order, {name: graph.shapes[name] for name in (*order, *ends)}, edges, ends)
 
 
 def _reachable(neighbours: Neighbours, start: str) -> set[str]:

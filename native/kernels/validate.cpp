@@ -1,0 +1,161 @@
+#include "kernels/validate.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace whence {
+namespace {
+
+__extension__ using Signed = __int128;
+
+constexpr size_t kChunk = 512;                      // rows whose hulls are computed together
+constexpr Signed kFar = Signed{3} << 61;            // beyond any constant that folding or composing makes
+constexpr Signed kFits = std::numeric_limits<int64_t>::max();
+
+constexpr const char* kOutside = "a row lies outside the arrays";
+constexpr const char* kEmpty = "a row has an empty interval";
+constexpr const char* kSteep = "a row's numbers are too large";
+
+// The rows of a chunk on one axis: the least and the greatest value of each.
+struct Hulls {
+  int64_t lo[kChunk], hi[kChunk];
+};
+
+// Rows [from, from + n) of a column: where they lie, or written to `room`.
+const int64_t* some(const Column& column, size_t from, size_t n, int64_t* room) {
+  if (column.dense()) return column.values().data() + from;
+  for (size_t i = 0; i < n; ++i) room[i] = column[from + i];
+  return room;
+}
+
+// Sums that wrap around instead of being undefined: what is too large is refused, whatever they come to.
+int64_t plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+int64_t times(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+
+// Rows on an axis without a parent.
+const char* check_root(const int64_t* lo, const int64_t* width, int64_t dim, size_t n, Hulls& here) {
+  int64_t below = 0, beyond = 0;
+  for (size_t i = 0; i < n; ++i) {
+    // Negative, each of them, if it is wrong; `room` wraps only if lo is negative.
+    const int64_t room = plus(dim - 1, times(-1, lo[i]));
+    below |= width[i];
+    beyond |= lo[i] | room | plus(room, times(-1, width[i]));
+    here.lo[i] = lo[i];
+    here.hi[i] = plus(lo[i], width[i]);
+  }
+  return below < 0 ? kEmpty : beyond < 0 ? kOutside : nullptr;
+}
+
+// The same on an axis with a parent, whose hulls are known and lie within its own axis.
+const char* check_child(const Axis& a, const int64_t* los, const int64_t* widths, int64_t dim, size_t n,
+                        const Hulls& parent, Hulls& here) {
+  bool empty = false, outside = false, steep = false;
+  for (size_t i = 0; i < n; ++i) {
+    const Signed lo = los[i], width = widths[i], hi = lo + width;
+    const Signed first = parent.lo[i], last = parent.hi[i];
+    const Signed low = lo + a.p * (a.p >= 0 ? first : last), high = hi + a.q * (a.q >= 0 ? last : first);
+    const Signed widen = Signed{a.q} - a.p;
+    empty |= width + widen * first < 0 || width + widen * last < 0;
+    outside |= low < 0 || high >= dim;
+    steep |= lo > kFar || lo < -kFar || hi > kFar || hi < -kFar;
+    const Signed p = a.p < 0 ? -Signed{a.p} : a.p, q = a.q < 0 ? -Signed{a.q} : a.q;
+    steep |= p * last > kFits || q * last > kFits;
+    here.lo[i] = static_cast<int64_t>(low);
+    here.hi[i] = static_cast<int64_t>(high);
+  }
+  return empty ? kEmpty : outside ? kOutside : steep ? kSteep : nullptr;
+}
+
+// The same where the parent's values times p or q stay below 2^60, which is nearly everywhere: in 64 bits.
+const char* check_gentle(const Axis& a, const int64_t* los, const int64_t* widths, int64_t dim, size_t n,
+                         const Hulls& parent, Hulls& here) {
+  const int64_t* least = a.p >= 0 ? parent.lo : parent.hi;
+  const int64_t* most = a.q >= 0 ? parent.hi : parent.lo;
+  const int64_t widen = a.q - a.p;
+  int64_t empty = 0, beyond = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t lo = los[i], width = widths[i], hi = plus(lo, width);
+    const int64_t low = plus(lo, a.p * least[i]), high = plus(hi, a.q * most[i]);
+    empty |= plus(width, widen * parent.lo[i]) | plus(width, widen * parent.hi[i]);
+    // Within +-2^61, so that nothing above has wrapped around.
+    beyond |= plus(kMax / 2, lo) | plus(kMax / 2, times(-1, lo)) | plus(kMax / 2, width) | plus(kMax / 2, times(-1, width));
+    beyond |= low | plus(dim - 1, times(-1, high));
+    here.lo[i] = low;
+    here.hi[i] = high;
+  }
+  return beyond < 0 ? kOutside : empty < 0 ? kEmpty : nullptr;
+}
+
+// The last row's number times a step, added to the first value: whether a stepped column stays within its numbers.
+bool overflows(const Column& column, size_t rows) {
+  if (column.dense()) return false;
+  const Signed last = Signed{column.first()} + Signed{column.step()} * static_cast<Signed>(rows - 1);
+  return last > kFar || last < -kFar;
+}
+
+}  // namespace
+
+const char* invalid(const Part& part, const std::vector<int64_t>& dims, size_t block, std::vector<int64_t>& bounds) {
+  const size_t k = dims.size();
+  if (part.rows == 0) return "a part has no rows";
+  for (size_t v = 0; v < k; ++v) {
+    const Axis& a = part.pattern[v];
+    if (a.p > kMax || a.p < kMin || a.q > kMax || a.q < kMin) return kSteep;
+    if (overflows(part.lo[v], part.rows) || overflows(part.width[v], part.rows)) return kSteep;
+  }
+  const std::vector<int> topo = topological(part.pattern);
+  std::vector<Hulls> hulls(k);
+  std::vector<int64_t> rooms(2 * kChunk);
+  const auto check = [&](size_t from, size_t n) -> const char* {
+    for (const int v : topo) {
+      const int64_t* lo = some(part.lo[v], from, n, rooms.data());
+      const int64_t* width = some(part.width[v], from, n, rooms.data() + kChunk);
+      const Axis& a = part.pattern[v];
+      const char* wrong = nullptr;
+      if (a.parent < 0) {
+        wrong = check_root(lo, width, dims[v], n, hulls[v]);
+      } else {
+        const int64_t gentle = kMax / 4 / std::max<int64_t>(dims[a.parent], 1);
+        if (std::max({a.p, -a.p, a.q, -a.q}) <= gentle) {
+          wrong = check_gentle(a, lo, width, dims[v], n, hulls[a.parent], hulls[v]);
+          if (wrong == nullptr) continue;
+        }
+        wrong = check_child(a, lo, width, dims[v], n, hulls[a.parent], hulls[v]);
+      }
+      if (wrong) return wrong;
+    }
+    return nullptr;
+  };
+  const size_t blocks = (part.rows - 1) / block + 1;
+  if (blocks == 1 && part.stepped()) {
+    // Every bound that is compared is linear in the row's number: right at both ends is right throughout.
+    bounds.resize(2 * k);
+    for (const size_t row : {size_t{0}, part.rows - 1}) {
+      if (const char* wrong = check(row, 1)) return wrong;
+      for (size_t v = 0; v < k; ++v) {
+        bounds[2 * v] = row == 0 ? hulls[v].lo[0] : std::min(bounds[2 * v], hulls[v].lo[0]);
+        bounds[2 * v + 1] = row == 0 ? hulls[v].hi[0] : std::max(bounds[2 * v + 1], hulls[v].hi[0]);
+      }
+    }
+    return nullptr;
+  }
+  bounds.resize(2 * k * blocks);
+  for (size_t b = 0; b < blocks; ++b) {
+    const size_t stop = std::min(part.rows, (b + 1) * block);
+    for (size_t from = b * block; from < stop; from += kChunk) {
+      const size_t n = std::min(kChunk, stop - from);
+      if (const char* wrong = check(from, n)) return wrong;
+      for (size_t v = 0; v < k; ++v) {
+        int64_t& least = bounds[2 * v * blocks + b];
+        int64_t& most = bounds[(2 * v + 1) * blocks + b];
+        const int64_t lo = *std::min_element(hulls[v].lo, hulls[v].lo + n);
+        const int64_t hi = *std::max_element(hulls[v].hi, hulls[v].hi + n);
+        least = from == b * block ? lo : std::min(least, lo);
+        most = from == b * block ? hi : std::max(most, hi);
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace whence
