@@ -18,7 +18,7 @@ int64_t difference(int64_t a, int64_t b) {
 
 }  // namespace
 
-Solver::Solver(const Part& part, int given0, int given1, int wanted0, int wanted1, size_t limit)
+Solver::Solver(const Part& part, int given0, int given1, int wanted0, int wanted1, size_t limit, size_t found)
     : part_(part),
       k_(static_cast<int>(part.pattern.size())),
       given0_(given0),
@@ -26,6 +26,7 @@ Solver::Solver(const Part& part, int given0, int given1, int wanted0, int wanted
       wanted0_(wanted0),
       wanted1_(wanted1),
       limit_(limit),
+      found_(found),
       topo_(topological(part.pattern)),
       live_(k_),
       lo_(k_),

@@ -13,7 +13,8 @@ namespace whence {
 class Solver {
  public:
   // Axes [given0, given1) are asked about, axes [wanted0, wanted1) are the answer.
-  Solver(const Part& part, int given0, int given1, int wanted0, int wanted1, size_t limit);
+  // Throws TooLarge when more than `limit` boxes are found, counting those of other parts that were `found` before.
+  Solver(const Part& part, int given0, int given1, int wanted0, int wanted1, size_t limit, size_t found);
 
   // Appends the boxes related to `box` by row i: 2 * (wanted1 - wanted0) numbers each.
   void solve(size_t i, const int64_t* box, std::vector<int64_t>& out);
@@ -34,7 +35,7 @@ class Solver {
   const Part& part_;
   int k_, given0_, given1_, wanted0_, wanted1_;
   size_t limit_;
-  size_t found_ = 0;
+  size_t found_;
   std::vector<int> topo_;
   std::vector<int> walk_;                 // the live axes, parents first
   std::vector<std::vector<int>> live_;    // children whose subtree holds a wanted axis

@@ -209,7 +209,7 @@ void Table::solve(Answer& answer, const int64_t* boxes, size_t n) const {
   const size_t d = static_cast<size_t>(answer.given1 - answer.given0);
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
-    Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit);
+    Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit, answer.hits);
     Near near(part, answer.given0, answer.given1, [&]() -> const BoxIndex& { return index(i, answer.backward); });
     const bool plain = near.filters() && std::all_of(part.pattern.begin(), part.pattern.end(),
                                                      [](const Axis& a) { return a.parent < 0; });
@@ -230,7 +230,7 @@ void Table::solve(Answer& answer, const int64_t* boxes, size_t n) const {
         }
       });
     }
-    answer.hits += solver.found();
+    if (!plain) answer.hits = solver.found();
   }
 }
 
@@ -244,7 +244,7 @@ bool Table::solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
     const std::vector<int> topo = topological(part.pattern);
-    Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit);
+    Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit, answer.hits);
     Near near(part, answer.given0, answer.given1, [&]() -> const BoxIndex& { return index(i, answer.backward); });
     for (size_t j = 0; j < n; ++j) {
       const int64_t* box = boxes + j * 2 * shape.size();
@@ -263,7 +263,7 @@ bool Table::solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t
       });
       if (spent > budget) return false;
     }
-    answer.hits += solver.found();
+    answer.hits = solver.found();
   }
   return true;
 }

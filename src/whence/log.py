@@ -277,21 +277,25 @@ class Log:
         from whence.store.catalog import statements
 
         name = name_of(name)
-        with self._store.database.write("delete from", removing=True) as connection:
-            statements.dataset(connection, name)
-            heirs = sorted({edge.output for edge in statements.derivations(connection, input=name)} - {name})
-            if heirs and not force:
-                shown = ", ".join(map(repr, heirs[:5])) + (f" and {len(heirs) - 5} more" if len(heirs) > 5 else "")
-                raise InUse(
-                    f"{name!r} is where {shown} came from: delete that first, or give force=True to cut its lineage"
-                )
-            statements.delete_dataset(connection, name)
+
+        def remove() -> None:
+            with self._store.database.write("delete from", removing=True) as connection:
+                statements.dataset(connection, name)
+                heirs = sorted({edge.output for edge in statements.derivations(connection, input=name)} - {name})
+                if heirs and not force:
+                    shown = ", ".join(map(repr, heirs[:5])) + (f" and {len(heirs) - 5} more" if len(heirs) > 5 else "")
+                    raise InUse(
+                        f"{name!r} is where {shown} came from: delete that first, or give force=True to cut its lineage"
+                    )
+                statements.delete_dataset(connection, name)
+
+        self._store.database.freeing(remove)
 
     def collect(self) -> Collected:
         """Remove the blobs that nothing refers to any more; safe while others write."""
         from whence.store.recording.writer import collect
 
-        return collect(self._store)
+        return self._store.database.freeing(lambda: collect(self._store))
 
     # --- asking
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing as mp
 import os
 import resource
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,6 +182,86 @@ def test_a_disk_that_fills_up_with_the_catalog(small_disk: Path) -> None:
         for number in range(1, acknowledged + 1):
             assert log.backward(f"x{number}", [(number - 1,)], to="A").cells().tolist() == [[(number - 1) % 4]]
         assert log.check().ok
+
+
+def fill_up(disk: Path) -> None:
+    """Write until not a byte is left."""
+    with (disk / "ballast").open("ab", buffering=0) as file:
+        for size in (1 << 16, 1 << 12, 1):
+            with contextlib.suppress(OSError):
+                while file.write(b"x" * size) == size:
+                    pass
+    assert shutil.disk_usage(disk).free == 0
+
+
+@pytest.mark.parametrize("opened", ["before", "after"])
+def test_space_is_freed_on_a_disk_without_a_byte_left(small_disk: Path, opened: str) -> None:
+    path = filled(small_disk / "log.whence")
+    with wh.open(path) as log:
+        log.array("big", shape=(100_000,))
+        log.array("big2", shape=(100_000,))
+        log.lineage("big2", "big", noise(0, 100_000))
+        if opened == "before":
+            fill_up(small_disk)
+            with pytest.raises(StoreError, match="full"):
+                log.lineage("big2", "big", noise(1, 100_000))
+            log.delete("big2")
+            assert log.collect().blobs == 1
+    if opened == "after":
+        fill_up(small_disk)
+        with wh.open(path) as log:
+            assert log.backward("B", [(0,)], to="A").cells().tolist() == [[3]]
+            log.delete("big2")
+        with wh.open(path) as log:
+            assert log.collect().blobs == 1
+    assert shutil.disk_usage(small_disk).free > 100_000
+    with wh.open(path) as log:
+        assert log.check().ok
+        assert not log.check().notes
+        assert log.backward("B", [(0,)], to="A").cells().tolist() == [[3]]
+        assert {dataset.name for dataset in log.datasets()} == {"A", "B", "big"}
+        log.array("after", shape=())
+
+
+def test_the_commands_free_space_on_a_full_disk(small_disk: Path) -> None:
+    path = filled(small_disk / "log.whence")
+    with wh.open(path) as log:
+        for name in ("big", "big2"):
+            log.array(name, shape=(100_000,))
+        log.lineage("big2", "big", noise(0, 100_000))
+    fill_up(small_disk)
+    for words in (["delete", "big2", "--yes"], ["gc"], ["check"]):
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("whence")), *words, "--log", str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert shutil.disk_usage(small_disk).free > 100_000
+
+
+@pytest.mark.parametrize("reserve", [True, False])
+def test_garbage_is_collected_on_a_full_disk(small_disk: Path, reserve: bool) -> None:
+    """Even without the space set aside, as in a log that an older whence made."""
+    path = filled(small_disk / "log.whence")
+    with wh.open(path) as log:
+        for name in ("big", "big2"):
+            log.array(name, shape=(100_000,))
+        log.lineage("big2", "big", noise(0, 100_000))
+        log.delete("big2")
+    if not reserve:
+        (path / "catalog.sqlite-reserve").unlink()
+    fill_up(small_disk)
+    with wh.open(path) as log:
+        assert log.collect().blobs == 1
+        log.array("after", shape=())
+    with wh.open(path) as log:
+        assert log.check().ok
+    (small_disk / "ballast").unlink()
+    with wh.open(path) as log:
+        assert log.check().ok
+    assert (path / "catalog.sqlite-reserve").exists(), "there is room again"
 
 
 def _write_with_a_limit(path: str, limit: int, say: Any) -> None:

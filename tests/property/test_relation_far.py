@@ -63,7 +63,8 @@ def within(cells: Ints, boxes: Ints) -> NDArray[np.bool_]:
     if not len(boxes):
         return np.zeros(len(cells), bool)
     inside = (cells[:, None] >= boxes[None, :, :, 0]) & (cells[:, None] <= boxes[None, :, :, 1])
-    return np.any(np.all(inside, axis=2), axis=1)
+    found: NDArray[np.bool_] = np.any(np.all(inside, axis=2), axis=1)
+    return found
 
 
 def check_answers(relation: wh.Relation, raw: Raw, data: st.DataObject) -> None:

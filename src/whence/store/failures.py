@@ -31,6 +31,7 @@ _SQLITE = (
     ("SQLITE_PERM", "permission denied"),
     ("SQLITE_AUTH", "permission denied"),
 )
+_SQLITE_NO_SPACE = ("SQLITE_FULL", "SQLITE_IOERR")  # an I/O error is what it says when a file cannot grow
 _SQLITE_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 _POSTGRESQL = {
@@ -52,6 +53,22 @@ def explained(doing: str, where: str) -> Iterator[None]:
         raise _of_database(error, doing, where) from error
     except OSError as error:
         raise _of_system(error, doing, where) from error
+
+
+def no_space(error: BaseException | None) -> bool:
+    """Whether an error, or what caused it, may mean that a disk has no space left.
+
+    >>> no_space(OSError(errno.ENOSPC, "no space")), no_space(ValueError())
+    (True, False)
+    """
+    while error is not None:
+        name = getattr(getattr(error, "orig", error), "sqlite_errorname", "")
+        if name.startswith(_SQLITE_NO_SPACE):
+            return True
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _of_system(error: OSError, doing: str, where: str) -> WhenceError:

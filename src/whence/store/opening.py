@@ -51,7 +51,7 @@ def open_store(
 
 def _directory(path: Path, timeout: float, create: bool) -> Backend:
     from whence.store.blobs.local import make_directory
-    from whence.store.catalog.backends import SQLite
+    from whence.store.catalog.backends import RESERVE, SQLite
     from whence.store.failures import explained
 
     catalog = path / CATALOG
@@ -64,7 +64,7 @@ def _directory(path: Path, timeout: float, create: bool) -> Backend:
             if not create:
                 raise _none(str(path))
             make_directory(path)
-            ours = {BLOBS, CATALOG, *(CATALOG + end for end in ("-wal", "-shm", "-journal"))}
+            ours = {BLOBS, CATALOG, *(CATALOG + end for end in ("-wal", "-shm", "-journal", RESERVE))}
             strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
             if strangers:
                 raise StoreError(

@@ -15,6 +15,11 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from whence.errors import MissingExtra
+from whence.store.failures import no_space
+
+RESERVE = "-reserve"
+RESERVED = 1 << 18
+"""Bytes that are set aside beside a catalog, in a file named so: what SQLite needs to delete something."""
 
 
 class Backend(Protocol):
@@ -34,6 +39,12 @@ class Backend(Protocol):
 
     def answers(self, connection: sa.Connection) -> bool:
         """Whether a connection that has been idle can still be used."""
+
+    def use_reserve(self) -> bool:
+        """Give up the space that is set aside for a full disk; False if there is none."""
+
+    def restore_reserve(self) -> None:
+        """Set that space aside again, if the disk has room for it."""
 
 
 class PostgreSQL:
@@ -76,6 +87,13 @@ class PostgreSQL:
             return False
         return True
 
+    def use_reserve(self) -> bool:
+        """Never: the server's disk is its administrator's."""
+        return False
+
+    def restore_reserve(self) -> None:
+        """Nothing to do."""
+
 
 class SQLite:
     """A catalog in a file, for one machine."""
@@ -88,6 +106,7 @@ class SQLite:
         self.where = str(path)
         self.read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         self._path = path
+        self._reserve = path.with_name(path.name + RESERVE)
         self._timeout = timeout
         self._seen: tuple[Any, ...] | None = None
         self._engine = sa.create_engine(
@@ -106,13 +125,42 @@ class SQLite:
         """Always: there is nobody else to answer."""
         return True
 
+    def use_reserve(self) -> bool:
+        """Remove the file that was only there to be removed: a journal fits into its place."""
+        try:
+            self._reserve.unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def restore_reserve(self) -> None:
+        """Write that file, unless it is there or does not fit."""
+        with contextlib.suppress(OSError):  # a disk that is full now
+            if not self._reserve.exists() and shutil.disk_usage(self._path.parent).free > 4 * RESERVED:
+                self._reserve.write_bytes(os.urandom(RESERVED))  # nothing that a file system could compress
+
     def _open(self) -> sqlite3.Connection:
         return self._open_read_only() if self.read_only else self._open_writable()
 
     def _open_writable(self) -> sqlite3.Connection:
+        """Open for writing. SQLite wants 32 KiB beside the catalog even to read it, and the disk may be full."""
+        try:
+            connection = self._connection()
+        except sqlite3.OperationalError as error:
+            if not no_space(error):
+                raise
+            connection = self._connection(alone=not self.use_reserve())
+        else:
+            self.restore_reserve()
+        return connection
+
+    def _connection(self, *, alone: bool = False) -> sqlite3.Connection:
+        """A connection for writing; `alone`: without shared memory, and so without other processes beside it."""
         connection = self._raw(self._path, "rwc")
         with contextlib.ExitStack() as undo:
             undo.callback(connection.close)
+            if alone:
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._into_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")

@@ -7,14 +7,16 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
 from whence.errors import Closed, StoreError
 from whence.store.catalog.backends import Backend
 from whence.store.catalog.migrations import MIGRATIONS, migrate, pending
-from whence.store.failures import explained
+from whence.store.failures import explained, no_space
+
+Freed = TypeVar("Freed")
 
 
 class Stamp(NamedTuple):
@@ -82,6 +84,18 @@ class Database:
         """Fail at once, before any work is done, if nothing can be written."""
         if self.read_only:
             raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where it can be written")
+
+    def freeing(self, free: Callable[[], Freed]) -> Freed:
+        """Do what frees space; on a full disk, once more, in the space that is set aside for that."""
+        try:
+            freed = free()
+        except StoreError as error:
+            if not no_space(error) or not self._backend.use_reserve():
+                raise
+            return free()
+        if not self.read_only:
+            self._backend.restore_reserve()
+        return freed
 
     def stamp(self) -> Stamp:
         """The catalog's present counts: what every question asks first, so it bypasses all that it can."""
