@@ -41,6 +41,7 @@ struct Scalar {
   Cell cell;
 };
 PyObject* new_scalar(Cell cell);
+Py_ssize_t live_scalars();  // how many there are
 
 // What left the lineage behind, in this thread.
 struct Losses {
@@ -75,6 +76,9 @@ int init_dtype();
 int init_sorting();
 PyArrayMethod_Spec** cast_specs();
 PyArray_ArrFuncs* legacy_functions();
+
+// The error for an address between two cells, which strides in bytes of float64 lead to. Needs the GIL.
+void set_cut_error();
 
 PyObject* get_item(char* cell);
 int set_item(PyObject* value, char* cell);

@@ -26,6 +26,13 @@ struct Forgotten : std::runtime_error {
   Forgotten() : std::runtime_error("this tracked array was made before whence.arrays.forget(); track its inputs again") {}
 };
 
+// What is in memory is no handle: somebody wrote other numbers there, or strides cut cells apart.
+struct NoHandle : std::runtime_error {
+  NoHandle()
+      : std::runtime_error("the memory of this tracked array does not hold tracked cells: it was cut apart, or made of "
+                           "bytes, by strides or by a buffer; index and slice the tracked array instead") {}
+};
+
 enum class Kind : uint64_t { list = 1, united = 2 };
 
 struct Counts {
@@ -57,9 +64,14 @@ class Arena {
   // Throws Forgotten if the origin or node is older than the last forget().
   void check_origin(uint64_t cell) const {
     if (cell < first_cell_.load(std::memory_order_relaxed)) throw Forgotten();
+    if (cell >= next_cell_.load(std::memory_order_relaxed)) throw NoHandle();
   }
   void check_place(uint64_t place) const {
     if (place < first_word_.load(std::memory_order_relaxed)) throw Forgotten();
+    const uint64_t used = used_.load(std::memory_order_relaxed);
+    if (place >= used || (kind(place) != Kind::list && kind(place) != Kind::united) || size(place) > used - place) {
+      throw NoHandle();
+    }
   }
 
   // Drops every set. Memory goes back to the system; no other thread may be computing with tracked arrays.

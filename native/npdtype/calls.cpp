@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "npdtype/columns.hpp"
+#include "npdtype/export.hpp"
 #include "npdtype/loops.hpp"
 
 namespace whence::tracked {
@@ -307,6 +308,13 @@ PyObject* array_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return held_each(into_given(bound.get(), inputs.get(), kwargs, outputs), type);
 }
 
+// A buffer is bytes, and whoever reads them takes lineage for numbers.
+int no_buffer(PyObject*, Py_buffer* view, int) {
+  view->obj = nullptr;
+  refuse("read as a buffer");
+  return -1;
+}
+
 PyMethodDef methods[] = {{"__array_ufunc__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_ufunc)),
                           METH_VARARGS | METH_KEYWORDS, "Calls of ufuncs, on tracked arrays and others."},
                          {nullptr, nullptr, 0, nullptr}};
@@ -314,7 +322,9 @@ PyMethodDef methods[] = {{"__array_ufunc__", reinterpret_cast<PyCFunction>(reint
 }  // namespace
 
 PyObject* make_held_type() {
-  static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_methods, methods},
+                                {Py_bf_getbuffer, reinterpret_cast<void*>(no_buffer)},
+                                {0, nullptr}};
   static PyType_Spec spec = {"whence._tracked.Held", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   Ref bases(PyTuple_Pack(1, reinterpret_cast<PyObject*>(&PyArray_Type)));
   PyObject* made = bases ? PyType_FromSpecWithBases(&spec, bases.get()) : nullptr;

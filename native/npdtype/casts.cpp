@@ -11,7 +11,18 @@ namespace {
 
 using Slots = std::vector<PyType_Slot>;
 
+// NumPy copies cells that are not aligned before it computes with them; there are none, and that is the error here.
+bool is_cut(const char* cells, npy_intp stride, npy_intp n) {
+  if (n == 0 || (is_cell(cells) && (n == 1 || stride % static_cast<npy_intp>(kAlignment) == 0))) return false;
+  NPY_ALLOW_C_API_DEF
+  NPY_ALLOW_C_API;
+  set_cut_error();
+  NPY_DISABLE_C_API;
+  return true;
+}
+
 int copy(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
+  if (is_cut(data[0], strides[0], n[0]) || is_cut(data[1], strides[1], n[0])) return -1;
   if (strides[0] == sizeof(Cell) && strides[1] == sizeof(Cell)) {
     std::memmove(data[1], data[0], sizeof(Cell) * n[0]);
     return 0;
@@ -32,6 +43,7 @@ NPY_CASTING same(PyArrayMethodObject_tag*, PyArray_DTypeMeta* const*, PyArray_De
 
 template <class T>
 int from_plain(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
+  if (is_cut(data[1], strides[1], n[0])) return -1;
   for (npy_intp i = 0; i < n[0]; ++i) {
     T value;
     std::memcpy(&value, data[0] + i * strides[0], sizeof value);
@@ -43,6 +55,7 @@ int from_plain(PyArrayMethod_Context*, char* const* data, const npy_intp* n, con
 
 template <class T>
 int to_plain(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
+  if (is_cut(data[0], strides[0], n[0])) return -1;
   for (npy_intp i = 0; i < n[0]; ++i) {
     Cell cell;
     std::memcpy(&cell, data[0] + i * strides[0], sizeof cell);
@@ -54,6 +67,7 @@ int to_plain(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const
 }
 
 int to_bool(PyArrayMethod_Context*, char* const* data, const npy_intp* n, const npy_intp* strides, NpyAuxData*) {
+  if (is_cut(data[0], strides[0], n[0])) return -1;
   for (npy_intp i = 0; i < n[0]; ++i) {
     Cell cell;
     std::memcpy(&cell, data[0] + i * strides[0], sizeof cell);

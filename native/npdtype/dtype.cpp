@@ -125,7 +125,7 @@ int init_descriptor() {
   // Without NEEDS_INIT np.empty would leave garbage handles; with LIST_PICKLE ndarray.tofile refuses.
   proto.flags = NPY_NEEDS_INIT | NPY_USE_GETITEM | NPY_USE_SETITEM | NPY_LIST_PICKLE;
   proto.elsize = sizeof(Cell);
-  proto.alignment = alignof(Cell);
+  proto.alignment = kAlignment;  // so that NumPy never hands strides that cut cells apart to a loop
   proto.f = legacy_functions();
   proto.hash = -1;
   const int number = PyArray_RegisterDataType(&proto);

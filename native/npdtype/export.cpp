@@ -62,6 +62,8 @@ void set_error() {
     throw;
   } catch (const Forgotten& error) {
     raise("NoLineage", error.what());
+  } catch (const NoHandle& error) {
+    raise("BadType", error.what());
   } catch (const Full& error) {
     raise("TooLarge", error.what());
   } catch (const std::bad_alloc&) {
@@ -69,6 +71,11 @@ void set_error() {
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
+}
+
+void set_cut_error() {
+  raise("BadType",
+        "these strides cut tracked cells of 16 bytes apart: count in x.strides and x.itemsize of the tracked array itself");
 }
 
 PyObject* refuse(const char* done) {
@@ -175,6 +182,8 @@ PyObject* read_losses(PyObject*, PyObject*) {
                        static_cast<unsigned long long>(mine.floats), static_cast<unsigned long long>(mine.decisions),
                        static_cast<unsigned long long>(mine.looks));
 }
+
+PyObject* live_cells(PyObject*, PyObject*) { return PyLong_FromSsize_t(live_scalars()); }
 
 PyObject* look(PyObject*, PyObject*) {
   ++losses().looks;

@@ -18,6 +18,7 @@ PyObject* handles(PyObject* module, PyObject* array);
 PyObject* intervals(PyObject* module, PyObject* handle);
 PyObject* runs(PyObject* module, PyObject* args);
 PyObject* read_losses(PyObject* module, PyObject*);
+PyObject* live_cells(PyObject* module, PyObject*);
 PyObject* look(PyObject* module, PyObject*);
 PyObject* statistics(PyObject* module, PyObject*);
 PyObject* forget(PyObject* module, PyObject*);

@@ -21,6 +21,11 @@ struct Cell {
 };
 static_assert(sizeof(Cell) == 16);
 
+// Where NumPy puts cells: memory is allocated in steps of 16 bytes, so an address in between cuts a cell apart, and what
+// looks like a handle there is none.
+inline constexpr uintptr_t kAlignment = sizeof(Cell);
+inline bool is_cell(const void* p) { return reinterpret_cast<uintptr_t>(p) % kAlignment == 0; }
+
 // `count` intervals of `length` cells, `stride` apart. One interval has count 1 and stride 0.
 struct Block {
   uint64_t start, length, stride, count;

@@ -2,6 +2,7 @@
 #include "npdtype/api.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "npdtype/order.hpp"
 #include "npdtype/sets.hpp"
@@ -10,6 +11,10 @@
 namespace whence::tracked {
 
 PyObject* get_item(char* p) {
+  if (!is_cell(p)) {
+    set_cut_error();
+    return nullptr;
+  }
   Cell cell;
   std::memcpy(&cell, p, sizeof cell);
   return new_scalar(cell);
@@ -26,11 +31,21 @@ int set_item(PyObject* value, char* p) {
     cell.value = PyFloat_AsDouble(value);
     if (cell.value == -1 && PyErr_Occurred()) return -1;
   }
+  if (!is_cell(p)) {
+    set_cut_error();
+    return -1;
+  }
   std::memcpy(p, &cell, sizeof cell);
   return 0;
 }
 
 namespace {
+
+// One cell; what is no cell has no lineage, and the number is none.
+void copy_cell(void* to, const void* from) {
+  constexpr Cell none = {std::numeric_limits<double>::quiet_NaN(), 0};
+  std::memcpy(to, is_cell(from) ? from : &none, sizeof(Cell));
+}
 
 int compare(const void* a, const void* b, void*) {
   ++losses().looks;
@@ -117,13 +132,13 @@ int fill_with(void* data, npy_intp n, void* value, void*) {
 }
 
 void copy_one(void* to, void* from, int, void*) {
-  if (from) std::memcpy(to, from, sizeof(Cell));
+  if (from) copy_cell(to, from);
 }
 
 void copy_many(void* to, npy_intp to_stride, void* from, npy_intp from_stride, npy_intp n, int, void*) {
   if (!from) return;
   for (npy_intp i = 0; i < n; ++i) {
-    std::memcpy(static_cast<char*>(to) + i * to_stride, static_cast<char*>(from) + i * from_stride, sizeof(Cell));
+    copy_cell(static_cast<char*>(to) + i * to_stride, static_cast<char*>(from) + i * from_stride);
   }
 }
 

@@ -2,6 +2,8 @@
 // arithmetic goes through the ufuncs, so that it keeps its lineage.
 #include "npdtype/api.hpp"
 
+#include <atomic>
+
 #include "npdtype/export.hpp"
 
 namespace whence::tracked {
@@ -13,14 +15,25 @@ Losses& losses() {
   return mine;
 }
 
+namespace {
+std::atomic<Py_ssize_t> alive{0};
+}
+Py_ssize_t live_scalars() { return alive.load(std::memory_order_relaxed); }
+
 PyObject* new_scalar(Cell cell) {
   Scalar* s = PyObject_New(Scalar, &ScalarType);
+  if (s != nullptr) alive.fetch_add(1, std::memory_order_relaxed);
   if (s == nullptr) return nullptr;
   s->cell = cell;
   return reinterpret_cast<PyObject*>(s);
 }
 
 namespace {
+
+void free_scalar(PyObject* self) {
+  alive.fetch_sub(1, std::memory_order_relaxed);
+  PyObject_Free(self);
+}
 
 const Cell& cell_of(PyObject* self) { return reinterpret_cast<Scalar*>(self)->cell; }
 
@@ -162,6 +175,7 @@ int init_scalar() {
   ScalarType.tp_flags = Py_TPFLAGS_DEFAULT;
   ScalarType.tp_base = &PyFloatingArrType_Type;
   ScalarType.tp_new = create;
+  ScalarType.tp_dealloc = free_scalar;
   ScalarType.tp_repr = repr;
   ScalarType.tp_str = str;
   ScalarType.tp_hash = hash;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -143,7 +144,8 @@ def test_a_capture_records_its_block(log: wh.Log) -> None:
     assert kinds == {"boxes": 2, "selection": 3}
     with pytest.raises(BadType, match="within its block"):
         capture.read("C", np.ones(1))
-    with log.capture() as other, pytest.raises(BadType, match="another capture"):
+    assert type(np.asarray(a)) is np.ndarray  # after its block
+    with log.capture() as other, pytest.raises(BadType, match="no lineage here"):
         other.write("D", a)
 
 
@@ -442,8 +444,11 @@ def test_arrays_of_two_captures_are_not_mixed(log: wh.Log) -> None:
         for mixed in (lambda: a + b, lambda: np.concatenate([a, b]), lambda: a.__setitem__(0, b[0]), lambda: a[b > 0]):
             with pytest.raises(BadType, match="two captures"):
                 mixed()
-    with pytest.raises(BadType, match="not saved"):
-        a.__reduce_ex__(4)
+        with pytest.raises(BadType, match="not saved"):
+            a.__reduce_ex__(4)
+        with pytest.raises(BadType, match="another capture"):
+            two.write("C", a)
+    assert (pickle.loads(pickle.dumps(a)) + a + b).tolist() == [3.0, 3.0]  # plain arrays, after their blocks
 
 
 def test_threads_track_at_once(log: wh.Log) -> None:

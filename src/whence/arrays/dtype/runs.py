@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.dtype.arrays import axes_in_memory, is_tracked, tracked, values
+from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
-from whence.arrays.recording.calls import Array, Call, Captured, Edge, outputs_of, replaced
+from whence.arrays.recording.calls import Array, Call, Captured, Edge, outputs_of, placed
+from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.tracing._decisions import handles_errors
+from whence.arrays.tracing._left import RunArray, plain_afterwards
 from whence.errors import NoRule, WhenceError
 
 _runs = itertools.count()
@@ -24,57 +27,68 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
     """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
     if any(each.value.dtype != np.float64 for each in call.inputs):
         raise error  # results would be of another type than the function's own
+    if handles_errors(call.function, with_too=False):
+        raise error  # it might handle a refusal, and go on in a way that is not its own
     try:
-        return _followed(call)
+        names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
+        with plain_afterwards(call.function, names):
+            return _followed(call, names)
     except (TypeError, WhenceError) as refused:  # what no dtype can carry, or a plain result, which lost its lineage
         raise error from refused
 
 
-def _followed(call: Call) -> Captured:
+def _followed(call: Call, names: list[str]) -> Captured:
     inputs, label = call.inputs, call.label
-    run = next(_runs)
-    copies: dict[int, Any] = {}
-    for number, each in enumerate(inputs):
-        if id(each.value) not in copies:
-            copies[id(each.value)] = tracked(each.value, f"{label} {run}: {number} {each.label}")
-    first = {key: next(i for i, each in enumerate(inputs) if id(each.value) == key) for key in copies}
-    before = {key: copy.copy() for key, copy in copies.items()}
+    cells = [_laid_out(tracked(each.value, name), each.value) for each, name in zip(inputs, names, strict=True)]
+    copies = [each.view(RunArray) for each in cells]
+    before = [np.array(each) for each in cells]
+    given = placed(call, copies)
     with watch() as lost:
-        result = call.function(
-            *replaced(call.args, lambda item: copies[id(item)]),
-            **replaced(call.kwargs, lambda item: copies[id(item)]),
-        )
+        result = call.function(*given[: len(call.args)], **dict(zip(call.kwargs, given[len(call.args) :], strict=True)))
     outputs = outputs_of(result, label)
     if not all(is_tracked(each.value) for each in outputs):
         raise NoRule(f"{label} returns plain numbers for tracked ones")
-    written = [key for key, copy in copies.items() if not _same(copy, before[key])]
-    if any(not _in_one_piece(inputs[first[key]].value) for key in written):
-        raise NoRule(f"{label} writes into an array with gaps, of which a copy has none: pass a copy of it")
-    outputs += [Array(inputs[first[key]].label, copies[key]) for key in written]
+    written = [n for n, copy in enumerate(copies) if not _same(copy, before[n])]
+    for n in written:
+        if any(n != m and np.may_share_memory(inputs[n].value, each.value) for m, each in enumerate(inputs)):
+            raise NoRule(f"{label} writes into an argument that shares memory with another one: pass a copy")
+    outputs += [Array(inputs[n].label, copies[n]) for n in written]
     edges = [
-        Edge(at, first[key], "value", found)
+        Edge(at, n, "value", found)
         for at, each in enumerate(outputs)
-        for key in copies
-        if len(found := relation_of(each.value, f"{label} {run}: {first[key]} {inputs[first[key]].label}"))
+        for n, name in enumerate(names)
+        if len(found := relation_of(each.value, name))
     ]
-    for key in written:
-        inputs[first[key]].value[...] = values(copies[key])
+    for n in written:
+        inputs[n].value[...] = values(copies[n])
     notes = {"casts": lost.cast_cells + lost.floats, "branches": lost.decisions}
     return Captured(
         _plain(result),
         inputs,
         tuple(Array(each.label, _plain(each.value)) for each in outputs),
         tuple(edges),
-        values_matter=lost.any or lost.looks > 0,
+        values_matter=lost.any or lost.looks > 0 or handles_errors(call.function),
         certain=False,
         wrote=True,  # for all that is known
-        written=tuple(first[key] for key in written),
+        written=tuple(written),
         notes={key: count for key, count in notes.items() if count},
     )
 
 
-def _in_one_piece(array: Any) -> bool:
-    return bool(array.transpose(axes_in_memory(array)).flags.c_contiguous)
+def _laid_out(cells: Any, like: Any) -> Any:
+    """The tracked cells, lying in memory as the array does: the order of what NumPy returns may follow from that."""
+    if overlaps_itself(like):
+        raise NoRule("several cells of an argument lie at one place in memory: pass a copy, np.array(x)")
+    if not like.size or like.flags.c_contiguous:
+        return cells
+    steps = [-(-abs(step) // 8) * (1 if step > 0 else -1) for step in like.strides]
+    ends = [(side - 1) * step for side, step in zip(like.shape, steps, strict=True)]
+    first, last = sum(min(each, 0) for each in ends), sum(max(each, 0) for each in ends)
+    memory = np.zeros(last - first + 1, cells.dtype)
+    size = cells.dtype.itemsize
+    laid = np.lib.stride_tricks.as_strided(memory[-first:], like.shape, [size * step for step in steps])
+    laid[...] = cells
+    return laid
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -91,4 +105,4 @@ def _plain(item: Any) -> Any:
         return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
     if not is_tracked(item):
         return item
-    return values(item).copy() if isinstance(item, np.ndarray) else np.float64(item.value)
+    return values(item).copy(order="K") if isinstance(item, np.ndarray) else np.float64(item.value)

@@ -55,6 +55,12 @@ def named(name: str) -> list[Source]:
     return found
 
 
+def every() -> list[Source]:
+    """All sources, in the order of their numbers."""
+    with _lock:
+        return list(_sources)
+
+
 def at(cell: int) -> Source:
     """The source that a numbered cell belongs to."""
     with _lock:

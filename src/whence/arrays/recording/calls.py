@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +13,10 @@ from whence.arrays import rules
 from whence.arrays.recording.randomness import global_generators, unsteady
 from whence.arrays.rules._reading import never_loaded, unread
 from whence.arrays.tracing import Run, Traced
+from whence.arrays.tracing._finished import Finished
 from whence.arrays.tracing._origins import merged, natural_form, union
 from whence.arrays.tracing._rebound import rebound
-from whence.arrays.tracing._run import checked
+from whence.arrays.tracing._run import Overlapping, checked
 from whence.arrays.tracing._sight import vouched
 from whence.arrays.tracing._sizes import LENGTH, Number, Size, bare
 from whence.errors import BadType
@@ -168,16 +169,19 @@ def outputs_of(result: Any, label: str) -> list[Array]:
 def by_rule(call: Call) -> Captured:
     """The call of a function that has a rule: no run but its own."""
     function, args, kwargs, inputs = call.function, call.args, call.kwargs, call.inputs
-    if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
+    if rules.argument(function, args, kwargs, "out") is not None:
         raise rules.NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
-    links, values_matter = rules.watched(function, args, kwargs, {id(each.value): each.value for each in inputs})
+    shown = [each.value.view() for each in inputs]  # an array that is given twice is two inputs
+    numbers = {id(each): number for number, each in enumerate(shown)}
+    given = placed(call, shown)
+    links, values_matter = rules.watched(
+        function, tuple(given[: len(args)]), dict(zip(kwargs, given[len(args) :], strict=True)),
+        {id(each): each for each in shown},
+    )  # fmt: skip
     result = function(*args, **kwargs)
     outputs = tuple(outputs_of(result, call.label))
-    numbers: dict[int, list[int]] = {}
-    for number, each in enumerate(inputs):
-        numbers.setdefault(id(each.value), []).append(number)
     edges = [
-        Edge(at, numbers[id(link.operand)][0], link.kind, link.relation)
+        Edge(at, numbers[id(link.operand)], link.kind, link.relation)
         for at, per_output in enumerate(links)
         for link in per_output
         if id(link.operand) in numbers and (link.kind == "value" or call.selection)
@@ -195,58 +199,99 @@ def by_rule(call: Call) -> Captured:
         outputs,
         _merged(edges),
         values_matter,
+        wrote=rules.by_layout(function, args, kwargs),
         unread=ignored,
         divisors=frozenset(rules.divisors(function, args, kwargs)),
     )
 
 
+def placed(call: Call, stand_ins: Sequence[Any], change: Callable[[str, Any], Any] = lambda _, item: item) -> list[Any]:
+    """The arguments, those by place first, with the n-th of these in the place of the n-th array."""
+    following = iter(stand_ins)
+    return [replaced(change(key, item), lambda _: next(following)) for key, item in call.named.items()]
+
+
 def by_tracing(call: Call) -> Captured:
     """The call of any function: a run on traced arrays over the same memory."""
-    function, inputs, label = call.function, call.inputs, call.label
-    run = Run(selection=call.selection, winner=call.winner)
-    traced: dict[int, Traced] = {}
-    for each in inputs:
-        if id(each.value) not in traced:
-            traced[id(each.value)] = run.input(each.value, repr(each.label))
-    numbers = {id(each): n for n, each in enumerate(traced.values())}
-    first = [next(i for i, each in enumerate(inputs) if id(each.value) == key) for key in traced]
-    plain_given = call.named
-    noticed = (
-        {key: _noticing(item, run, key) for key, item in plain_given.items()} if vouched(function) else plain_given
+    try:
+        return _traced_once(call, shared=False)
+    except Overlapping as error:
+        same = [each.value for each in call.inputs]
+        if not any(_same_memory(a, b) for n, a in enumerate(same) for b in same[:n]):
+            raise _halfway(call) from error
+    return _traced_once(call, shared=True)
+
+
+def _halfway(call: Call) -> Halfway:
+    return Halfway(
+        f"{call.label} writes into an argument that shares memory with another one: pass a copy of one of them"
     )
-    given = {key: replaced(item, lambda each: traced[id(each)]) for key, item in noticed.items()}
+
+
+def _same_memory(a: Any, b: Any) -> bool:
+    return bool(
+        a.__array_interface__["data"] == b.__array_interface__["data"]
+        and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+    )
+
+
+def _traced_once(call: Call, *, shared: bool) -> Captured:
+    run = Run(selection=call.selection, winner=call.winner, outermost=_traced.__code__)
+    try:
+        return _traced(call, run, shared=shared)
+    finally:
+        run.finish()
+
+
+def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
+    """One run; `shared`: arguments that are the same array are the same traced array, which may be written."""
+    function, inputs, label = call.function, call.inputs, call.label
+    traced: list[Traced] = []
+    for each in inputs:
+        same = [one for one in traced if shared and _same_memory(one.value, each.value)]
+        traced.append(run.same_input(same[0]) if same else run.input(each.value, repr(each.label)))
+    plain_given = call.named
+    notices = vouched(function)
+    given = placed(call, traced, (lambda key, item: _noticing(item, run, key)) if notices else lambda _, item: item)
     own = rebound(function, run)
     try:
-        result = own(*list(given.values())[: len(call.args)], **{key: given[key] for key in call.kwargs})
+        result = own(*given[: len(call.args)], **dict(zip(call.kwargs, given[len(call.args) :], strict=True)))
+        if run.refused is not None:
+            raise run.refused  # the function went on without what was refused, on a way that is not its own
+    except Overlapping as error:
+        if any(each._buffer.version for each in traced) or shared:
+            raise _halfway(call) from error
+        raise
     except rules.NoRule as error:
-        if any(each._buffer.version for each in traced.values()):
+        if any(each._buffer.version for each in traced):
             raise Halfway(
                 f"{error}; and {label} had already changed its arguments, so it cannot be run again"
             ) from error
         raise
     outputs = outputs_of(result, label)
-    written = [each for each in traced.values() if each._buffer.version]
-    for changed_input in written:
-        _must_not_overlap(changed_input, list(traced.values()), label)
+    distinct = {id(each._buffer): number for number, each in reversed(list(enumerate(traced)))}
+    written = [number for number in sorted(distinct.values()) if traced[number]._buffer.version]
     returned = {
         id(each.value._buffer) for each in outputs if isinstance(each.value, Traced) and each.value._view is None
     }
-    changed = [each for each in written if id(each._buffer) not in returned]
-    outputs += [Array(inputs[first[numbers[id(each)]]].label, each) for each in changed]
+    outputs += [
+        Array(inputs[number].label, traced[number]) for number in written if id(traced[number]._buffer) not in returned
+    ]
     edges = [
-        Edge(at, first[number], kind, relation)
+        Edge(at, number, kind, relation)
         for at, each in enumerate(outputs)
         if isinstance(each.value, Traced)
         for (number, kind), relations in each.value.origins().items()
         for relation in map(_refolded, union(relations))
     ]
-    plain = tuple(Array(each.label, _plain(each.value)) for each in outputs)
+    originals = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
+    plain = tuple(Array(each.label, _plain(each.value, originals)) for each in outputs)
     run.step("results", [(each.label, each.value) for each in outputs])
-    looked = run.looked_at | (set(given) if noticed is plain_given else set())
+    looked = run.looked_at | (set() if notices else set(plain_given))
     numbers_only = {key for key, item in plain_given.items() if type(item) in (int, float)}
     return Captured(
-        bare(replaced(result, _plain)), inputs, plain, tuple(edges), run.values_matter, run.sizes_compared,
-        wrote=run.wrote, written=tuple(first[numbers[id(each)]] for each in written), notes=run.notes,
+        bare(replaced(result, lambda each: _plain(each, originals))), inputs, plain, tuple(edges), run.values_matter,
+        run.sizes_compared, wrote=run.wrote or run.by_layout, written=tuple(written), notes=run.notes,
         unread=never_loaded(function).union(numbers_only - looked - run.used), literal=frozenset(looked - {LENGTH}),
         marks=frozenset(run.marks), divisors=frozenset(run.divisors), trail=run.trail,
     )  # fmt: skip
@@ -263,17 +308,11 @@ def _noticing(item: Any, run: Run, name: str) -> Any:
     return item
 
 
-def _must_not_overlap(written: Traced, all_inputs: list[Traced], label: str) -> None:
-    """Memory that two inputs share has two origins; as long as nobody writes to it, they say the same."""
-    if any(other is not written and np.may_share_memory(written.value, other.value) for other in all_inputs):
-        raise Halfway(
-            f"{label} writes into an argument that shares memory with another one: pass a copy of one of them"
-        )
-
-
-def _plain(item: Any) -> Any:
-    """The numbers of a traced array; a single one as NumPy returns it."""
-    return item.plain if isinstance(item, Traced) else item
+def _plain(item: Any, originals: Mapping[int, Any]) -> Any:
+    """The numbers of a traced array; a single one as NumPy returns it, an argument as it was given."""
+    if type(item) is Finished:
+        return item.value
+    return originals.get(id(item.value), item.plain) if isinstance(item, Traced) else item
 
 
 def _refolded(relation: Relation) -> Relation:

@@ -67,11 +67,16 @@ def unsteady(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     """
     if any(isinstance(each, GENERATORS) for each in (*args, *kwargs.values())):
         return True
-    return any(map(_is_source, _mentioned(function, set())))
+    return any(map(_is_source, mentioned(function)))
 
 
 def _is_source(item: Any) -> bool:
     return item in WORDS if isinstance(item, str) else isinstance(item, GENERATORS) or item is random
+
+
+def mentioned(function: Any) -> Iterator[Any]:
+    """The code of a function and its helpers, the names in it, and the objects that these and its closure hold."""
+    return _mentioned(function, set())
 
 
 def _mentioned(function: Any, seen: set[int]) -> Iterator[Any]:
@@ -83,6 +88,7 @@ def _mentioned(function: Any, seen: set[int]) -> Iterator[Any]:
         return
     seen.add(id(function))
     for code in _codes(function.__code__):
+        yield code
         yield from code.co_names
         for name in code.co_names:
             item = function.__globals__.get(name)

@@ -236,8 +236,13 @@ class Capture:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._open = False
-        if error is not None or not self._outputs:
-            return
+        try:
+            if error is None and self._outputs:
+                self._record()
+        finally:
+            self._run.finish()
+
+    def _record(self) -> None:
         edges = tuple(
             Edge(at, number, edge_kind, relation)
             for at, (_, array) in enumerate(self._outputs)
@@ -246,7 +251,7 @@ class Capture:
         )
         outputs = tuple(Array(name, array.value) for name, array in self._outputs)
         notes = self._run.notes
-        _warn_of_casts(self.name, notes, stacklevel=3)
+        _warn_of_casts(self.name, notes, stacklevel=4)
         found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes)
         names = {each.label: each.label for each in (*self._inputs, *outputs)}
         self.record = self._book.record(self.name, found, names, {}, False)

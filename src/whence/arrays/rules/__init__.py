@@ -29,9 +29,11 @@ from whence.arrays.rules import (
     views,
     windows,
 )
-from whence.arrays.rules._outlines import outlined
+from whence.arrays.rules._arguments import argument, named, says_where, spelled_out
+from whence.arrays.rules._layouts import BY_LAYOUT, order_of
+from whence.arrays.rules._outlines import Outline, occurrences, told_apart
 from whence.arrays.rules._rows import affine, product, whole_out
-from whence.arrays.rules._rules import RULES, VALUES_MATTER, Function, Kind, Link, Links
+from whence.arrays.rules._rules import FROM_NOTHING, RULES, VALUES_MATTER, Function, Kind, Link, Links
 from whence.arrays.rules.selecting import EXTREMES, winner
 from whence.errors import NoRule, WhenceError
 from whence.relation import Relation
@@ -42,6 +44,8 @@ __all__ = [
     "Link",
     "Links",
     "NoRule",
+    "argument",
+    "by_layout",
     "deciding",
     "deciding_writes",
     "divisors",
@@ -105,14 +109,28 @@ def divisors(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any
     return {int(each) for each in given if isinstance(each, (int, np.integer)) and each > 1}
 
 
+def by_layout(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether the lineage of a call follows from how its arrays lie in memory.
+
+    >>> by_layout(np.ravel, (np.zeros(3), "K"), {}), by_layout(np.copy, (np.zeros(3), "K"), {})
+    (True, False)
+    """
+    if function in (np.ravel, np.reshape):
+        return order_of(argument(function, args, kwargs, "order")) in BY_LAYOUT
+    return function is np.lib.stride_tricks.as_strided
+
+
 def lineage(
     function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, method: str = "__call__"
 ) -> tuple[Links, ...]:
     """The links of each output of a call; NoRule where the lineage is not known."""
     if isinstance(owner := getattr(function, "__self__", None), np.ufunc):  # np.add.reduce and the like
         function, method = owner, function.__name__
-    options = {key: value for key, value in (kwargs or {}).items() if key not in ("out", "dtype", "casting", "order")}
-    if kwargs and "order" in kwargs and function in (np.reshape, np.ravel):
+    kwargs = kwargs or {}
+    if method == "__call__" and function in RULES:
+        args, kwargs = spelled_out(function, RULES[function], args, kwargs)
+    options = {key: value for key, value in kwargs.items() if key not in ("out", "dtype", "casting", "order")}
+    if "order" in kwargs and function in (np.reshape, np.ravel):
         options["order"] = kwargs["order"]
     mask = options.pop("where", True)
     if mask is not True and mask is not np._NoValue:
@@ -144,30 +162,62 @@ def watched(
 ) -> tuple[tuple[Links, ...], bool]:
     """The links of each output of a call, and whether they may follow from numbers in these arrays (by identity).
 
-    An array whose numbers were asked for, and which went nowhere, has decided.
+    Every one of these arrays is an operand of some link, or says where cells go, in which case it has decided. An array
+    that the rule passed over is refused: its lineage would be left out without a word.
 
     >>> x, by = np.zeros(3), np.array([1])
     >>> watched(np.roll, (x, by), {}, {id(x): x})[1], watched(np.roll, (x, by), {}, {id(x): x, id(by): by})[1]
     (False, True)
     """
-    if function in VALUES_MATTER or (isinstance(function, np.ufunc) and method == "__call__"):
+    if isinstance(function, np.ufunc) and method == "__call__":
+        if any(True for _ in occurrences(kwargs, arrays)):
+            raise NoRule(f"{name_of(function)} is given a traced array by a keyword, from where no lineage is known")
         return lineage(function, args, kwargs, method), function in VALUES_MATTER
-    (drawn_args, drawn_kwargs), back = outlined((args, dict(kwargs)), arrays)
-    try:
-        found = lineage(function, drawn_args, drawn_kwargs, method)
-    except Exception:  # it wants the numbers, or cannot do without; if it is another error, it comes again
-        return tuple(_with_deciding(each, arrays) for each in lineage(function, args, kwargs, method)), True
+    by_values = function in VALUES_MATTER
+    call = (args, dict(kwargs))
+    if not by_values:
+        drawn, back = told_apart(call, arrays, Outline)
+        try:
+            found = lineage(function, drawn[0], drawn[1], method)
+        except Exception:  # it wants the numbers, or cannot do without; if it is another error, it comes again
+            by_values = True
+    if by_values:
+        drawn, back = told_apart(call, arrays, lambda each: each.view())
+        found = lineage(function, drawn[0], drawn[1], method)
+    found = _complete(function, method, drawn, back, found)
     return tuple(
         [link._replace(operand=back.get(id(link.operand), link.operand)) for link in each] for each in found
-    ), False
+    ), by_values
 
 
-def _with_deciding(links: Links, arrays: Mapping[int, Any]) -> Links:
-    """The links of an output, and that arrays which went nowhere decided: indices, axes, lengths."""
-    used = {id(link.operand) for link in links}
-    out = links[0].relation.out_shape if links else ()
-    rest = [each for key, each in arrays.items() if key not in used and links]
-    return [*links, *(Link(each, Relation.whole(out, each.shape), "selection") for each in rest)]
+def _complete(
+    function: Function, method: str, call: tuple[Any, Any], back: Mapping[int, Any], found: tuple[Links, ...]
+) -> tuple[Links, ...]:
+    """The links, and that arrays which say where have decided; an error for an array that is in none of them."""
+    used = {id(link.operand) for each in found for link in each}
+    if function in FROM_NOTHING or used.issuperset(back):
+        return found
+    called = function if method == "__call__" else getattr(function, method)
+    deciding: list[Any] = []
+    for name, item in named(called, *call):
+        for each in occurrences(item, back):
+            if id(each) in used or not each.size or name == "out":  # which is the caller's to write
+                continue
+            if not says_where(function, name):
+                raise NoRule(
+                    f"{name_of(function, method)} is given a traced array for {name!r}, from where no lineage is "
+                    "known: write it with functions that have a rule, or give its lineage with log.lineage"
+                )
+            deciding.append(each)
+    return tuple(
+        [
+            *links,
+            *(Link(each, Relation.whole(links[0].relation.out_shape, each.shape), "selection") for each in deciding),
+        ]
+        if links
+        else links
+        for links in found
+    )
 
 
 def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Links, ...]:

@@ -6,7 +6,7 @@ A rule takes what the function takes, and an array may be given where an axis, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,11 +19,12 @@ class Asked(Exception):
 class Outline:
     """An array without its numbers."""
 
-    __slots__ = ("dtype", "itemsize", "ndim", "shape", "size", "strides")
+    __slots__ = ("dtype", "flags", "itemsize", "ndim", "shape", "size", "strides")
 
     def __init__(self, array: Any) -> None:
         self.shape, self.ndim, self.size = array.shape, array.ndim, array.size
         self.dtype, self.itemsize, self.strides = array.dtype, array.itemsize, array.strides
+        self.flags = array.flags
 
     @property  # type: ignore[misc]  # as typing sees it, a class does not change
     def __class__(self) -> Any:
@@ -41,22 +42,35 @@ class Outline:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __iter__ = __reversed__ = _asked
 
 
-def outlined(call: Any, arrays: Mapping[int, Any]) -> tuple[Any, dict[int, Any]]:
-    """The arguments with outlines in the place of these arrays (by identity); and the arrays, by their outlines'."""
+def told_apart(call: Any, arrays: Mapping[int, Any], make: Callable[[Any], Any]) -> tuple[Any, dict[int, Any]]:
+    """The arguments with something of its own in the place of each occurrence of these arrays (by identity).
+
+    An array that is given twice is two operands. The second result has the arrays by the identity of what stands for
+    them; what stands for them lives as long as the first one.
+    """
     back: dict[int, Any] = {}
-    made: dict[int, Outline] = {}
+    return _drawn(call, arrays, make, back), back
 
-    def drawn(item: Any) -> Any:
-        if id(item) in arrays and isinstance(item, np.ndarray):
-            if id(item) not in made:
-                made[id(item)] = Outline(item)
-                back[id(made[id(item)])] = item
-            return made[id(item)]
-        if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
-            return type(item)(drawn(each) for each in item)
-        if isinstance(item, dict):
-            return {key: drawn(each) for key, each in item.items()}
-        return item
 
-    found = drawn(call)
-    return found, {**back, 0: made}  # the outlines live as long as their identities are of use
+def _drawn(item: Any, arrays: Mapping[int, Any], make: Callable[[Any], Any], back: dict[int, Any]) -> Any:
+    if id(item) in arrays and isinstance(item, np.ndarray):
+        made = make(item)
+        back[id(made)] = item
+        return made
+    if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
+        return type(item)(_drawn(each, arrays, make, back) for each in item)
+    if isinstance(item, dict):
+        return {key: _drawn(each, arrays, make, back) for key, each in item.items()}
+    return item
+
+
+def occurrences(item: Any, arrays: Mapping[int, Any]) -> Iterator[Any]:
+    """The objects among arguments that are these, by identity."""
+    if id(item) in arrays:
+        yield item
+    elif isinstance(item, (list, tuple)):
+        for each in item:
+            yield from occurrences(each, arrays)
+    elif isinstance(item, dict):
+        for each in item.values():
+            yield from occurrences(each, arrays)

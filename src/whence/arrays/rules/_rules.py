@@ -33,10 +33,13 @@ RULES: dict[Function, Rule] = {}
 VALUES_MATTER: set[Function] = set()
 """Functions whose lineage follows from the values as well: shapes alone do not determine it."""
 
+FROM_NOTHING: set[Function] = set()
+"""Functions that take no more than a shape or a type from their operands."""
+
 R = TypeVar("R", bound=Rule)
 
 
-def rule(*functions: Function | str, values: bool = False) -> Callable[[R], R]:
+def rule(*functions: Function | str, values: bool = False, nothing: bool = False) -> Callable[[R], R]:
     """Register a rule for functions, given as such or by their name in NumPy (which some version may lack)."""
 
     def register(made: R) -> R:
@@ -46,6 +49,8 @@ def rule(*functions: Function | str, values: bool = False) -> Callable[[R], R]:
                 RULES[found] = made
                 if values:
                     VALUES_MATTER.add(found)
+                if nothing:
+                    FROM_NOTHING.add(found)
         return made
 
     return register

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.rules._rows import Shape, affine, only_in, product, whole_out
+from whence.arrays.rules._rows import Shape, affine, moved, numbered, only_in, product, whole_out
 from whence.arrays.rules._rules import Link, Links, rule, shape
 from whence.relation import Relation
 
@@ -43,12 +43,26 @@ def called(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[Links, ...]:
 
 @rule(
     "abs", "angle", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray",
-    "copy", "fix", "i0", "imag", "isneginf", "isposinf", "nan_to_num", "real", "real_if_close", "require", "sinc",
+    "copy", "fix", "i0", "imag", "isneginf", "isposinf", "real", "real_if_close", "require", "sinc",
     "astype", "isreal", "iscomplex",
 )  # fmt: skip
 def of_one(x: Any, *_: Any, **__: Any) -> Links:
     """Functions of one array that look at a cell at a time; their other arguments do not matter."""
     return elementwise(x)
+
+
+@rule("nan_to_num")
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Links:
+    """Each cell, and what takes the place of those that are no numbers."""
+    links = elementwise(x)
+    tests: tuple[Any, ...] = (np.isnan, np.isposinf, np.isneginf)
+    given = [(each, test) for each, test in zip((nan, posinf, neginf), tests, strict=True) if hasattr(each, "shape")]
+    for each, test in given:
+        sources = np.broadcast_to(numbered(shape(each)), shape(x))
+        links.append(Link(each, moved(np.where(test(np.asarray(x)), sources, -1), shape(each))))
+    if given and not copy:
+        raise TypeError("numbers of another array written into this one")
+    return links
 
 
 @rule("around", "round")
@@ -75,7 +89,8 @@ def full_like(a: Any, fill_value: Any, *_: Any, shape: Any = None, **__: Any) ->
     """The shape of the one, the cells of the other."""
     if shape is not None:
         raise TypeError("a shape of its own")
-    return [Link(fill_value, broadcast(np.shape(fill_value), np.shape(a)))]
+    nothing = Link(a, Relation.empty(np.shape(a), np.shape(a)))
+    return [Link(fill_value, broadcast(np.shape(fill_value), np.shape(a))), nothing]
 
 
 @rule("linspace", "geomspace", "logspace")
@@ -92,7 +107,7 @@ def spaced(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: An
 @rule("zeros_like", "ones_like", "empty_like", "shape", "ndim", "size", "result_type", "iscomplexobj",
       "isrealobj", "can_cast", "min_scalar_type", "common_type", "array_repr", "array_str", "array2string",
       "may_share_memory", "shares_memory", "tril_indices_from", "triu_indices_from", "diag_indices_from",
-      "einsum_path")  # fmt: skip
+      "einsum_path", nothing=True)  # fmt: skip
 def from_nothing(*_: Any, **__: Any) -> Links:
     """What takes no more than a shape or a type from its operands: no cell comes from any of theirs."""
     return []

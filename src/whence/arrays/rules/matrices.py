@@ -8,6 +8,8 @@ import numpy as np
 
 from whence.arrays.rules._rows import Factor, Rows, Shape, affine, factor, product, row, whole_in, whole_out
 from whence.arrays.rules._rules import Link, Links, rule, shape
+from whence.arrays.rules.joining import joined
+from whence.arrays.rules.shapes import reshaped
 from whence.relation import Relation
 
 
@@ -189,34 +191,49 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> L
 
 
 @rule("cov")
-def cov(m: Any, y: Any = None, rowvar: bool = True, *more: Any, **options: Any) -> Links:
-    """Two variables each: all observations of both."""
-    return _covariance(m, y, rowvar, more, options)
+def cov(m: Any, y: Any = None, rowvar: bool = True, *_: Any, fweights: Any = None, aweights: Any = None,
+        **options: Any) -> Links:  # fmt: skip
+    """Two variables each: all observations of both, and all weights."""
+    return _covariance(m, y, rowvar, fweights, aweights)
 
 
 @rule("corrcoef")
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *more: Any, **options: Any) -> Links:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, **options: Any) -> Links:
     """The same cells as the covariance of the two."""
-    return _covariance(x, y, rowvar, more, options)
+    return _covariance(x, y, rowvar, None, None)
 
 
-def _covariance(m: Any, y: Any, rowvar: bool, more: Any, options: Any) -> Links:
-    if y is not None or more or any(options.get(key) is not None for key in ("fweights", "aweights")):
-        raise TypeError("a second array, or weights")
-    in_shape = shape(m)
-    if len(in_shape) < 2:
-        return [Link(m, Relation.whole((), in_shape))]
-    variables, observations = (0, 1) if rowvar or in_shape[0] == 1 else (1, 0)
-    n = in_shape[variables]
-    if n == 1:
-        return [Link(m, Relation.whole((), in_shape))]
-    # Cell (i, j) sees the variables i and j: its row as the first one, and, off the diagonal, as the second.
-    rows = [
-        row((0, n - 1), (0, n - 1), (0, 0, 0, 1, 1), (0, in_shape[observations] - 1)),
-        row((1, n - 1), (0, -1, 0, 0, 1), (0, 0, 1, 1, 1), (0, in_shape[observations] - 1)),
-        row((0, n - 2), (1, n - 1, 0, 1, 0), (0, 0, 1, 1, 1), (0, in_shape[observations] - 1)),
-    ]
-    return [Link(m, product((n, n), in_shape, [factor([0, 1], [variables, observations], rows)]))]
+def _covariance(m: Any, y: Any, rowvar: bool, *weights: Any) -> Links:
+    """The links of covariances, as of one matrix: a variable each row, an observation each column."""
+    turned = [(m, not rowvar and len(shape(m)) == 2)]
+    if y is not None:
+        turned.append((y, not rowvar and len(shape(y)) == 2 and shape(y)[0] != 1))
+    matrices = [_as_rows(shape(each), turn) for each, turn in turned]
+    sides, observations = [each.out_shape[0] for each in matrices], matrices[0].out_shape[1]
+    n = sum(sides)
+    out: Shape = (n, n) if n > 1 else ()
+    if n > 1:
+        # Cell (i, j) sees the variables i and j: its row as the first one, and, off the diagonal, as the second.
+        rows = [
+            row((0, n - 1), (0, n - 1), (0, 0, 0, 1, 1), (0, observations - 1)),
+            row((1, n - 1), (0, -1, 0, 0, 1), (0, 0, 1, 1, 1), (0, observations - 1)),
+            row((0, n - 2), (1, n - 1, 0, 1, 0), (0, 0, 1, 1, 1), (0, observations - 1)),
+        ]
+        whole = product(out, (n, observations), [factor([0, 1], [0, 1], rows)])
+    else:
+        whole = Relation.whole(out, (n, observations))
+    links = []
+    for (each, _), own, below in zip(turned, matrices, joined([one.out_shape for one in matrices], 0), strict=True):
+        links.append(Link(each, whole.compose(below).compose(own) if len(matrices) > 1 else whole.compose(own)))
+    return [*links, *(Link(each, Relation.whole(out, shape(each))) for each in weights if each is not None)]
+
+
+def _as_rows(in_shape: Shape, turn: bool) -> Relation:
+    """A vector as a matrix of one row, a matrix as it is or transposed."""
+    if turn:
+        return product(in_shape[::-1], in_shape, [affine(1, 0, in_shape[0]), affine(0, 1, in_shape[1])])
+    rows = (1,) * (2 - len(in_shape)) + in_shape
+    return Relation.identity(in_shape) if rows == in_shape else reshaped(in_shape, rows)
 
 
 @rule("vander")

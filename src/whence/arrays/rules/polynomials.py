@@ -75,7 +75,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Links:
 def polyval(p: Any, x: Any) -> Links:
     """All coefficients, and the place; with none but a constant, the place does not matter."""
     links = [Link(p, Relation.whole(shape(x), shape(p)))]
-    return [*links, Link(x, Relation.identity(shape(x)))] if math.prod(shape(p)) > 1 else links
+    place = Relation.identity(shape(x)) if math.prod(shape(p)) > 1 else Relation.empty(shape(x), shape(x))
+    return [*links, Link(x, place)]
 
 
 @rule("poly")

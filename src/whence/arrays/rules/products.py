@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from whence.arrays.rules._rows import Factor, Shape, affine, factor, only_in, product, row, whole_out
 from whence.arrays.rules._rules import Link, Links, axis_of, rule, shape
+from whence.arrays.rules.views import viewed
 from whence.relation import Relation
 
 Labels = Sequence[Hashable]
@@ -54,9 +55,28 @@ def _batch(rank: int, core: int, most: int) -> list[Hashable]:
     return [("batch", most - i) for i in range(rank - core, 0, -1)] if rank > core else []
 
 
+def _along(axes: Any, operands: tuple[Any, ...], rule_of: Callable[..., Links]) -> Links:
+    """A product over axes that are named: of the operands with these axes last, and the result turned back."""
+    named = [(each,) if isinstance(each, (int, np.integer)) else tuple(each) for each in axes]
+    turns = [
+        viewed(shape(each), lambda x, at=at: np.moveaxis(x, at, range(-len(at), 0)))  # type: ignore[misc]
+        for each, at in zip(operands, named, strict=False)
+    ]
+    links = rule_of(*(np.broadcast_to(np.zeros(()), each.out_shape) for each in turns))
+    out = links[0].relation.out_shape
+    at = named[len(operands)] if len(named) > len(operands) else ()
+    back = viewed(out, lambda x: np.moveaxis(x, range(-len(at), 0), at))
+    return [
+        Link(each, back.compose(link.relation).compose(turn))
+        for each, link, turn in zip(operands, links, turns, strict=True)
+    ]
+
+
 @rule("matmul")
-def matmul(a: Any, b: Any, **_: Any) -> Links:
+def matmul(a: Any, b: Any, *, axes: Any = None, **more: Any) -> Links:
     """Rows of the one, columns of the other; a vector is a matrix of one row, or of one column."""
+    if axes is not None and axes is not np._NoValue:
+        return _along(axes, (a, b), matmul)
     ranks = len(shape(a)), len(shape(b))
     left: list[Hashable] = ["k"] if ranks[0] == 1 else [*_batch(ranks[0], 2, 0), "m", "k"]
     right: list[Hashable] = ["k"] if ranks[1] == 1 else [*_batch(ranks[1], 2, 0), "k", "n"]
@@ -71,9 +91,13 @@ def _common(*labels: Labels) -> list[Hashable]:
 
 def _gufunc(name: str, left: str, right: str, out: str) -> None:
     @rule(name)
-    def vectors(x1: Any, x2: Any, /, *_: Any, axis: int = -1, **__: Any) -> Links:
-        if axis != -1:
-            raise TypeError("an axis other than the last")
+    def vectors(x1: Any, x2: Any, /, *, axis: Any = None, axes: Any = None, keepdims: Any = False, **_: Any) -> Links:
+        if keepdims:
+            raise TypeError("keepdims")
+        if axis not in (None, -1, np._NoValue):
+            axes = [(axis,), (axis,), ()]
+        if axes is not None and axes is not np._NoValue:
+            return _along(axes, (x1, x2), vectors)
         first = [*_batch(len(shape(x1)), len(left), 0), *left]
         second = [*_batch(len(shape(x2)), len(right), 0), *right]
         return contracted([*_common(first, second), *out], (x1, first), (x2, second))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.rules._rows import affine, factor, linked, numbered, product, row
+from whence.arrays.rules._rows import affine, factor, linked, numbered, product, row, whole_out
 from whence.arrays.rules._rules import Link, Links, axes_of, rule, shape
 from whence.arrays.rules.reductions import reduced
 
@@ -14,46 +14,68 @@ from whence.arrays.rules.reductions import reduced
 @rule("median", values=True)
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Links:
     """The cell in the middle, or the two around it; all of the lane decided which."""
+    _in_place(overwrite_input)
     return _quantiles(a, axis, keepdims, 0.5)
 
 
 @rule("nanmedian", values=True)
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Links:
     """The same among the cells that are numbers."""
+    _in_place(overwrite_input)
     return _quantiles(a, axis, keepdims, 0.5, among_numbers=True)
+
+
+def _in_place(overwrite_input: bool) -> None:
+    if overwrite_input:
+        raise TypeError("overwrite_input, which moves the cells of the input")
 
 
 @rule("quantile", values=True)
 def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
              method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
     """The one or two cells that the fraction falls between."""
-    return _several(a, np.asarray(q, float), axis, keepdims, method, more, among_numbers=False)
+    return _several(a, q, 1, axis, keepdims, method, overwrite_input, more, among_numbers=False)
 
 
 @rule("nanquantile", values=True)
 def nanquantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
     """The same among the cells that are numbers."""
-    return _several(a, np.asarray(q, float), axis, keepdims, method, more, among_numbers=True)
+    return _several(a, q, 1, axis, keepdims, method, overwrite_input, more, among_numbers=True)
 
 
 @rule("percentile", values=True)
-def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Links:
+def percentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
     """A quantile, in hundredths."""
-    return quantile(a, np.asarray(q, float) / 100, *args, **kwargs)
+    return _several(a, q, 100, axis, keepdims, method, overwrite_input, more, among_numbers=False)
 
 
 @rule("nanpercentile", values=True)
-def nanpercentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Links:
+def nanpercentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: Any = False, **more: Any) -> Links:  # fmt: skip
     """The same among the cells that are numbers."""
-    return nanquantile(a, np.asarray(q, float) / 100, *args, **kwargs)
+    return _several(a, q, 100, axis, keepdims, method, overwrite_input, more, among_numbers=True)
 
 
 def _several(
-    a: Any, fractions: Any, axis: Any, keepdims: Any, method: str, more: dict[str, Any], *, among_numbers: bool
-) -> Links:
-    if method != "linear" or more.get("weights") is not None:
-        raise TypeError("weights, or a method other than linear")
+    a: Any, q: Any, whole: int, axis: Any, keepdims: Any, method: str, overwrite: bool, more: dict[str, Any], *,
+    among_numbers: bool,
+) -> Links:  # fmt: skip
+    """Quantiles, and the fractions (of 1, or of 100) that were asked for: they weigh the two cells around each."""
+    if method != "linear" or more.get("weights") is not None or overwrite:
+        raise TypeError("weights, a method other than linear, or overwrite_input")
+    fractions = np.asarray(q, float) / whole
+    links = _at_fractions(a, fractions, axis, keepdims, among_numbers)
+    if hasattr(q, "shape") and links:
+        out = links[0].relation.out_shape
+        rest = [whole_out(i, side) for i, side in enumerate(out) if i >= fractions.ndim]
+        own = [affine(i, i, side) for i, side in enumerate(fractions.shape)]
+        links.append(Link(q, product(out, fractions.shape, [*own, *rest])))
+    return links
+
+
+def _at_fractions(a: Any, fractions: Any, axis: Any, keepdims: Any, among_numbers: bool) -> Links:
     if not fractions.shape:
         return _quantiles(a, axis, keepdims, float(fractions), among_numbers=among_numbers)
     links: Links = []

@@ -49,8 +49,10 @@ def reduction(a: Any, axis: Axes = None, *_: Any, keepdims: Any = False, **more:
     keep = keepdims is True or keepdims == 1
     links = [Link(a, reduced(shape(a), axis, keep))]
     out_shape = links[0].relation.out_shape
-    if (initial := more.get("initial")) is not None and hasattr(initial, "shape"):
+    if hasattr(initial := more.get("initial"), "shape"):
         links.append(Link(initial, broadcast(shape(initial), out_shape)))
+    if hasattr(mean := more.get("mean"), "shape"):  # of a variance
+        links.append(Link(mean, links[0].relation.compose(broadcast(shape(mean), shape(a)))))
     return links
 
 

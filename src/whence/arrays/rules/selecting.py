@@ -231,7 +231,17 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         Link(fp, found),
         Link(x, Relation.identity(shape(x)), "selection"),
         Link(xp, Relation.whole(shape(x), shape(xp)), "selection"),
+        *(
+            Link(end, _only(beyond))
+            for end, beyond in ((left, at < points[0]), (right, at > points[-1]))
+            if hasattr(end, "shape")
+        ),
     ]
+
+
+def _only(chosen: Any) -> Relation:
+    """One number, at the cells that were chosen."""
+    return moved(np.where(chosen, 0, -1), ())
 
 
 def _paired(out_shape: Shape, side: int, *pairs: tuple[Any, Any]) -> Relation:
@@ -248,7 +258,8 @@ def _ends(inside: Any, below: Any, left: Any, right: Any) -> Any:
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Links:
     """An index into the sorted array: both decided it."""
     out = shape(v)
-    return [Link(a, Relation.whole(out, shape(a)), "selection"), Link(v, Relation.identity(out), "selection")]
+    order = [] if sorter is None else [Link(sorter, Relation.whole(out, shape(sorter)), "selection")]
+    return [Link(a, Relation.whole(out, shape(a)), "selection"), Link(v, Relation.identity(out), "selection"), *order]
 
 
 @rule("unwrap")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.arrays.rules._layouts import axes_read, order_of
 from whence.arrays.rules._rows import (
     Factor,
     Rows,
@@ -46,17 +47,18 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None)
     """Row-major by two flat views; column-major by transposes of both sides."""
     before = tuple(np.shape(a)) if not hasattr(a, "shape") else tuple(a.shape)
     after = np.broadcast_to(np.zeros(()), before).reshape(shape).shape if 0 in before else _resolved(before, shape)
-    if order == "C":
+    if (letter := order_of(order)) == "C" or (letter == "A" and not (hasattr(a, "flags") and a.flags.fnc)):
         return [Link(a, reshaped(before, after))]
-    if order == "F":
-        swapped = reshaped(before[::-1], after[::-1])
-        return [Link(a, _transposed(after[::-1]).compose(swapped).compose(_transposed(before)))]
-    raise TypeError("a memory order other than C and F depends on how the array lies in memory")
+    if letter not in ("A", "F"):
+        raise TypeError(f"the order {order!r}")
+    swapped = reshaped(before[::-1], after[::-1])
+    return [Link(a, _transposed(after[::-1]).compose(swapped).compose(_transposed(before)))]
 
 
-def _transposed(in_shape: Shape) -> Relation:
-    n = len(in_shape)
-    return product(in_shape[::-1], in_shape, [affine(i, n - 1 - i, side) for i, side in enumerate(in_shape[::-1])])
+def _transposed(in_shape: Shape, axes: tuple[int, ...] | None = None) -> Relation:
+    order = tuple(reversed(range(len(in_shape)))) if axes is None else axes
+    out_shape = tuple(in_shape[axis] for axis in order)
+    return product(out_shape, in_shape, [affine(i, axis, in_shape[axis]) for i, axis in enumerate(order)])
 
 
 def _resolved(before: Shape, after: Any) -> Shape:
@@ -68,8 +70,12 @@ def _resolved(before: Shape, after: Any) -> Shape:
 
 @rule("ravel")
 def ravel(a: Any, order: str = "C") -> Links:
-    """The flat array."""
-    return reshape(a, (math.prod(shape(a)),), order)
+    """The flat array; the orders A and K follow from how it lies in memory."""
+    size, letter = (math.prod(shape(a)),), order_of(order)
+    if letter in ("C", "F") or not hasattr(a, "strides"):
+        return reshape(a, size, letter if letter in ("C", "F") else "C")
+    turned = _transposed(shape(a), axes_read(a, letter))
+    return [Link(a, reshaped(turned.out_shape, size).compose(turned))]
 
 
 @rule("repeat")
@@ -140,7 +146,16 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> L
         factors = [_padded(i, side, widths[i], mode) for i, side in enumerate(in_shape)]
     else:
         raise TypeError(f"padding with mode {mode!r}")
-    return [Link(array, product(out_shape, in_shape, factors))]
+    links = [Link(array, product(out_shape, in_shape, factors))]
+    if mode == "constant" and hasattr(around := options.get("constant_values"), "shape"):
+        links.append(Link(around, _around(in_shape, widths, shape(around))))
+    return links
+
+
+def _around(in_shape: Shape, widths: list[tuple[int, int]], constants: Shape) -> Relation:
+    """Where each constant went: NumPy is asked, because at the corners the last axis counts."""
+    each = np.broadcast_to(numbered(constants), (len(in_shape), 2))
+    return moved(np.pad(np.full(in_shape, -1), widths, constant_values=each), constants)
 
 
 def _pad_widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:

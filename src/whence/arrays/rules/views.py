@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.rules._rows import Factor, Shape, factor, moved, only_in, product, row, whole_out
 from whence.arrays.rules._rules import Link, Links, named, rule, shape
 from whence.errors import NoRule
@@ -143,14 +144,30 @@ def ix_(*args: Any) -> tuple[Links, ...]:
 @rule("lib.stride_tricks.as_strided")
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Links:
     """Strides count bytes, so they are followed over the numbers of cells laid out in memory as the array is."""
-    given = np.asarray(x)
-    reach = [(side - 1) * step for side, step in zip(given.shape, given.strides, strict=True)]
-    if given.itemsize != 8 or not given.size or min(reach, default=0) < 0 or max(reach, default=0) % 8:
-        raise TypeError("numbers of another size, or an array that runs backwards")
-    laid = np.full(sum(reach) // 8 + 1, -1, np.int64)
-    cells: Any = np.ndarray(given.shape, np.int64, laid, 0, given.strides)
-    cells[...] = np.arange(given.size).reshape(given.shape)
-    return [Link(x, moved(np.lib.stride_tricks.as_strided(cells, shape, strides), given.shape))]
+    if not hasattr(x, "strides"):
+        raise TypeError("what is no array")
+    after: Shape = x.shape if shape is None else tuple(np.atleast_1d(shape).tolist())
+    steps: Shape = x.strides if strides is None else tuple(np.atleast_1d(strides).tolist())
+    if not x.size or 0 in after or any(step % x.itemsize for step in (*x.strides, *steps)) or overlaps_itself(x):
+        raise TypeError("an array without cells, or strides that are no number of cells")
+    own, wanted = ([step // x.itemsize for step in each] for each in (x.strides, steps))
+    first, last = _reach(x.shape, own)
+    low, high = _reach(after, wanted)
+    if low < first or high > last:
+        raise TypeError("strides that lead out of the array")
+    laid = np.full(last - first + 1, -1, np.int64)
+    cells: Any = np.ndarray(x.shape, np.int64, laid, -first * 8, [8 * step for step in own])
+    cells[...] = np.arange(x.size).reshape(x.shape)
+    seen: Any = np.ndarray(after, np.int64, laid, -first * 8, [8 * step for step in wanted])
+    if (seen < 0).any():
+        raise TypeError("strides that lead between the cells of the array")
+    return [Link(x, moved(seen, x.shape))]
+
+
+def _reach(shape: Shape, steps: Any) -> tuple[int, int]:
+    """The first and the last place, counted from that of the first cell."""
+    ends = [(side - 1) * step for side, step in zip(shape, steps, strict=True)]
+    return sum(min(each, 0) for each in ends), sum(max(each, 0) for each in ends)
 
 
 @rule("meshgrid")

@@ -65,6 +65,30 @@ class TrackedArray(_tracked.Held):
                 )
         return super().view(*args, **kwargs)
 
+    @property
+    def strides(self) -> Any:
+        """The bytes from one cell to the next along each axis: a cell has 16."""
+        return np.ndarray.strides.__get__(self)
+
+    @strides.setter
+    def strides(self, _: Any) -> None:
+        raise BadType("the strides of a tracked array are not set: index and slice it, or use sliding_window_view")
+
+    @property
+    def dtype(self) -> Any:
+        """The tracked dtype."""
+        return np.ndarray.dtype.__get__(self)
+
+    @dtype.setter
+    def dtype(self, given: Any) -> None:
+        if np.dtype(given) != self.dtype:
+            raise BadType("the dtype of a tracked array is not set; whence.arrays.values(x) are the numbers")
+
+    @property
+    def ctypes(self) -> Any:
+        """Refused: an address leads to lineage as well as to numbers."""
+        raise BadType("a tracked array has no address to compute with; whence.arrays.values(x) are the numbers")
+
     def tobytes(self, *_: Any, **__: Any) -> Any:
         """Refused: what lies in memory is of use to this process only."""
         raise BadType(
@@ -97,7 +121,7 @@ class TrackedArray(_tracked.Held):
         if return_scalar:
             return np.asarray(array)[()]
         plain = np.asarray(array)
-        return plain.view(TrackedArray) if is_tracked(plain) else plain
+        return plain.view(type(self)) if is_tracked(plain) else plain
 
 
 def _any_tracked(item: Any) -> bool:
@@ -136,7 +160,7 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             return type(item)(plain(each) for each in item)
         return item
 
-    if isinstance(into := kwargs.get("out"), np.ndarray) and not is_tracked(into):
+    if isinstance(into := rules.argument(function, args, kwargs, "out"), np.ndarray) and not is_tracked(into):
         raise NoRule(f"{rules.name_of(function)} would write into an array that is not tracked: leave out= out")
     plain_args, plain_kwargs = plain(tuple(args)), {key: plain(each) for key, each in kwargs.items()}
     plain_arrays = {id(each): each for each in _arrays_in((plain_args, plain_kwargs)) if id(each) in mine}

@@ -6,7 +6,7 @@ would take numbers out of the traced world is counted, or refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -51,7 +51,7 @@ class Members(NDArrayOperatorsMixin):
     # --- out of the traced world
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise NoRule(
+        self._refused(
             "a traced array was about to become a plain one, which would lose its lineage (np.asarray, np.array, or "
             "writing into an array that is not traced): make results with np.zeros_like(x, shape=...), "
             "and call NumPy's functions on x itself"
@@ -224,6 +224,13 @@ class Members(NDArrayOperatorsMixin):
         function = METHODS.get(name)
         if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
             raise AttributeError(name)
+        if not hasattr(self.plain, name):
+            raise AttributeError(f"{type(self.plain).__name__!r} object has no attribute {name!r}")
         if function is None:
-            raise NoRule(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
+            self._refused(f"the lineage of ndarray.{name} is not known: use a function of NumPy that has a rule")
         return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+    def _refused(self, why: str) -> NoReturn:
+        error = NoRule(why)
+        self._run.refuse(error)
+        raise error

@@ -24,6 +24,29 @@ READING = ("array", "asanyarray", "asarray", "ascontiguousarray", "asarray_chkfi
 SAME_AT_ANY_LENGTH = ("eye", "identity")
 
 
+AS_STRIDED = np.lib.stride_tricks.as_strided
+
+
+class Module:
+    """A module, but for some of its names."""
+
+    def __init__(self, real: types.ModuleType, names: dict[str, Any]) -> None:
+        self._real = real
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        return self._names[name] if name in self._names else getattr(self._real, name)
+
+
+def _as_strided(run: Run, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's own looks at the memory of an array, which a traced one does not show."""
+    from whence.arrays.tracing._traced import Traced
+
+    if isinstance(x, Traced) and not run.finished:
+        return x.__array_function__(AS_STRIDED, (), (x, *args), kwargs)
+    return AS_STRIDED(x, *bare(args), **bare(kwargs))
+
+
 class Numpy:
     """NumPy, but for the functions that make arrays out of nothing or out of other things."""
 
@@ -32,6 +55,10 @@ class Numpy:
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(np, name)
+        if self._run.finished:
+            return real
+        if name == "lib":
+            return self._lib()
         if name in MAKING:
             return partial(_make, self._run, real)
         if name in READING:
@@ -39,6 +66,14 @@ class Numpy:
         if callable(real) and not isinstance(real, (type, np.ufunc)):
             return partial(_called, self._run, real)
         return real
+
+    def _stride_tricks(self) -> Module:
+        """numpy.lib.stride_tricks, but for what looks at memory."""
+        return Module(np.lib.stride_tricks, {"as_strided": partial(_as_strided, self._run)})
+
+    def _lib(self) -> Module:
+        """numpy.lib with the same."""
+        return Module(np.lib, {"stride_tricks": self._stride_tricks()})
 
 
 def _make(run: Run, real: Callable[..., Any], shape: Any, *args: Any, **kwargs: Any) -> Any:
@@ -81,7 +116,9 @@ def _read(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs:
     if isinstance(object, Traced):
         return object.held_as(real(object.value, *bare(args), **bare(kwargs)))
     if _holds_traced(object):
-        return _read(run, real, np.stack([_read(run, np.asarray, each) for each in object]), *args, **kwargs)
+        # What NumPy makes of a list lies in C order, whatever the order of its items.
+        stacked = np.copy(np.stack([_read(run, np.asarray, each) for each in object]), order="C")
+        return _read(run, real, stacked, *args, **kwargs)
     return run.fresh(real(bare(object), *bare(args), **bare(kwargs)))
 
 
@@ -151,6 +188,12 @@ def _rebuilt(
         item = names.get(name)
         if item is np:
             names[name] = numpy
+        elif item is np.lib:
+            names[name] = numpy._lib()
+        elif item is np.lib.stride_tricks:
+            names[name] = numpy._stride_tricks()
+        elif item is AS_STRIDED:
+            names[name] = partial(_as_strided, numpy._run)
         elif isinstance(item, types.FunctionType) and item.__module__ == function.__module__:
             if not _sets_globals(item.__code__):
                 names[name] = _rebuilt(item, numpy, made)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import types
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from whence import _tracked
+from whence.arrays.tracing._decisions import Listening, caught, may_raise
+from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._sizes import LENGTH, Noticing
-from whence.errors import BadType
+from whence.errors import BadType, NoRule
 from whence.relation import Relation
 
 MOST_CELLS = 1 << 36
@@ -17,10 +22,19 @@ KINDS = "biuf"
 MOST_TOLD = 1 << 16
 
 
+class Overlapping(NoRule):
+    """An input that shares memory with another one is about to be written: nothing was changed yet."""
+
+
 class Run:
     """The inputs of a run by number, and its notes: casts out of lineage, branches, choices that follow from values."""
 
-    def __init__(self, *, selection: bool = False, winner: bool = False) -> None:
+    def __init__(
+        self, *, selection: bool = False, winner: bool = False, outermost: types.CodeType | None = None
+    ) -> None:
+        self.finished = False
+        self.refused: NoRule | None = None  # an operation that was refused; the function may have gone on without it
+        self.by_layout = False  # whether cells were taken in the order in which they lie in memory
         self.selection = selection
         self.winner = winner  # max and min come from the cell that won, not from all that took part
         self.shapes: list[tuple[int, ...]] = []
@@ -34,6 +48,11 @@ class Run:
         self.marks: set[int] = set()  # integers that were so, and came from the function's own code
         self.divisors: set[int] = set()  # integers by which lengths were divided, and rounded
         self._arrays = 0
+        self._inputs: list[Any] = []
+        self._checked: set[int] = set()
+        self._alive: dict[int, weakref.ref[Any]] = {}
+        self._listening = Listening()
+        self._outermost = outermost
         self._untold = False  # plain arrays took part that are too large to be looked at
         self._steps = hashlib.blake2b(digest_size=16)
 
@@ -53,10 +72,49 @@ class Run:
         counts = (("casts", self.casts), ("branches", self.branches), ("texts", self.texts))
         return {key: count for key, count in counts if count}
 
-    def next_array(self) -> int:
-        """A number for a new array."""
+    def next_array(self, array: Any) -> int:
+        """A number for a new array, which is watched until it is gone, or the run is over."""
         self._arrays += 1
+        key, alive = id(array), self._alive
+        alive[key] = weakref.ref(array, lambda _: alive.pop(key, None))
         return self._arrays
+
+    def finish(self) -> None:
+        """The run is over: arrays of it that are still somewhere become plain ones."""
+        self.finished = True
+        left = [found for each in list(self._alive.values()) if (found := each()) is not None]
+        self._alive.clear()
+        if left:
+            finish(left)
+
+    def call(self, function: Callable[..., Any], what: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's own call; that it raised, or might have and the function would know, is a decision by values."""
+        if not self.values_matter and (
+            self._listening.heard(self._outermost) or (may_raise(what) and caught(self._outermost))
+        ):
+            self.values_matter = True
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            self.values_matter = True
+            self.looked_at.add(LENGTH)
+            raise
+
+    def refuse(self, error: NoRule) -> None:
+        """An operation is refused. If the function handles that, it takes a way that it does not take otherwise."""
+        if self.refused is None:
+            self.refused = error
+
+    def before_writing(self, buffer: Any) -> None:
+        """An error if the memory of an input is about to be written that another input shows as well."""
+        if id(buffer) in self._checked:
+            return
+        own = [each for each in self._inputs if each._buffer is buffer]
+        for each in own:
+            for other in self._inputs:
+                if other._buffer is not buffer and _overlap(each.value, other.value):
+                    raise Overlapping("an argument that shares memory with another one was about to be written")
+        self._checked.add(id(buffer))
 
     def step(self, *what: Any) -> None:
         """One more thing was done."""
@@ -115,13 +173,35 @@ class Run:
         checked(array, what)
         number = len(self.shapes)
         self.shapes.append(array.shape)
-        return Traced(self, Buffer(array.shape, {(number, "value"): (Relation.identity(array.shape),)}), None, array)
+        if any(each.value is array for each in self._inputs):
+            array = array.view()  # arrays of a run are told apart by identity
+        buffer = Buffer(array.shape, {(number, "value"): (Relation.identity(array.shape),)})
+        made = Traced(self, buffer, None, array)
+        self._inputs.append(made)
+        return made
+
+    def same_input(self, traced: Any) -> Any:
+        """An input that is the same array as an earlier one: whatever comes from that one comes from both."""
+        number = len(self.shapes)
+        self.shapes.append(traced.value.shape)
+        traced._buffer.origins[number, "value"] = (Relation.identity(traced.value.shape),)
+        return traced
 
     def fresh(self, value: Any) -> Any:
         """A traced array whose cells come from nothing."""
         from whence.arrays.tracing._traced import Buffer, Traced
 
+        if self.finished:
+            return value
         return Traced(self, Buffer(np.shape(value), {}), None, np.asarray(value))
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Whether two arrays have memory in common; if that is too hard to tell, they have."""
+    try:
+        return bool(np.shares_memory(a, b, max_work=1 << 16))  # type: ignore[arg-type]  # any number will do
+    except np.exceptions.TooHardError:
+        return True
 
 
 def checked(array: Any, what: str) -> Any:

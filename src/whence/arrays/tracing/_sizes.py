@@ -46,7 +46,7 @@ class Noticing:
     def _among_plain(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """NumPy on plain numbers: an array that comes from it is traced from here on, a number is looked at."""
         made = function(*bare(args), **bare(kwargs))
-        if isinstance(made, np.ndarray):
+        if isinstance(made, np.ndarray) or self._run.finished:
             return self._run.fresh(made)
         self._looked()
         return made
@@ -151,6 +151,8 @@ def _any_traced(item: Any) -> bool:
 def _computed(plain: Any, *operands: Any, sign: str) -> Any:
     noticing = [each for each in operands if isinstance(each, Noticing)]
     run = noticing[0]._run
+    if run.finished:
+        return plain
     names = frozenset().union(*(each._names for each in noticing))
     said = f"({sign}{','.join(each._said if isinstance(each, Noticing) else repr(each) for each in operands)})"
     if type(plain) is int:

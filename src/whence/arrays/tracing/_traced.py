@@ -8,6 +8,7 @@ through any view changes the origins of the memory, so every other view sees it.
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from whence.arrays.rules._rows import moved
 from whence.arrays.rules.elementwise import broadcast
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.tracing._composed import COMPOSED
+from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._members import Members
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, overwritten, union, united
 from whence.arrays.tracing._sizes import LENGTH, Noticing, bare
@@ -42,17 +44,33 @@ class Buffer:
         self.version = 0
 
 
-class Traced(Members):
+def _refusing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of a traced array, noting what it refuses."""
+
+    @functools.wraps(method)
+    def noting(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except NoRule as error:
+            self._run.refuse(error)
+            raise
+
+    return noting
+
+
+class Traced(Members, Body):
     """A NumPy array within a run; `value` are its numbers, `relation(n)` its lineage from the n-th input."""
 
-    __slots__ = ("_buffer", "_cached", "_number_in_run", "_run", "_view", "value")
+    __slots__ = ()
+    _buffer: Buffer
+    _view: Relation | None
 
     def __init__(self, run: Run, buffer: Buffer, view: Relation | None, value: Any) -> None:
         self._run = run
         self._buffer = buffer
         self._view = view  # own cells <- the buffer's; None: the same
         self.value = value
-        self._number_in_run = run.next_array()
+        self._number_in_run = run.next_array(self)
         self._cached: tuple[int, Origins] | None = None
 
     # --- lineage
@@ -82,6 +100,7 @@ class Traced(Members):
 
     # --- calls
 
+    @_refusing
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         targets = out if isinstance(out, tuple) else (() if out is None else (out,))
@@ -92,6 +111,9 @@ class Traced(Members):
                 f"{rules.name_of(ufunc, method)} writes into an array that is not traced (out=, or +=): "
                 "make it with np.zeros_like or np.empty_like of a traced one"
             )
+        for each in targets:
+            if each is not None:
+                self._run.before_writing(each._buffer)
         unwrapped, mine = self._unwrapped((inputs, kwargs))
         self._run.parameters(kwargs if method == "__call__" else (inputs[1:], kwargs))
         self._run.step(ufunc, method, [_operand(each) for each in inputs], kwargs, targets)
@@ -101,7 +123,7 @@ class Traced(Members):
         raw = dict(unwrapped[1])
         if targets:
             raw["out"] = tuple(None if each is None else each.value for each in targets)
-        result = getattr(ufunc, method)(*unwrapped[0], **raw)
+        result = self._run.call(getattr(ufunc, method), ufunc, unwrapped[0], raw)
         if not targets:
             return self._wrapped(result, outputs, mine)
         results = result if isinstance(result, tuple) else (result,)
@@ -115,6 +137,7 @@ class Traced(Members):
                 made.append(target)
         return made[0] if len(made) == 1 else tuple(made)
 
+    @_refusing
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.shape, np.size) and len(args) == 1:
             return getattr(args[0], function.__name__)
@@ -124,7 +147,8 @@ class Traced(Members):
         self._run.parameters(args, kwargs)
         self._run.step(function, args, kwargs)
         self._run.divisors |= rules.divisors(function, *unwrapped)
-        if kwargs.get("out") is not None:
+        self._run.by_layout |= rules.by_layout(function, *unwrapped)
+        if rules.argument(function, args, kwargs, "out") is not None:
             raise NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
         if self._run.winner and function in rules.EXTREMES:
             outputs = rules.winner(function, *unwrapped[0], **unwrapped[1])
@@ -133,29 +157,30 @@ class Traced(Members):
             arrays = {key: each.value for key, each in mine.items()}
             outputs, by_values = rules.watched(function, unwrapped[0], unwrapped[1], arrays)
             self._run.values_matter |= by_values
-        return self._wrapped(function(*unwrapped[0], **unwrapped[1]), outputs, mine)
+        return self._wrapped(self._run.call(function, function, *unwrapped), outputs, mine)
 
     def _unwrapped(self, call: tuple[Any, Any]) -> tuple[Any, dict[int, Traced]]:
         """The arguments with the arrays behind the traced ones; and these, by the identity of their array."""
         mine: dict[int, Traced] = {}
+        return (self._bare(call[0], mine), self._bare(call[1], mine)), mine
 
-        def plain(item: Any) -> Any:
-            if isinstance(item, Traced):
-                self._same_run(item)
-                mine[id(item.value)] = item
-                return item.value
-            if isinstance(item, _tracked.Held):
-                raise BadType(
-                    "a tracked array cannot be mixed with arrays of a traced run: they are of two captures; "
-                    "pass its numbers, whence.arrays.values(x)"
-                )
-            if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
-                return type(item)(plain(each) for each in item)
-            if isinstance(item, dict):
-                return {key: plain(each) for key, each in item.items()}
-            return bare(item)
-
-        return (plain(call[0]), plain(call[1])), mine
+    def _bare(self, item: Any, mine: dict[int, Traced]) -> Any:
+        if isinstance(item, Traced):
+            self._same_run(item)
+            mine[id(item.value)] = item
+            return item.value
+        if type(item) is Finished:
+            return item.value
+        if isinstance(item, _tracked.Held):
+            raise BadType(
+                "a tracked array cannot be mixed with arrays of a traced run: they are of two captures; "
+                "pass its numbers, whence.arrays.values(x)"
+            )
+        if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
+            return type(item)(self._bare(each, mine) for each in item)
+        if isinstance(item, dict):
+            return {key: self._bare(each, mine) for key, each in item.items()}
+        return bare(item)
 
     def _same_run(self, other: Traced) -> None:
         if other._run is not self._run:
@@ -196,6 +221,7 @@ class Traced(Members):
 
     # --- indexing
 
+    @_refusing
     def __getitem__(self, key: Any) -> Any:
         plain, chosen_by = self._key(key)
         relation = rules.indexed(self.value.shape, plain)
@@ -209,7 +235,9 @@ class Traced(Members):
             return Traced(self._run, Buffer(shape, united([made.origins(), *decided])), None, made.value)
         return made
 
+    @_refusing
     def __setitem__(self, key: Any, value: Any) -> None:
+        value = value.value if type(value) is Finished else value
         if isinstance(value, Traced) and value._buffer is self._buffer and value.value.shape and _from_compiled_code():
             raise NoRule(
                 "compiled code moves rows of a traced array, and may do so in another way than with a plain one "
@@ -231,6 +259,7 @@ class Traced(Members):
         origins = value.origins() if isinstance(value, Traced) else {}
         if isinstance(value, Traced) and target.in_shape != given.shape:
             origins = composed(reshaped(given.shape, target.in_shape), origins)
+        self._run.before_writing(self._buffer)
         self.value[plain] = given
         self._write(target, origins)
         if self._run.selection:
@@ -279,7 +308,7 @@ class Traced(Members):
 
 def _from_compiled_code() -> bool:
     """Whether the method that asks was called by compiled code (or by its name), and not by an assignment."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(3)  # beyond the method, and what notes its refusals
     return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL")
 
 

@@ -1,0 +1,157 @@
+"""Arrays that outlive the run that traced them: a function stored them in an object, a global or a closure.
+
+When a run ends, such an array becomes a plain one where it is stored. Where that cannot be done (in the frame of a
+generator, in a set), the traced array itself turns into a stand-in that does whatever its plain array does.
+"""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+ROUNDS = 8
+"""Tuples are replaced by new ones, then whatever holds them, up to so many levels."""
+
+
+class Body:
+    """What traced arrays and finished ones consist of: the same, so that the one can become the other."""
+
+    __slots__ = ("__weakref__", "_buffer", "_cached", "_number_in_run", "_run", "_view", "value")
+
+
+class Finished(NDArrayOperatorsMixin, Body):
+    """An array of a run that has ended: it stands for its numbers, and gives plain arrays."""
+
+    __slots__ = ()
+    value: Any
+
+    @property  # type: ignore[misc]  # as typing sees it, a class does not change
+    def __class__(self) -> Any:
+        return type(self._plain)
+
+    @property
+    def _plain(self) -> Any:
+        return self.value[()] if not self.value.shape and self.value.base is None else self.value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy as np
+
+        return np.array(self.value, dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*plain(args), **plain(kwargs))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.value, name, value)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._plain.__reduce_ex__(protocol)
+
+    def __copy__(self) -> Any:
+        return self._plain.__copy__()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self._plain.__deepcopy__(memo)
+
+
+def _delegating(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any) -> Any:
+        return getattr(self._plain, name)(*plain(args))
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    "__bool__", "__complex__", "__contains__", "__delitem__", "__float__", "__format__", "__getitem__", "__hash__",
+    "__index__", "__int__", "__iter__", "__len__", "__repr__", "__round__", "__setitem__", "__str__",
+):  # fmt: skip
+    setattr(Finished, _name, _delegating(_name))
+
+
+def __hash__(self: Any) -> int:
+    return hash(self._plain)  # of an array that is an error
+
+
+setattr(Finished, "__hash__", __hash__)  # noqa: B010  # a class that compares has none unless it is set
+
+
+def plain(item: Any) -> Any:
+    """The same with the numbers of finished arrays."""
+    if type(item) is Finished:
+        return item._plain
+    if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
+        return type(item)(map(plain, item))
+    if isinstance(item, dict):
+        return {key: plain(each) for key, each in item.items()}
+    return item
+
+
+def finish(arrays: Iterable[Any]) -> None:
+    """These traced arrays are left after their run: plain ones take their places."""
+    left = list(arrays)
+    become = object.__dict__["__class__"].__set__
+    for each in left:
+        become(each, Finished)
+    replace({id(each): each._plain for each in left}, left)
+
+
+def replace(new: dict[int, Any], old: list[Any]) -> None:
+    """Every list, dict, attribute and closure that holds one of the old objects is given the new one.
+
+    `new` has them by the identity of the old. A tuple that holds one is an old object itself, in the next round.
+    """
+    for _ in range(ROUNDS):
+        tuples: dict[int, Any] = {}
+        holders: list[Any] = []
+        for holder in gc.get_referrers(*old) if old else ():
+            if holder is old or holder is holders:
+                continue
+            if isinstance(holder, tuple):
+                made = tuple(new.get(id(each), each) for each in holder)
+                kind: Any = type(holder)
+                tuples[id(holder)] = kind(*made) if hasattr(holder, "_fields") else made
+                holders.append(holder)
+            else:
+                _replaced_in(holder, new)
+        if not tuples:
+            return
+        new, old = tuples, holders
+
+
+def _replaced_in(holder: Any, new: dict[int, Any]) -> None:
+    if isinstance(holder, dict):
+        for key, item in list(holder.items()):
+            if id(item) in new:
+                holder[key] = new[id(item)]
+    elif isinstance(holder, (list, deque)):
+        for at, item in enumerate(list(holder)):
+            if id(item) in new:
+                holder[at] = new[id(item)]
+    elif isinstance(holder, types.CellType):
+        if id(holder.cell_contents) in new:
+            holder.cell_contents = new[id(holder.cell_contents)]
+    elif not isinstance(holder, (types.FrameType, type)):
+        attributes = getattr(holder, "__dict__", None)
+        if isinstance(attributes, dict):
+            _replaced_in(attributes, new)
+        for name in (name for kind in type(holder).__mro__ for name in _slots(kind)):
+            item = getattr(holder, name, None)
+            if id(item) in new:
+                object.__setattr__(holder, name, new[id(item)])
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    found = kind.__dict__.get("__slots__", ())
+    return (found,) if isinstance(found, str) else tuple(found)

@@ -1,0 +1,81 @@
+"""Tracked arrays that a function stored somewhere while it ran on the tracked dtype: they are plain ones afterwards."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from whence import _tracked
+from whence.arrays.dtype import sources
+from whence.arrays.dtype.arrays import is_tracked, values
+from whence.arrays.recording.randomness import mentioned
+from whence.arrays.tracing._finished import replace
+from whence.arrays.tracing._holding import TrackedArray
+
+UNSEEN = frozenset(["array", "asarray", "ascontiguousarray", "asfortranarray", "as_strided", "require", "view"])
+"""What takes an array out of its class, so that it is not known who has it."""
+
+_running = threading.local()
+
+
+class RunArray(TrackedArray):
+    """A tracked array of one run, which knows what else the run made."""
+
+    def __array_finalize__(self, _: Any) -> None:
+        made = getattr(_running, "made", None)
+        if made is not None:
+            key = id(self)
+            made[key] = weakref.ref(self, lambda _: made.pop(key, None))
+
+
+@contextmanager
+def plain_afterwards(function: Callable[..., Any], names: Iterable[str]) -> Iterator[None]:
+    """Tracked arrays and cells that come from these sources alone, and are stored when the block ends, become plain."""
+    outer, _running.made = getattr(_running, "made", None), {}
+    cells = _tracked.live_cells()
+    unseen = not UNSEEN.isdisjoint(each for each in mentioned(function) if isinstance(each, str))
+    try:
+        yield
+    finally:
+        made, _running.made = _running.made, outer
+        if unseen or made or _tracked.live_cells() > cells:
+            _make_plain(set(names))
+
+
+def _make_plain(names: set[str]) -> None:
+    every = sources.every()
+    ranges = [(each.first, each.end) for each in every if each.name in names]
+    alone = len(ranges) == len(every)  # then arrays without lineage are the run's as well
+    left = [each for each in _stored() if _within(each, ranges, alone)]
+    if left:
+        replace({id(each): _numbers(each) for each in left}, left)
+
+
+def _stored() -> list[Any]:
+    """All tracked arrays and cells that some object holds."""
+    held = gc.get_referents(*gc.get_objects())
+    apart = [each for each in held if type(each) in (dict, tuple) and not gc.is_tracked(each)]  # of numbers and arrays
+    found = [each for each in (*held, *gc.get_referents(*apart)) if isinstance(each, (np.ndarray, np.floating))]
+    return list({id(each): each for each in found if is_tracked(each)}.values())
+
+
+def _within(item: Any, ranges: list[tuple[int, int]], alone: bool) -> bool:
+    """Whether the cells come from these numbers alone."""
+    handles = np.unique(_tracked.handles(np.asarray(item)))
+    if not handles.any():
+        return alone
+    return all(
+        any(low <= start and end <= high for low, high in ranges)
+        for handle in handles.tolist()
+        for start, end in _tracked.intervals(handle).tolist()
+    )
+
+
+def _numbers(item: Any) -> Any:
+    return values(item).copy(order="K") if isinstance(item, np.ndarray) else np.float64(item.value)
