@@ -12,21 +12,25 @@ import argparse
 import os
 import shlex
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from whence.errors import BadType, StoreError
+from whence.interop._audit.sitecustomize import is_hidden, named, purpose
+from whence.interop.run_notes import Stamp
+from whence.interop.run_registry import TICK
 from whence.log import open as open_log
 from whence.store.locating import locate, place_for_new
-from whence.store.recording.artifacts import Content, content_of, project_of
+from whence.store.recording.artifacts import Content, artifact_name, content_of, project_of
 
 if TYPE_CHECKING:
-    from whence.log import Log
     from whence.store.recording.activity import Activity
 
-_CHANGES = ("os.rename", "os.remove", "os.truncate")
+_CHANGES = ("os.rename", "os.link", "os.remove", "os.truncate", "sqlite3.connect")
 
 
 class Opened:
@@ -35,46 +39,71 @@ class Opened:
     def __init__(self, project: Path) -> None:
         self.project = project
         self._root = os.path.join(os.path.realpath(project), "")
-        self.read: dict[str, Content | None] = {}  # with its content, if it was changed after it was read
-        self.written: dict[str, None] = {}
-        self._busy = False
+        self.read: dict[str, Stamp] = {}  # as it was when it was opened
+        self.was: dict[str, Content] = {}  # what was read of a file that was changed afterwards
+        self.written: dict[str, Stamp | None] = {}  # as it was before; None if there was none, or it had just changed
+        self._thread = threading.local()  # threads open files at the same time
 
     def note(self, event: str, args: tuple[Any, ...]) -> None:
         """One event of Python's audit hooks."""
-        if self._busy or (event != "open" and event not in _CHANGES):
+        if (event != "open" and event not in _CHANGES) or getattr(self._thread, "busy", False):
             return
-        self._busy = True
+        self._thread.busy = True
         try:
-            for name in args[:2] if event == "os.rename" else args[:1]:
-                if isinstance(name, (str, bytes)):
-                    self._opened(os.path.realpath(os.fsdecode(name)), event, args)
+            self._noted(event, args)
         except (OSError, StoreError):
             return  # a file that cannot be looked at is the program's to stumble over, not the hook's
         finally:
-            self._busy = False
+            self._thread.busy = False
 
-    def _opened(self, path: str, event: str, args: tuple[Any, ...]) -> None:
-        parts = path[len(self._root) :].split(os.sep)
-        hidden = any(part.startswith(".") or part.endswith(".whence") or part == "__pycache__" for part in parts)
-        if hidden or not path.startswith(self._root):
+    def _noted(self, event: str, args: tuple[Any, ...]) -> None:
+        if event in ("os.rename", "os.link"):
+            source, target = (named(args[place], args[place + 2]) for place in (0, 1))
+            if event == "os.rename":
+                self._changes(source)
+            self._changes(target, writes=True)
+        elif event == "os.remove":
+            self._changes(named(args[0], args[1]))
+        else:  # a database or a truncated file is changed in place
+            uses, writes = purpose(args[1], args[2]) if event == "open" else (True, True)
+            path = named(args[0])
+            if uses and self._counts(path) and path not in self.written and os.path.isfile(path):
+                self.read.setdefault(path, Stamp.of(os.stat(path)))
+            if writes:
+                self._changes(path, writes=True)
+
+    def _counts(self, path: str | None) -> TypeGuard[str]:
+        return path is not None and path.startswith(self._root) and not is_hidden(path, self._root)
+
+    def _changes(self, path: str | None, *, writes: bool = False) -> None:
+        """A file is about to change: what was read of it is what it holds so far."""
+        if not self._counts(path) or path in self.written:
             return
-        writes, reads = (True, False) if event != "open" else _purpose(args[1], args[2])
-        if reads and path not in self.written and os.path.isfile(path):
-            self.read.setdefault(path, None)
-        if writes and path in self.read and path not in self.written and self.read[path] is None:
-            self.read[path] = content_of(path, self.project)
-        if writes and event == "open":
-            self.written.setdefault(path)
-        if event == "os.rename" and os.fsdecode(args[1]) and os.path.realpath(os.fsdecode(args[1])) == path:
-            self.written.setdefault(path)
+        stamp = Stamp.of(os.stat(path)) if os.path.isfile(path) else None
+        if stamp is not None and path in self.read and path not in self.was and self.read[path] == stamp:
+            self.was[path] = content_of(path, self.project)
+        if writes:
+            is_old = stamp is not None and time.time_ns() - stamp.status_changed > TICK
+            self.written[path] = stamp if is_old else None
 
-
-def _purpose(mode: object, flags: object) -> tuple[bool, bool]:
-    """Whether a file is opened to be written, and whether to be read."""
-    if isinstance(mode, str):
-        return any(letter in mode for letter in "wax+"), "r" in mode
-    kind = flags & (os.O_WRONLY | os.O_RDWR) if isinstance(flags, int) else 0
-    return kind != os.O_RDONLY, kind != os.O_WRONLY
+    def record(self, activity: Activity) -> list[str]:
+        """Note what was read and written; the files of which it is not known what was read are returned."""
+        unknown = []
+        for path, stamp in self.read.items():
+            content = self.was.get(path)
+            if content is None and os.path.isfile(path):
+                content = content_of(path, self.project)
+                content = content if Stamp.of(os.stat(path)) == stamp else None
+            if content is not None:
+                activity.used_content(content)
+            else:
+                unknown.append(artifact_name(path, self.project))
+        for path, before in self.written.items():
+            if os.path.isfile(path) and Stamp.of(os.stat(path)) != before:
+                activity.generated(Path(path))
+        if unknown:
+            activity.note(read_but_changed=unknown)
+        return unknown
 
 
 _looking: list[Opened] = []  # an audit hook cannot be taken away again, so there is one, and it looks here
@@ -127,20 +156,13 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
         error = result.error_before_exec or result.error_in_exec
         if error is not None:
             activity.note(error=f"{type(error).__name__}: {error}")
-        _record(log, activity, opened, asked.outputs, failed=error is not None)
+        unknown = opened.record(activity)
+        activity.generated(*(Path(os.path.realpath(each)) for each in asked.outputs))
+        activity.record(missing=error is not None)
         used, made = (", ".join(each.values()) or "nothing" for each in (activity.inputs, activity.outputs))
         sys.stderr.write(f"whence: {activity.id} used {used}; generated {made}\n")
-
-
-def _record(log: Log, activity: Activity, opened: Opened, outputs: list[str], *, failed: bool) -> None:
-    for path, content in opened.read.items():
-        if content is not None:
-            activity.used_content(content)
-        elif os.path.isfile(path):
-            activity.used(Path(path))
-    made = [path for path in opened.written if os.path.isfile(path)]
-    activity.generated(*map(Path, dict.fromkeys([*made, *map(os.path.realpath, outputs)])))
-    activity.record(missing=failed)
+        if unknown:
+            sys.stderr.write(f"whence: what was read of {', '.join(unknown)} is not known, because it changed\n")
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -141,7 +141,8 @@ def test_files_that_come_and_go_meanwhile_are_no_trouble(project: Path) -> None:
         other.kill()
         other.wait()
     with wh.open("project.whence") as log:
-        assert len(log.graph.versions("model.bin")) == 3
+        assert log.graph.versions("model.bin") == ["model.bin@v1"]
+        assert len([edge for edge in log.graph.edges if edge[:2] == ("model.bin@v1", "wasGeneratedBy")]) == 3
 
 
 def test_files_can_be_named(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -29,9 +29,10 @@ def command(
 ) -> None:
     """Run a command and record it: arguments, status, times, git commit, files read, written and removed.
 
-    Python programs tell which files of the project (the directory that the log lies in) they open. What others write
-    is found by what changed, and what they read are the files among their arguments; --in and --out name more. The
-    command gets the terminal, and whence ends with its status. Without a log, project.whence is made.
+    Of Python programs, every file of the project (the directory that the log lies in) that they open is seen. What
+    other programs write is found by what changed, and what they read are the files among their arguments; --in and
+    --out name more. What another run may have changed at the same time is left out, and named. The command gets the
+    terminal, and whence ends with its status. Without a log, project.whence is made.
 
     \b
       whence run -- python train.py --rate 0.1
@@ -48,6 +49,13 @@ def command(
     if done.unknown:
         unknown = ", ".join(done.unknown)
         click.echo(f"whence: what was read of {unknown} is not known, because it changed: name it with --in", err=True)
+    if done.uncertain:
+        uncertain = ", ".join(done.uncertain)
+        click.echo(
+            f"whence: another run may have changed {uncertain} at the same time, so that it is not recorded as "
+            "generated: name it with --out if this command wrote it",
+            err=True,
+        )
     if json_file is not None:
         json_file.write_text(json.dumps(done.as_dict(), indent=2) + "\n", encoding="utf-8")
     raise SystemExit(done.exit_code)

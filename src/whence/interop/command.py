@@ -6,23 +6,23 @@ import os
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, StoreError
+from whence.interop._audit.sitecustomize import PAUSED
 from whence.interop.git import head_of
+from whence.interop.run_files import Scan, Seen
+from whence.interop.run_notes import Notes
+from whence.interop.run_registry import Registered
 from whence.store.catalog.clock import now
-from whence.store.recording.artifacts import Content, Gone, artifact_name, content_of, project_of
+from whence.store.recording.artifacts import artifact_name, project_of
 
 if TYPE_CHECKING:
     from whence.log import Log
-    from whence.store.recording.activity import Activity
-
-_SKIPPED = {"__pycache__", "node_modules", "site-packages"}
-Stamp = tuple[int, int, int]  # size, time of the last change, inode
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,102 +36,11 @@ class Run:
     generated: Mapping[str, str]
     removed: Mapping[str, str | None]  # file: its last version, if it was recorded
     unknown: tuple[str, ...]  # files that were read and changed, so that what was read is not known
+    uncertain: tuple[str, ...]  # files that this run or another at the same time changed; recorded of neither
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
         return asdict(self)
-
-
-@dataclass
-class _Notes:
-    """What the Python programs among the processes noted."""
-
-    python: set[str] = field(default_factory=set)  # the ids of these processes
-    read: dict[str, None] = field(default_factory=dict)
-    written: dict[str, None] = field(default_factory=dict)
-    was: dict[str, str] = field(default_factory=dict)  # the hash of what was read before it was changed
-
-    @classmethod
-    def of(cls, path: Path) -> _Notes:
-        found = cls()
-        for line in path.read_bytes().split(b"\0\n") if path.exists() else ():
-            parts = os.fsdecode(line).split("\0")
-            match parts:
-                case ["python", _, process]:
-                    found.python.add(process)
-                case ["read", name, _]:
-                    found.read.setdefault(name)
-                case ["write", name, _]:
-                    found.written.setdefault(name)
-                case ["was", name, content]:
-                    found.was.setdefault(name, content)
-        return found
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The files of the project before and after a command, and what is known of it in between."""
-
-    project: Path
-    notes: _Notes
-    named: Sequence[str]  # files among its arguments, if it does not tell itself what it reads
-    before: Mapping[str, Stamp]
-    after: Mapping[str, Stamp]
-
-    @property
-    def changed(self) -> list[str]:
-        return [path for path, stamp in self.after.items() if self.before.get(path) != stamp]
-
-    @property
-    def gone(self) -> dict[str, Stamp]:
-        return {path: stamp for path, stamp in self.before.items() if path not in self.after}
-
-    def used(self, activity: Activity) -> list[str]:
-        """Note what was read; the files of which it is not known what they held then are returned."""
-        changed = set(self.changed)
-        read = [path for path in self.notes.read if path in self.before]
-        read += [path for path in self.named if path in self.before and path in self.after and path not in changed]
-        moved = self._moved()
-        unknown = []
-        for path in dict.fromkeys([*read, *moved]):
-            name = artifact_name(path, self.project)
-            if path in moved:
-                activity.used_content(Content(name, path, moved[path].hash, moved[path].size))
-            elif path in self.notes.was:
-                activity.used_content(Content(name, path, self.notes.was[path], self.before[path][0]))
-            elif self.after.get(path) == self.before[path]:
-                activity.used(Path(path))
-            else:
-                unknown.append(name)
-        if unknown:
-            activity.note(read_but_changed=unknown)
-        return unknown
-
-    def _moved(self) -> dict[str, Content]:
-        """The contents of files that are gone under their name: the same inode, unchanged, has another one now."""
-        came = {self.after[path]: path for path in self.changed}
-        found = {path: _content(came[stamp], self.project) for path, stamp in self.gone.items() if stamp in came}
-        return {path: content for path, content in found.items() if content is not None}
-
-    def generated(self, activity: Activity) -> None:
-        """Note what was written."""
-        told = [path for path in self.notes.written if path in self.after]
-        found = {path: _content(path, self.project) for path in dict.fromkeys([*told, *self.changed])}
-        for content in found.values():
-            if content is not None:
-                activity.generated_content(content)
-        hidden = [artifact_name(path, self.project) for path, content in found.items() if content is None]
-        if hidden:
-            activity.note(unreadable=hidden)
-
-    def removed(self, activity: Activity) -> list[str]:
-        """Note what is not there any more, and return the names."""
-        found = [Gone(artifact_name(path, self.project), *stamp[:2]) for path, stamp in self.gone.items()]
-        for each in found:
-            activity.removed_file(each)
-        if found:
-            activity.note(removed=[each.artifact for each in found])
-        return [each.artifact for each in found]
 
 
 def run(
@@ -140,9 +49,11 @@ def run(
 ) -> Run:  # fmt: skip
     """Run a command as it is, and record it as an activity with what it used and generated.
 
-    Files are those of the project, the directory that the log lies in. Python programs tell which files they open;
-    what others write is found by what changed, and what they read are the files among their arguments (`--data=a.csv`
-    and `sh -c "sort a.csv"` included). `inputs` and `outputs` name files in addition, wherever they are.
+    Files are those of the project, the directory that the log lies in. An audit hook sees which files Python programs
+    open. What others write is found by what changed, and what they read are the files among their arguments
+    (`--data=a.csv` and `sh -c "sort a.csv"` included). A file that another run, at the same time, may have changed
+    as well is recorded as generated by neither, and named in `uncertain`. `inputs` and `outputs` name files in
+    addition, wherever they are.
     """
     if not command:
         raise BadType("there is no command to run: whence run -- python train.py")
@@ -152,29 +63,46 @@ def run(
     project = Path(os.path.realpath(project_of(log.where)))
     activity = log.activity(_name(command), command=shlex.join(command), agent=agent)
     activity.used(*map(Path, inputs))
-    before = dict(_files(project))
-    activity.note(arguments=list(command[1:]), directory=artifact_name(Path.cwd(), project), **head_of(Path.cwd()))
-    with tempfile.TemporaryDirectory(prefix="whence-run-") as place:
-        notes_file = Path(place, "notes")
-        exit_code, process = _call([program, *command[1:]], notes_file, project)
-        notes = _Notes.of(notes_file)
-    ended, tells = now(), str(process) in notes.python
-    named = [] if tells else [os.path.realpath(each) for each in _words(command[1:])]
-    seen = _Seen(project, notes, named, before, dict(_files(project)))
-    unknown = seen.used(activity)
-    seen.generated(activity)
-    lacking = [each for each in outputs if not os.path.isfile(each)]
-    activity.generated(*(Path(each) for each in outputs if each not in lacking))
-    removed = seen.removed(activity)
-    activity.note(exit_code=exit_code, files_found_by="audit" if tells else "changes")
-    activity.record(missing=True, ended=ended)
+    with Registered(project) as registered, _unwatched():
+        before = Scan.of(project)
+        activity.note(arguments=list(command[1:]), directory=artifact_name(Path.cwd(), project), **head_of(Path.cwd()))
+        before.settle()
+        exit_code, process = _call([program, *command[1:]], registered)
+        registered.end()
+        ended, notes = now(), Notes.of(registered.notes)
+        tells = str(process) in notes.python
+        named = [] if tells else [os.path.realpath(each) for each in _words(command[1:])]
+        after = Scan.of(project)
+        registered.below = before.registries | after.registries
+        seen = Seen(registered, notes, named, before.files, after.files, registered.others())
+        unknown = seen.used(activity)
+        seen.generated(activity)
+        lacking = [each for each in outputs if not os.path.isfile(each)]
+        activity.generated(*(Path(each) for each in outputs if each not in lacking))
+        removed = seen.removed(activity)
+        uncertain = seen.left_out(activity, outputs)
+        activity.note(exit_code=exit_code, files_found_by="audit" if tells else "changes")
+        activity.record(missing=True, ended=ended)
     assert activity.id is not None
     if lacking and not exit_code:
         raise StoreError(f"{activity.id} is recorded, but {', '.join(lacking)} was to be written and is not there")
     return Run(
         activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
-        {each: activity.removed.get(each) for each in removed}, tuple(unknown),
+        {each: activity.removed.get(each) for each in removed}, tuple(unknown), tuple(uncertain),
     )  # fmt: skip
+
+
+@contextmanager
+def _unwatched() -> Iterator[None]:
+    """Keep the files that this process opens out of the notes of a run that it may be part of."""
+    if PAUSED in os.environ:
+        yield
+        return
+    os.environ[PAUSED] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[PAUSED]
 
 
 def _words(arguments: Sequence[str]) -> Iterator[str]:
@@ -193,14 +121,6 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
                 yield from shlex.split(each)
             except ValueError:  # no script for a shell
                 continue
-
-
-def _content(path: str, project: Path) -> Content | None:
-    """What a file holds; None if it is gone again, or not for us to read."""
-    try:
-        return content_of(path, project)
-    except StoreError:
-        return None
 
 
 def _name(command: Sequence[str]) -> str:
@@ -223,16 +143,18 @@ def _name(command: Sequence[str]) -> str:
     return program
 
 
-def _call(command: Sequence[str], notes: Path, project: Path) -> tuple[int, int]:
+def _call(command: Sequence[str], run: Registered) -> tuple[int, int]:
     """Run it: its status and the id that its process had."""
     hook = str(Path(__file__).parent / "_audit")
     inherited = os.environ.get("PYTHONPATH")
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([hook, inherited] if inherited else [hook]),
-        "WHENCE_RUN_NOTES": str(notes),
-        "WHENCE_RUN_PROJECT": str(project),
+        "WHENCE_RUN_NOTES": str(run.notes),
+        "WHENCE_RUN_PROJECT": str(run.project),
+        **run.environment,
     }
+    del environment[PAUSED]
     try:
         process = subprocess.Popen(command, env=environment)
     except OSError as error:
@@ -243,23 +165,3 @@ def _call(command: Sequence[str], notes: Path, project: Path) -> tuple[int, int]
         except KeyboardInterrupt:
             continue  # the command got it as well, and decides what to do
         return (code if code >= 0 else 128 - code), process.pid
-
-
-def _files(place: Path) -> Iterator[tuple[str, Stamp]]:
-    """The files of a project, with what changes when they do; hidden ones, logs and installed packages are none."""
-    try:
-        entries = sorted(os.scandir(place), key=lambda entry: entry.name)
-    except OSError:  # a directory that may not be listed holds nothing that can be recorded
-        return
-    for entry in entries:
-        if entry.name.startswith(".") or entry.name.endswith(".whence") or entry.name in _SKIPPED:
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
-                yield from _files(Path(entry.path))
-        elif entry.is_file(follow_symlinks=False):
-            try:
-                found = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:  # gone since the directory was listed
-                continue
-            yield entry.path, (found.st_size, found.st_mtime_ns, found.st_ino)

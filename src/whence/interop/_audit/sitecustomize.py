@@ -2,81 +2,163 @@
 
 A program must run as it would without, so this knows nothing of whence, imports only what every interpreter has
 loaded or loads fast, and gives up silently where it cannot write its notes.
+
+A note is `kind NUL path NUL value NUL newline`. Notes of all processes are in one file, in the order of the events.
 """
 
 from __future__ import annotations  # the program may run on an older Python than whence does
 
+import _thread
 import os
 import sys
 
+PAUSED = "WHENCE_RUN_PAUSED"  # set while a `whence run` below this one looks at files itself
+_EVENTS = ("open", "os.rename", "os.link", "os.remove", "os.truncate", "sqlite3.connect")
 
-def _watch(notes: str, project: str) -> None:
-    read: set[str] = set()
-    written: set[str] = set()
-    state = {"busy": False}
 
-    def note(kind: str, path: str, content: str = "") -> None:
-        line = "\0".join((kind, path, content)) + "\0\n"
-        place = os.open(notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+def purpose(mode: object, flags: object) -> tuple[bool, bool]:
+    """Whether opening a file makes use of its old content, and whether it may write a new one.
+
+    `w` and `x` begin with an empty file, so that even `w+` reads only what the program itself wrote; the result of
+    `a` and `r+` contains what was there before.
+
+    >>> purpose("r", 0), purpose("w+", 0), purpose("a", 0), purpose("r+", 0)
+    ((True, False), (False, True), (True, True), (True, True))
+    >>> purpose(None, os.O_WRONLY), purpose(None, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    ((True, True), (False, True))
+    """
+    if isinstance(mode, str):
+        return not ("w" in mode or "x" in mode), any(letter in mode for letter in "wax+")
+    bits = flags if isinstance(flags, int) else 0
+    exclusive = os.O_CREAT | os.O_EXCL
+    empty = bool(bits & os.O_TRUNC) or bits & exclusive == exclusive
+    return not empty, bool(bits & (os.O_WRONLY | os.O_RDWR))
+
+
+def stamp(path: str) -> str:
+    """What changes when a file does, as text: size, time of the last change, inode, time of the last status change."""
+    found = os.stat(path)
+    return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}:{found.st_ctime_ns}"
+
+
+def named(name: object, directory: object = -1) -> str | None:
+    """The real path that an event names, relative to an open directory if there is one; None of a file descriptor."""
+    if isinstance(name, os.PathLike):
+        name = os.fspath(name)
+    if not isinstance(name, (str, bytes)):
+        return None
+    path = os.fsdecode(name)
+    if isinstance(directory, int) and directory >= 0:
+        path = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), path)
+    return os.path.realpath(path)
+
+
+def is_hidden(path: str, project: str) -> bool:
+    """Whether a file of the project is none that is recorded: hidden, of a log, or a cache of Python."""
+    parts = path[len(project) :].split(os.sep)
+    return any(part.startswith(".") or part.endswith(".whence") or part == "__pycache__" for part in parts)
+
+
+def digest_of(path: str) -> str:
+    """The SHA-256 of a file."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+class _Watch:
+    """The notes of one process (and of those it forks)."""
+
+    def __init__(self, notes: str, project: str) -> None:
+        self.notes, self.project = notes, project
+        self.read: set[str] = set()
+        self.written: set[str] = set()
+        self.thread = _thread._local()  # threads open files at the same time
+
+    def note(self, kind: str, path: str, value: str = "") -> None:
+        line = "\0".join((kind, path, value)) + "\0\n"
+        place = os.open(self.notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(place, os.fsencode(line))  # one write: programs that run side by side share the file
         finally:
             os.close(place)
 
-    def before_change(path: str) -> None:
+    def is_read(self, path: str) -> bool:
+        """Whether this process, or another of the same run, read the file."""
+        if path in self.read:
+            return True
+        with open(self.notes, "rb") as file:
+            return os.fsencode(f"read\0{path}\0") in file.read()
+
+    def before_change(self, path: str) -> None:
         """A file that was read is about to change: what it held so far is what was used."""
-        if path in read and path not in written:
-            import hashlib
+        if path not in self.written and os.path.isfile(path) and self.is_read(path):
+            before = stamp(path)
+            self.note("was", path, f"{before}:{digest_of(path)}")
 
-            digest = hashlib.sha256()
-            with open(path, "rb") as file:
-                for chunk in iter(lambda: file.read(1 << 20), b""):
-                    digest.update(chunk)
-            note("was", path, digest.hexdigest())
-
-    def opened(path: str, writes: bool, reads: bool) -> None:
-        if "__pycache__" in path and path.endswith(".pyc") and reads and not writes:
+    def opened(self, path: str, uses: bool, writes: bool) -> None:
+        if "__pycache__" in path and path.endswith(".pyc") and uses and not writes:
             folder, name = os.path.split(path)
             path = os.path.join(os.path.dirname(folder), name.split(".")[0] + ".py")  # the source of what is loaded
-        parts = path[len(project) :].split(os.sep)
-        if any(part.startswith(".") or part.endswith(".whence") or part == "__pycache__" for part in parts):
+        if is_hidden(path, self.project):
             return
-        if reads and path not in read and path not in written and os.path.isfile(path):
-            read.add(path)
-            note("read", path)
-        if writes and path not in written:
-            before_change(path)
-            written.add(path)
-            note("write", path)
+        if uses and path not in self.read and path not in self.written and os.path.isfile(path):
+            self.read.add(path)
+            self.note("read", path, stamp(path))
+        if writes and path not in self.written:
+            self.before_change(path)
+            self.written.add(path)
+            self.note("write", path)
 
-    def hook(event: str, args: tuple[object, ...]) -> None:
-        if state["busy"] or event not in ("open", "os.rename", "os.remove", "os.truncate"):
+    def changed(self, event: str, args: tuple[object, ...]) -> None:
+        """A file (or directory) that is renamed, linked or removed."""
+        if event == "os.remove":
+            path = named(args[0], args[1] if len(args) > 1 else -1)
+            if path is not None and path.startswith(self.project):
+                self.before_change(path)
+                self.note("gone", path)
             return
-        state["busy"] = True
+        source, target = (named(args[place], args[place + 2] if len(args) > 3 else -1) for place in (0, 1))
+        if event == "os.rename" and source is not None and source.startswith(self.project):
+            self.before_change(source)
+            self.note("gone", source)
+        if target is not None and target.startswith(self.project):
+            self.before_change(target)
+            self.written.add(target)
+            self.note("move", target, source or "")
+
+    def see(self, event: str, args: tuple[object, ...]) -> None:
+        if event in ("os.rename", "os.link", "os.remove"):
+            self.changed(event, args)
+            return
+        path = named(args[0])
+        if path is None or not path.startswith(self.project):
+            return
+        if event == "open":
+            self.opened(path, *purpose(args[1], args[2]))
+        else:  # a database or a truncated file is changed in place
+            self.opened(path, True, True)
+
+    def hook(self, event: str, args: tuple[object, ...]) -> None:
+        if event not in _EVENTS or getattr(self.thread, "busy", False) or PAUSED in os.environ:
+            return
+        self.thread.busy = True
         try:
-            for name in args[:2] if event == "os.rename" else args[:1]:
-                if not isinstance(name, (str, bytes)):
-                    continue
-                path = os.path.realpath(os.fsdecode(name))
-                if not path.startswith(project):
-                    continue
-                if event != "open":
-                    before_change(path)
-                    continue
-                mode, flags = args[1], args[2]
-                if isinstance(mode, str):
-                    writes, reads = any(letter in mode for letter in "wax+"), "r" in mode
-                else:
-                    kind = flags & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR) if isinstance(flags, int) else 0
-                    writes, reads = kind != os.O_RDONLY, kind != os.O_WRONLY
-                opened(path, writes, reads)
+            self.see(event, args)
         except (OSError, ValueError):
             return  # no note is worth a failing program; `whence run` sees changes by itself
         finally:
-            state["busy"] = False
+            self.thread.busy = False
 
-    note("python", sys.executable or "python", str(os.getpid()))
-    sys.addaudithook(hook)
+
+def _watch(notes: str, project: str) -> None:
+    watch = _Watch(notes, project)
+    watch.note("python", sys.executable or "python", str(os.getpid()))
+    sys.addaudithook(watch.hook)
 
 
 def _next() -> None:

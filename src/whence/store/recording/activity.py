@@ -93,7 +93,7 @@ class Activity:
         return self
 
     def generated_content(self, content: Content) -> Self:
-        """An artifact that was made and has this content: a new version of it."""
+        """An artifact that was made and has this content: a new version of it, unless the latest has it already."""
         self._require_open()
         self._generated[content.artifact] = (content, ())
         return self
@@ -158,6 +158,11 @@ class Activity:
         commit(self._store, [item for _, item in items], write)
         self._ended = ended
 
+    def _is_unchanged(self, key: str, content: Content) -> bool:
+        """Whether a file was read and holds the same content at the end: then nothing was generated."""
+        before = self._used.get(key)
+        return before is not None and before.hash == content.hash
+
     def _derivations(self, outputs: Mapping[str, Content | None]) -> list[tuple[tuple[str, str], Prepared]]:
         datasets = [key for side in (self._used, outputs) for key, content in side.items() if content is None]
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys((*self._used, *outputs), ())
@@ -184,9 +189,11 @@ class Activity:
             for key, content in self._used.items()
         }
         gone = {key: artifacts.removed(connection, each) for key, each in self._removed.items()}
+        used = statements._ids(connection, set(self.inputs.values()))
         self.outputs = {
-            key: key if content is None else artifacts.made(connection, content, agent)[1]
+            key: key if content is None else artifacts.made(connection, content, agent, used.values())[1]
             for key, content in outputs.items()
+            if content is None or not self._is_unchanged(key, content)
         }
         ids = statements._ids(connection, {*self.inputs.values(), *self.outputs.values()})
         for table, names in ((t.used, self.inputs), (t.was_generated_by, self.outputs)):
@@ -198,6 +205,7 @@ class Activity:
         edges = [
             dataclasses.replace(item.edge, output=self.outputs[output], input=self.inputs[source])
             for (output, source), item in items
+            if output in self.outputs
         ]
         operation = Operation(activity, self.name, (), (), {}, self.started, ended)
         statements.add_edges(connection, edges, operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,8 @@ def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
             whole = place.relative_to(root)
             break
     name = whole.as_posix()
-    if not name.isprintable() or name != name.strip():  # file names may hold anything, names in a log may not
+    # File names may hold anything, names in a log may not. A backslash is escaped to tell it from an escape.
+    if not name.isprintable() or name != name.strip() or "\\" in name:
         name = name.encode("unicode_escape", "surrogateescape").decode("ascii").replace(" ", "\\x20")
     if len(name) > LONGEST_NAME - 20:
         raise BadType(f"{name[:40]!r}... is too long a path for the log, which takes {LONGEST_NAME - 20} characters")
@@ -99,11 +100,45 @@ def found(connection: sa.Connection, content: Content) -> tuple[int, str]:
     return _add(connection, content, latest)
 
 
-def made(connection: sa.Connection, content: Content, agent: int) -> tuple[int, str]:
-    """A new version, whatever its content: what is made anew is another entity, even if no byte differs."""
-    entity, name = _add(connection, content, _latest(connection, content.artifact))
-    connection.execute(t.was_attributed_to.insert().values(entity=entity, agent=agent))
+def made(connection: sa.Connection, content: Content, agent: int, used: Collection[int] = ()) -> tuple[int, str]:
+    """The version that a file was made: the latest if it has this content already, else a new one.
+
+    Equal content is another version only if it was made out of what came from the first (`used`, entities): that
+    version would otherwise be older than itself.
+    """
+    latest = _latest(connection, content.artifact)
+    if latest is not None and latest.hash == content.hash and not _descend(connection, used, int(latest.entity)):
+        entity, name = int(latest.entity), f"{content.artifact}@v{latest.version}"
+    else:
+        entity, name = _add(connection, content, latest)
+    of = t.was_attributed_to.c
+    known = sa.select(of.entity).where(of.entity == entity, of.agent == agent)
+    if connection.execute(known).first() is None:
+        connection.execute(t.was_attributed_to.insert().values(entity=entity, agent=agent))
     return entity, name
+
+
+def _descend(connection: sa.Connection, entities: Collection[int], origin: int) -> bool:
+    """Whether any of the entities, other than the origin itself, came from the origin."""
+    wanted, seen, frontier = {*entities} - {origin}, {origin}, [origin]
+    steps = (
+        sa.select(t.was_generated_by.c.entity)
+        .join(t.used, t.used.c.activity == t.was_generated_by.c.activity)
+        .where(t.used.c.entity.in_(sa.bindparam("origins", expanding=True))),
+        sa.select(t.was_derived_from.c.generated).where(
+            t.was_derived_from.c.used.in_(sa.bindparam("origins", expanding=True))
+        ),
+    )
+    while wanted and frontier:
+        found: set[int] = set()
+        for start in range(0, len(frontier), 500):
+            for step in steps:
+                found.update(connection.execute(step, {"origins": frontier[start : start + 500]}).scalars())
+        if found & wanted:
+            return True
+        frontier = sorted(found - seen)
+        seen |= found
+    return False
 
 
 def unchanged(connection: sa.Connection, artifact: str, size: int, changed: int) -> str | None:
