@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from pathlib import Path
 
@@ -133,3 +134,117 @@ def test_another_repository_is_named_by_its_path(
     with wh.open(elsewhere / "project.whence") as log:
         log.import_(f"git:{repository.place}")
         assert log.graph.versions(f"{repository.place.resolve()}/b.txt") != []
+
+
+def messages(log: wh.Log) -> dict[str, str]:
+    graph = log.graph
+    return {graph[name]["message"]: name for name in graph.of_kind("activity") if "message" in graph[name].properties}
+
+
+@pytest.mark.parametrize("separators", ["\x1f\x1e", "\x1e\x1f", "\x1e", "\x1f", "\n:100644 "])
+def test_a_message_cannot_forge_a_commit(repository: Repository, log: wh.Log, separators: str) -> None:
+    end = separators[0]
+    fields = ["f" * 40, "", "Alice", "a@x", "2020-01-01T00:00:00+00:00", "2020-01-01T00:00:00+00:00", "forged", ""]
+    repository.commit(f"innocent{separators}{end.join(fields)}", author="Eve", a="three")
+    log.import_("git")
+    graph = log.graph
+    assert sorted(graph.of_kind("agent")) == ["Ada", "Bob", "Eve"]
+    assert len(graph.of_kind("activity")) == 3
+    assert ("a.txt@v3", "wasAttributedTo", "Eve") in graph.edges
+    [own] = [name for message, name in messages(log).items() if message.startswith("innocent")]
+    assert ("a.txt@v3", "wasGeneratedBy", own) in graph.edges
+
+
+ODD = [
+    "new\nline",
+    "tab\there",
+    'quo"te',
+    "back\\slash",
+    " space ",
+    "a\x1eb\x1fc",
+    ":100644 100644 x y M",
+    "a\udcff",
+    "a" * 40,
+]
+
+
+def test_odd_names_of_files(repository: Repository, log: wh.Log) -> None:
+    for number, name in enumerate(ODD):
+        (repository.place / name).write_text(f"{number}")
+    repository.git("add", "--all")
+    repository.git("reset", "-q", "project.whence")
+    repository.git("commit", "-qm", "odd")
+    (repository.place / ODD[0]).rename(repository.place / "re\nnamed")
+    repository.git("add", "--all", "re\nnamed", ODD[0])
+    repository.git("commit", "-qm", "moved")
+    log.import_("git")
+    graph, commits = log.graph, messages(log)
+    made = [edge[0] for edge in graph.edges if edge[1:] == ("wasGeneratedBy", commits["odd"])]
+    assert sorted(graph[name]["sha256"] for name in made) == sorted(
+        hashlib.sha256(str(number).encode()).hexdigest() for number in range(len(ODD))
+    )
+    [moved] = [edge[0] for edge in graph.edges if edge[1:] == ("wasGeneratedBy", commits["moved"])]
+    assert [edge[2] for edge in graph.edges if edge[:2] == (moved, "wasDerivedFrom")] == ["new\\nline@v1"]
+    with log.activity("read") as a:  # a run calls them the same
+        for name in ODD[1:]:
+            a.used(repository.place / name)
+    assert sorted(a.inputs.values()) == sorted(set(made) - {"new\\nline@v1"})
+
+
+@pytest.mark.parametrize("author", ["Ada <Love> Lace", "a.txt@v1", "commit-123", "x" * 2000, "\x1b[31mred", "É\u202e"])
+def test_odd_names_of_authors(repository: Repository, log: wh.Log, author: str) -> None:
+    repository.commit("odd", author=author, a="odd")
+    log.import_("git")
+    graph = log.graph
+    assert graph.versions("a.txt") == ["a.txt@v1", "a.txt@v2", "a.txt@v3"]
+    assert len(graph.of_kind("agent")) == 3
+    assert log.import_("git").relations == 0
+
+
+def test_bytes_that_are_no_text_and_times_that_no_calendar_has(repository: Repository, log: wh.Log) -> None:
+    place = str(repository.place)
+    tree = subprocess.run(["git", "-C", place, "write-tree"], capture_output=True, check=True).stdout.strip()
+    commit = (
+        b"tree "
+        + tree
+        + b"\nauthor \xff\xfe <> 99999999999999999999 +0000\ncommitter Eve <e> 5 +9999\n\n\xff subject\n"
+    )
+    made = subprocess.run(["git", "-C", place, "hash-object", "-t", "commit", "--literally", "-w", "--stdin"],
+                          input=commit, capture_output=True, check=True).stdout.strip().decode()  # fmt: skip
+    repository.git("checkout", "-q", made)
+    log.import_("git")
+    [own] = log.graph.of_kind("activity")
+    assert log.graph[own]["message"] == "\ufffd subject"
+    assert log.import_("git").relations == 0
+
+
+def test_a_commit_before_a_run_is_not_said_to_use_what_the_run_read(repository: Repository, log: wh.Log) -> None:
+    with log.activity("read") as a:
+        a.used("a.txt")
+        Path("out.txt").write_text("made")
+        a.generated("out.txt")
+    assert a.inputs == {"a.txt": "a.txt@v1"}
+    repository.commit("keep it")
+    log.import_("git")
+    graph, commits = log.graph, messages(log)
+    assert {edge for edge in graph.edges if edge[1] == "used"} == {
+        (a.id, "used", "a.txt@v1"), (commits["second"], "used", "a.txt@v2"), (commits["keep it"], "used", "out.txt@v1"),
+    }  # fmt: skip
+    assert ("a.txt@v1", "wasGeneratedBy", commits["second"]) in graph.edges
+    assert ("a.txt@v1", "wasDerivedFrom", "a.txt@v2") in graph.edges  # numbers follow the order of being seen
+    assert graph.acyclic
+    with log.activity("again") as again:
+        again.used("a.txt")
+    assert again.inputs == {"a.txt": "a.txt@v1"}
+    assert log.import_("git").relations == 0
+
+
+def test_content_that_comes_back_makes_no_cycle(repository: Repository, log: wh.Log) -> None:
+    with log.activity("read") as a:
+        a.used("a.txt")
+    repository.commit("third", a="three")
+    repository.commit("back", a="one more")
+    log.import_("git")
+    assert log.graph.acyclic
+    assert len(log.graph.versions("a.txt")) == 4
+    assert log.import_("git").relations == 0

@@ -93,11 +93,13 @@ def content_of(path: str | os.PathLike[str], project: Path) -> Content:
 
 
 def found(connection: sa.Connection, content: Content) -> tuple[int, str]:
-    """The version that a file was found to be: the latest, or a new one if its content has changed since."""
-    latest = _latest(connection, content.artifact)
-    if latest is not None and latest.hash == content.hash:
-        return int(latest.entity), f"{content.artifact}@v{latest.version}"
-    return _add(connection, content, latest)
+    """The version that a file was found to be: the last that has its content, or else a new one."""
+    of = t.snapshots.c
+    chosen = sa.select(of.entity, of.version).where(of.artifact == content.artifact, of.hash == content.hash)
+    known = connection.execute(chosen.order_by(of.version.desc()).limit(1)).one_or_none()
+    if known is not None:
+        return int(known.entity), f"{content.artifact}@v{known.version}"
+    return _add(connection, content, _latest(connection, content.artifact))
 
 
 def made(connection: sa.Connection, content: Content, agent: int, used: Collection[int] = ()) -> tuple[int, str]:
