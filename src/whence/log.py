@@ -433,7 +433,7 @@ class Log:
             datasets = self.datasets()
         except WhenceError:
             return title
-        cells = [(each.name, each.kind, str(each.shape), each.created) for each in datasets[-SHOWN:]]
+        cells = [(each.name, each.kind, str(each.shape), each.created or "unknown") for each in datasets[-SHOWN:]]
         rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells)
         head = "<tr><th>dataset</th><th>kind</th><th>shape</th><th>created</th></tr>"
         return f"{title}<table>{head}{rows}</table>"

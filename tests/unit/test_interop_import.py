@@ -77,6 +77,98 @@ def test_what_is_imported_can_be_exported_and_imported_elsewhere(project: Path, 
     assert "http://example.org/" in text
 
 
+TIMES = """document
+  prefix ex <http://example.org/>
+  entity(ex:raw)
+  entity(ex:dated, [ex:atTime="2020-05-05T05:05:05+05:00" %% xsd:dateTime])
+  entity(ex:clean)
+  entity(ex:late)
+  activity(ex:nobody_knows, -, -)
+  activity(ex:zoned, 2026-01-01T12:00:00+02:00, 2026-01-01T12:00:00.5-03:30)
+  activity(ex:local, 2026-01-01T12:00:00, -)
+  activity(ex:ended, -, 2026-01-02T00:00:00Z)
+  used(ex:zoned, ex:raw, 2026-01-01T12:00:00.25+02:00)
+  used(ex:nobody_knows, ex:raw, -)
+  wasGeneratedBy(ex:clean, ex:nobody_knows, -)
+  wasGeneratedBy(ex:late, ex:zoned, 2026-01-01T12:00:00.4+02:00)
+endDocument
+"""
+
+
+def times(graph: Graph) -> set[tuple[str, str, str]]:
+    """All times that a graph says, by where it says them."""
+    vertices, edges = graph.records()
+    named = [(name, own) for name, _, own in vertices]
+    named += [(f"{source} {relation} {target}", own) for source, relation, target, own in edges]
+    return {
+        (name, key, json.dumps(value))
+        for name, own in named
+        for key, value in own.items()
+        if "ime" in key or key in ("created", "started", "ended")
+    }
+
+
+@pytest.mark.parametrize("ending", [".json", ".provn", ".xml", ".ttl", ".trig", ".jsonl"])
+def test_times_are_kept_and_none_is_invented(project: Path, ending: str) -> None:
+    Path("t.provn").write_text(TIMES)
+    with wh.open("project.whence") as log, wh.open("other.whence") as other:
+        log.import_("t.provn")
+        log.export(f"out{ending}")
+        other.import_(f"out{ending}")
+        if ending != ".jsonl":  # whose facets hold the properties of the log
+            original, written = prov.read("t.provn").graph, prov.read(f"out{ending}").graph
+            assert times(original) == times(written)
+            assert len(times(written)) == 7
+        expected = times(log.graph)
+        if ending == ".jsonl":  # which has no entities but those of activities
+            expected = {each for each in expected if each[0] != "ex:dated"}
+        assert times(other.graph) == expected
+        graph = log.graph
+        assert graph["ex:zoned"]["started"] == "2026-01-01T10:00:00.000000Z"
+        assert graph["ex:zoned"]["prov:startTime"] == "2026-01-01T12:00:00+02:00"
+        for name, unknown in (("ex:raw", "created"), ("ex:nobody_knows", "started"), ("ex:nobody_knows", "ended"),
+                              ("ex:local", "ended"), ("ex:ended", "started")):  # fmt: skip
+            assert unknown not in graph[name].properties
+        assert [each.created for each in log.datasets()] == [None] * 4
+        assert {each.started for each in log.operations() if each.name.endswith("knows")} == {None}
+    assert "unknown" in run("ls", "--log", "project.whence").output
+    assert "at an unknown time" in run("show", "ex:raw", "--log", "project.whence").output
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        (("--after", "2030-01-01"), {"ex:nobody_knows", "ex:raw", "ex:clean", "ex:late"}),
+        (("--before", "1999-01-01"), {"ex:nobody_knows", "ex:raw", "ex:clean", "ex:late"}),
+        (("--after", "2026-01-01T10:00:00Z"), {"ex:nobody_knows", "ex:zoned", "ex:raw", "ex:clean", "ex:late"}),
+    ],
+)
+def test_filters_by_time_leave_in_what_has_none(project: Path, options: tuple[str, ...], left: set[str]) -> None:
+    Path("t.provn").write_text(TIMES)
+    run("import", "t.provn")
+    asked = ("segment", "--src", "ex:raw", "--dst", "ex:clean", "--dst", "ex:late")
+    found = json.loads(run(*asked, *options, "--json").stdout)["vertices"]
+    paths = {each["id"] for each in found if each["kind"] == "activity"}
+    assert paths == {each for each in left if each in ("ex:nobody_knows", "ex:zoned")}
+
+
+def test_a_time_that_was_not_known_can_be_added(project: Path) -> None:
+    with wh.open("project.whence") as log:
+        vertices = [("a", "activity"), ("e", "entity")]
+        add_graph(log._store, Graph.build(vertices, []))
+        known = [("a", "activity", {"prov:startTime": "2026-01-01T12:00:00+02:00"}),
+                 ("e", "entity", {"created": "2026-01-01T00:00:00.000000Z"})]  # fmt: skip
+        add_graph(log._store, Graph.build(known, []))
+        add_graph(log._store, Graph.build(known, []))
+        assert log.graph["a"]["started"] == "2026-01-01T10:00:00.000000Z"
+        assert log.graph["a"]["prov:startTime"] == "2026-01-01T12:00:00+02:00"
+        assert log.datasets()[0].created == "2026-01-01T00:00:00.000000Z"
+        with pytest.raises(Redefined, match="prov:startTime"):
+            add_graph(log._store, Graph.build([("a", "activity", {"started": "2027-01-01T12:00:00Z"})], []))
+        add_graph(log._store, Graph.build([("x", "entity", {"created": 5})], []))
+        assert log.graph["x"]["created"] == 5
+
+
 def test_importing_twice_adds_nothing(project: Path) -> None:
     run("import", "a.provn")
     result = run("import", "a.provn", "--json")
@@ -203,7 +295,7 @@ def test_events_are_written_and_imported(project: Path, name: str) -> None:
         for dataset in event["inputs"] + event["outputs"]:
             assert {"namespace", "name"} <= dataset.keys()
             assert all({"_producer", "_schemaURL"} <= facet.keys() for facet in dataset["facets"].values())
-    assert {event["eventType"] for event in events} == {"START", "COMPLETE"}
+    assert {event["eventType"] for event in events} == {"OTHER"}  # nobody said when they were
     assert len({event["run"]["runId"] for event in events}) == 5
 
 
@@ -237,7 +329,7 @@ def test_lineage_of_columns_is_kept() -> None:
     facet = {"_producer": "p", "_schemaURL": "s", "fields": fields}
     graph = openlineage.graph_of([event("COMPLETE", "r1", 1, [], ["u"], facets={"columnLineage": facet})])
     assert graph["db/u@v1"]["columns"] == {"fields": fields}
-    [_, last] = openlineage.events(graph)
+    [last] = openlineage.events(graph)
     assert last["outputs"][0]["facets"]["columnLineage"]["fields"] == fields
 
 

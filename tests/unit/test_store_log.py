@@ -14,8 +14,10 @@ import sqlalchemy as sa
 
 import whence as wh
 from whence.errors import FutureVersion, StoreError
+from whence.graph import Graph
 from whence.store.catalog import database, migrations, statements
 from whence.store.catalog.migrations import Migration
+from whence.store.prov.importing import add_graph
 
 HEAVY = {"sqlalchemy", "fsspec", "pyarrow", "pandas", "rich", "psycopg", "pyspark", "duckdb"}
 
@@ -122,6 +124,22 @@ def _failing(connection: sa.Connection, types: dict[str, str], now: str) -> None
 def _tables(log: wh.Log) -> set[str]:
     with log._store.database.read() as connection:
         return set(sa.inspect(connection).get_table_names())
+
+
+def test_a_log_in_which_all_times_were_known_is_brought_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = tuple(each for each in migrations.MIGRATIONS if each.name < "0005")
+    with monkeypatch.context() as patch:
+        for module in (migrations, database):
+            patch.setattr(module, "MIGRATIONS", older)
+        with two_arrays(wh.open(tmp_path / "log")) as log:
+            before = log.datasets(), log.operations(), log.graph.edges
+    with wh.open(tmp_path / "log") as log:
+        assert (log.datasets(), log.operations(), log.graph.edges) == before
+        assert log.check().ok
+        add_graph(log._store, Graph.build([("undated", "entity")], []))
+        assert log.datasets()[-1].created is None
 
 
 def test_an_older_log_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,8 +31,8 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
         "--exclude-what", "things", metavar="PROPERTY=VALUE", multiple=True,
         help="Leave out what has this value of a property: 'exit_code=1'.",
     ),
-    click.option("--after", metavar="TIME", help="Leave out what happened before."),
-    click.option("--before", metavar="TIME", help="Leave out what happened after."),
+    click.option("--after", metavar="TIME", help="Leave out what happened before; unknown times stay."),
+    click.option("--before", metavar="TIME", help="Leave out what happened after; unknown times stay."),
     click.option("--expand", metavar="K", type=click.IntRange(min=0), help="Add what lies K activities further back."),
     click.option("--match", metavar="PROPERTY", multiple=True, help="Similar paths have to be alike in this, too."),
     click.option(

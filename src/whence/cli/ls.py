@@ -32,7 +32,7 @@ def _print_datasets(datasets: Sequence[Dataset], as_json: bool) -> None:
     if as_json:
         emit_json({"datasets": [each.as_dict() for each in datasets]})
         return
-    rows = [(each.name, each.kind, _shape(each.shape), each.created) for each in datasets]
+    rows = [(each.name, each.kind, _shape(each.shape), each.created or "unknown") for each in datasets]
     emit_table(("dataset", "kind", "shape", "created"), rows)
 
 
@@ -40,7 +40,7 @@ def _print_operations(operations: Sequence[Operation], as_json: bool) -> None:
     if as_json:
         emit_json({"operations": [each.as_dict() for each in operations]})
         return
-    emit_table(("operation", "started"), [(str(each), each.started) for each in operations])
+    emit_table(("operation", "started"), [(str(each), each.started or "unknown") for each in operations])
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -102,7 +102,9 @@ class who(Boundary):  # lower case, because it is used like a word: exclude=who(
 class when(Boundary):
     """What happened in an interval of time, its ends included. An entity happened when it was made.
 
-    Times are datetimes, dates, ISO 8601 strings or seconds since 1970; without a zone they are UTC.
+    Times are datetimes, dates, ISO 8601 strings or seconds since 1970; without a zone they are UTC. What happened at an
+    unknown time is neither inside nor outside: `exclude=when(...)` and `exclude=~when(...)` both leave it in. So is an
+    activity whose end is not known, if only the end could decide.
     """
 
     def __init__(self, after: object = None, before: object = None) -> None:
@@ -112,16 +114,20 @@ class when(Boundary):
         self._before = None if before is None else _time(before)
 
     def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
-        graph = segment.graph
         first, last = times_of(segment, numbers)
         selected, known = np.zeros(len(numbers), np.bool_), np.zeros(len(numbers), np.bool_)
         for place, (start, end) in enumerate(zip(first, last, strict=True)):
-            if start is None or end is None or graph.kinds[numbers[place]] == AGENT:
+            if segment.graph.kinds[numbers[place]] == AGENT:
                 continue
-            known[place] = True
-            late = self._after is not None and end < self._after
-            early = self._before is not None and start > self._before
-            selected[place] = not late and not early
+            times = [time for time in (start, end) if time is not None]
+            outside = (self._after is not None and end is not None and end < self._after) or (
+                self._before is not None and start is not None and start > self._before
+            )
+            within = (self._after is None or any(time >= self._after for time in times)) and (
+                self._before is None or any(time <= self._before for time in times)
+            )
+            selected[place] = bool(times) and within and not outside
+            known[place] = selected[place] or outside
         return selected, known
 
 
@@ -234,7 +240,7 @@ def boundaries(exclude: object) -> list[Boundary]:
 
 
 def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | None], list[dt.datetime | None]]:
-    """When each vertex began and ended; an entity without a time of its own has that of the activity that made it."""
+    """When each vertex began and ended, as far as known; an entity without a time has that of what made it."""
     graph = segment.graph
     table = graph.edge_table
     mask = np.zeros(len(graph), np.bool_)
@@ -244,16 +250,23 @@ def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | Non
     place[numbers] = np.arange(len(numbers))
     makers = table.target[made]
     # What an entity without times of its own takes: the time of its generation, else of its maker's end, or start.
-    given: list[object] = [None] * len(numbers)
-    columns = (graph.edge_properties.column("time", made), _first(graph, makers, _ENDS), _first(graph, makers, _STARTS))
+    given: dict[int, list[dt.datetime]] = {}
+    columns = (
+        *(graph.edge_properties.column(name, made) for name in ("prov:time", "time")),
+        _first(graph, makers, _ENDS), _first(graph, makers, _STARTS),
+    )  # fmt: skip
     for at, *values in zip(place[table.source[made]].tolist(), *columns, strict=True):
-        given[at] = next((value for value in values if value is not None), None)
+        given.setdefault(at, []).extend([_time(value) for value in values if value is not None][:1])
     first: list[dt.datetime | None] = []
     last: list[dt.datetime | None] = []
-    for start, end, other in zip(_first(graph, numbers, _STARTS), _first(graph, numbers, _ENDS), given, strict=True):
-        held = [value for value in (start, end) if value is not None] or ([other] if other is not None else [])
-        first.append(_time(held[0]) if held else None)
-        last.append(_time(held[-1]) if held else None)
+    columns = tuple(_first(graph, numbers, names) for names in (_STARTS, _ENDS))
+    for at, own in enumerate(zip(*columns, strict=True)):
+        start, end = (None if value is None else _time(value) for value in own)
+        if graph.kinds[numbers[at]] == ENTITY:
+            times = [time for time in (start, end) if time is not None] or given.get(at, [])
+            start, end = (min(times), max(times)) if times else (None, None)
+        first.append(start)
+        last.append(end)
     return first, last
 
 
@@ -280,7 +293,10 @@ def _time(value: object) -> dt.datetime:
         except ValueError:
             raise BadType(f"{value!r} is no time: write it as 2026-01-31T12:00:00Z") from None
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = dt.datetime.fromtimestamp(value, dt.UTC)
+        try:
+            value = dt.datetime.fromtimestamp(value, dt.UTC)
+        except (ValueError, OverflowError, OSError):
+            raise BadType(f"{value!r} is no time: seconds since 1970 are between the years 1 and 9999") from None
     elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)  # the zone is added below
     if not isinstance(value, dt.datetime):

@@ -55,8 +55,10 @@ class as_prov:  # lower case, because it is used like a function
     def records(self) -> tuple[list[tuple[str, Kind, prov.Attributes]], list[tuple[str, str, str, prov.Attributes]]]:
         """Vertices and edges with their properties."""
         vertices, edges = self.graph.records()
-        renamed = [
-            (name, kind, {_TIMES.get(key, key): value for key, value in own.items()} if kind == "activity" else own)
-            for name, kind, own in vertices
-        ]
-        return renamed, edges
+        return [(name, kind, _renamed(own) if kind == "activity" else own) for name, kind, own in vertices], edges
+
+
+def _renamed(properties: prov.Attributes) -> prov.Attributes:
+    """Properties with the times under PROV's names; a time that was imported stays as it was written."""
+    given = {column for column, name in _TIMES.items() if name in properties}
+    return {_TIMES.get(key, key): value for key, value in properties.items() if key not in given}

@@ -29,11 +29,11 @@ Side = list[tuple[str, Event]]  # datasets by id, with the attributes of the edg
 
 
 def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
-    """Two events for each activity, of its start and its end; each names inputs, outputs and who ran it.
+    """Events for each activity, of its start and its end if known; each names inputs, outputs and who ran it.
 
     Facets of whence's own keep ids, properties and relations that the format has no place for, so that reading the
     events again gives the same graph, but for what no activity used, made or was done by. An event has to have a time:
-    of an activity that has none it is the beginning of 1970.
+    an activity of unknown time has one event, of the type OTHER, at the beginning of 1970.
     """
     vertices, edges = graph.records()
     writer = _Writer({name: (kind, _plain(own, name)) for name, kind, own in vertices}, namespace)
@@ -68,17 +68,14 @@ class _Writer:
             run["facets"].setdefault("errorMessage", _facet("ErrorMessageRunFacet", message, "1-0-1"))
         inputs = self.datasets(("used", name), "inputFacets")
         outputs = self.datasets(("wasGeneratedBy", name), "outputFacets")
-        started, ended = (
-            _time(properties, keys) for keys in (("prov:startTime", "started"), ("prov:endTime", "ended"))
-        )
+        times = [("START", _time(properties, _STARTED)), (_end(properties), _time(properties, _ENDED))]
+        known = [(kind, time) for kind, time in times if time is not None]
         return [
             {
                 "eventType": kind, "eventTime": time, "producer": PRODUCER, "schemaURL": SCHEMA,
                 "run": run, "job": self.job(name, properties, told, agents), "inputs": inputs, "outputs": outputs,
             }
-            for kind, time in (
-                ("START", started or ended or _EPOCH), (_end(properties), ended or started or _EPOCH)
-            )
+            for kind, time in known or [("OTHER", _EPOCH)]
         ]  # fmt: skip
 
     def job(self, name: str, properties: Event, told: Event, agents: list[Event]) -> Event:

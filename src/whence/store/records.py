@@ -43,7 +43,7 @@ class Dataset:
     name: str
     kind: str
     shape: tuple[int, ...]
-    created: str
+    created: str | None  # None: not known, because it was imported
     by: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
@@ -64,8 +64,8 @@ class Operation:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     args: Mapping[str, Any]
-    started: str
-    ended: str
+    started: str | None  # None: not known, because it was imported
+    ended: str | None
     by: str | None = None
     reuse: bool = False
 
@@ -114,7 +114,10 @@ class Description:
 
     def __str__(self) -> str:
         dataset = self.dataset
-        lines = [str(dataset), f"  created {dataset.created}" + (f" by {dataset.by}" if dataset.by else "")]
+        lines = [
+            str(dataset),
+            f"  created {dataset.created or 'at an unknown time'}" + (f" by {dataset.by}" if dataset.by else ""),
+        ]
         lines += [f"  {key}: {value}" for key, value in dataset.properties.items()]
         for title, items in (
             ("derived from", self.derived_from),

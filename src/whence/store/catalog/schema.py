@@ -35,7 +35,7 @@ entities = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("shape", sa.JSON),
-    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("created", sa.Text),  # NULL: not known, because it was imported
     sa.Column("properties", sa.JSON, nullable=False),
 )
 
@@ -45,8 +45,8 @@ activities = sa.Table(
     sa.Column("id", sa.BigInteger, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("args", sa.JSON, nullable=False),
-    sa.Column("started", sa.Text, nullable=False),
-    sa.Column("ended", sa.Text, nullable=False),
+    sa.Column("started", sa.Text),  # NULL: not known, as above
+    sa.Column("ended", sa.Text),
     sa.Column("properties", sa.JSON, nullable=False),
     sa.Column("identifier", sa.Text),
 )

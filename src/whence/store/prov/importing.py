@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ _TABLES = {
     "wasAttributedTo": (t.was_attributed_to, "entity", "agent"),
 }
 _KINDS = {"entity": t.entities, "activity": t.activities, "agent": t.agents}
-_STARTED, _ENDED = ("prov:startTime", "started"), ("prov:endTime", "ended")
+_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 Row = dict[str, Any]
 
 
@@ -111,10 +111,10 @@ class _Taker:
         for agent in self.connection.execute(sa.select(g.id, g.name, g.kind, g.properties).order_by(g.id.desc())):
             found[agent.name] = ("agent", agent.id, {"name": agent.name, "kind": agent.kind, **agent.properties})
         for row in self.connection.execute(sa.select(t.activities)):
-            own = {"command": row.name, "started": row.started, "ended": row.ended, **row.args, **row.properties}
+            own = {"command": row.name, **_not_none(started=row.started, ended=row.ended), **row.args, **row.properties}
             found[row.identifier or f"{row.name}#{row.id}"] = ("activity", row.id, own)
         for entity in self.connection.execute(sa.select(e.id, e.name, e.kind, e.created, e.properties)):
-            own = {"kind": entity.kind, "created": entity.created, **entity.properties}
+            own = {"kind": entity.kind, **_not_none(created=entity.created), **entity.properties}
             found[entity.name] = ("entity", entity.id, own)
         return found
 
@@ -123,39 +123,46 @@ class _Taker:
         if known is not None:
             if known[0] != kind:
                 raise Redefined(f"{name!r} is an {known[0]} in the log, and an {kind} in what is imported: rename it")
-            for key, value in properties.items():
-                if key in known[2] and known[2][key] != value and not _same_time(known[2][key], value):
-                    raise Redefined(
-                        f"{name!r} is in the log with {key} = {known[2][key]!r}, and is imported with {value!r}: "
-                        "rename one of them"
-                    )
-            self.ids[name] = (kind, known[1])
-            self._complete(kind, known[1], {key: value for key, value in properties.items() if key not in known[2]})
+            self._known_vertex(name, kind, known, properties)
             return
         self.counts[kind] += 1
         own = dict(properties)
         if kind == "entity":
-            row = {"name": name, "kind": str(own.pop("kind", "entity")), "shape": [], "properties": own}
-            row["created"] = str(own.pop("created", self.time))
+            row: Row = {"name": name, "kind": str(own.pop("kind", "entity")), "shape": [], "created": _created(own)}
+            row["properties"] = own
         elif kind == "agent":
             if own.get("name") == name:
                 del own["name"]
             row = {"name": name, "kind": str(own.pop("kind", "agent")), "properties": own}
         else:
-            started, ended = (_moment(own, names) for names in (_STARTED, _ENDED))
             row = {
                 "name": str(own.get("command", name))[:400].strip() or name, "args": {}, "properties": own,
-                "started": started or ended or self.time, "ended": ended or started or self.time, "identifier": name,
+                **_times(name, own), "identifier": name,
             }  # fmt: skip
         self.new[kind][name] = row
 
-    def _complete(self, kind: str, number: int, properties: Row) -> None:
-        """Properties that the log did not know of something it knows."""
-        added = {key: value for key, value in properties.items() if key not in (*_STARTED, *_ENDED)}
+    def _known_vertex(self, name: str, kind: str, known: tuple[str, int, Row], properties: Row) -> None:
+        """Something that the log has: what is new of it is added, and nothing may contradict."""
+        added, columns = {key: value for key, value in properties.items() if value is not None}, Row()
+        if kind == "activity":
+            columns = {key: value for key, value in _times(name, added).items() if value is not None}
+        elif kind == "entity" and "created" not in known[2]:
+            columns = {"created": _created(added)}
+        for key, value in {**added, **columns}.items():
+            if key in known[2] and known[2][key] != value and not _same_time(known[2][key], value):
+                raise Redefined(
+                    f"{name!r} is in the log with {key} = {known[2][key]!r}, and is imported with {value!r}: "
+                    "rename one of them"
+                )
+        self.ids[name] = (kind, known[1])
+        table, number = _KINDS[kind], known[1]
+        new = {key: value for key, value in columns.items() if key not in known[2] and value is not None}
+        added = {key: value for key, value in added.items() if key not in known[2]}
         if added:
-            table = _KINDS[kind]
             own = self.connection.execute(sa.select(table.c.properties).where(table.c.id == number)).scalar_one()
-            self.connection.execute(table.update().where(table.c.id == number).values(properties={**own, **added}))
+            new["properties"] = {**own, **added}
+        if new:
+            self.connection.execute(table.update().where(table.c.id == number).values(**new))
 
     def write_vertices(self) -> None:
         """Insert what is new; all vertices then have a number."""
@@ -238,22 +245,48 @@ def _text(properties: Row) -> str:
     return json.dumps(properties, sort_keys=True)
 
 
-def _moment(properties: Row, names: Iterable[str]) -> str | None:
-    """The time that a property tells, as the catalog writes it; the property is then no longer needed."""
-    for name in names:
-        if name in properties:
-            value = properties.pop(name)
-            try:
-                moment = dt.datetime.fromisoformat(str(value))
-            except ValueError:
-                raise BadGraph(f"{name} is {value!r}, which is no time such as 2026-01-31T12:00:00Z") from None
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-            return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return None
+def _times(activity: str, properties: Row) -> Row:
+    """When an activity started and ended, in UTC as the catalog writes it; None if the properties do not say.
+
+    Properties that say no more are removed. The time as it was written, with its zone, stays under PROV's name.
+    """
+    found = Row()
+    for column, prov in (("started", "prov:startTime"), ("ended", "prov:endTime")):
+        given = [name for name in (prov, column) if properties.get(name) is not None]
+        value = properties[given[0]] if given else None
+        moment = _time(value)
+        if given and moment is None:
+            raise BadGraph(f"{given[0]} of {activity!r} is {value!r}, which is no time such as 2026-01-31T12:00:00Z")
+        found[column] = None if moment is None else moment.strftime(_FORMAT)
+        for name in (prov, column):
+            properties.pop(name, None)
+        if value != found[column]:
+            properties[prov] = value
+    return found
+
+
+def _created(properties: Row) -> str | None:
+    """When an entity was created, if a property says so as the catalog writes it; the property is then removed."""
+    moment = _time(properties.get("created"))
+    if moment is None or moment.strftime(_FORMAT) != properties["created"]:
+        return None  # another spelling, or no time at all, stays a property as any other
+    return str(properties.pop("created"))
+
+
+def _time(value: object) -> dt.datetime | None:
+    """A point in time, in UTC; without a zone it is taken as UTC."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = dt.datetime.fromisoformat(value)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _same_time(one: object, other: object) -> bool:
-    try:
-        return dt.datetime.fromisoformat(str(one)) == dt.datetime.fromisoformat(str(other))
-    except (TypeError, ValueError):
-        return False
+    return _time(one) is not None and _time(one) == _time(other)
+
+
+def _not_none(**values: Any) -> Row:
+    return {key: value for key, value in values.items() if value is not None}

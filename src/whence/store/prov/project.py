@@ -69,7 +69,9 @@ class _Read:
         everyone, names = np.arange(start, start + len(self.ids)), list(self.part.columns.values())
         for place, name in enumerate(names, 1):
             if name != "command":
-                yield name, everyone, self.column(place)
+                values = self.column(place)
+                known = [value is not None for value in values]
+                yield name, everyone[known], [value for value in values if value is not None]
         for place in range(len(names) + 1, len(names) + 1 + len(self.part.documents)):
             gathered: dict[str, tuple[list[int], list[Any]]] = {}
             for number, held in enumerate(self.column(place), start):

@@ -163,6 +163,8 @@ def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
 def _same(connection: sa.Connection, latest: sa.Row[Any, Any, Any], size: int, changed: int) -> bool:
     of = t.entities.c
     created, properties = connection.execute(sa.select(of.created, of.properties).where(of.id == latest.entity)).one()
+    if created is None:
+        return False
     before = dt.datetime.fromtimestamp(changed / 1e9, dt.UTC) <= dt.datetime.fromisoformat(created)
     return before and properties.get("size") == size
 

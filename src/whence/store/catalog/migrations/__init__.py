@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from whence.errors import FutureVersion, StoreError
 from whence.store.catalog.clock import now
-from whence.store.catalog.migrations import m0001_prov, m0002_views, m0003_artifacts, m0004_runs
+from whence.store.catalog.migrations import m0001_prov, m0002_views, m0003_artifacts, m0004_runs, m0005_times
 
 TYPES = {
     "sqlite": {"id": "INTEGER PRIMARY KEY NOT NULL", "json": "TEXT"},
@@ -30,6 +30,7 @@ MIGRATIONS = (
     Migration(m0002_views.NAME, m0002_views.apply),
     Migration(m0003_artifacts.NAME, m0003_artifacts.apply),
     Migration(m0004_runs.NAME, m0004_runs.apply),
+    Migration(m0005_times.NAME, m0005_times.apply),
 )
 
 
