@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "values.hpp"  // TooLarge
 
@@ -66,6 +67,15 @@ class Match {
     keep_useful(walked);
     for (const Index v : walked) held_[v].clear();
     return true;
+  }
+
+  // What the first step of a path from d can be: who generated it, and the label of that edge.
+  std::vector<std::pair<Index, Index>> first_steps(Index d) const {
+    std::vector<std::pair<Index, Index>> found;
+    const auto targets = g_.generated[d];
+    for (std::size_t k = 0; k < targets.size(); ++k) found.emplace_back(targets[k], edge_label(true, d, k));
+    unique(found);
+    return found;
   }
 
   std::int64_t most() const { return most_; }
@@ -172,8 +182,13 @@ std::int64_t mark_matching(const Ancestry& g, const Labels& labels, std::span<co
                            std::span<const Index> destinations, std::int64_t limit, Flags& marked) {
   Match match(g, labels, sources, limit, marked);
   for (const auto& group : generated_alike(g, destinations)) {
-    if (!match.from(group[0])) continue;
-    for (const Index d : group) marked[d] = 1;
+    // One stands for all whose first steps are the same: of one activity, two may be generated in different roles.
+    std::map<std::vector<std::pair<Index, Index>>, bool> found;
+    for (const Index d : group) {
+      const auto [place, fresh] = found.try_emplace(match.first_steps(d), false);
+      if (fresh) place->second = match.from(d);
+      if (place->second) marked[d] = 1;
+    }
   }
   return match.most();
 }

@@ -99,6 +99,61 @@ def test_properties_are_matched_step_by_step(drawn: Drawn, data: st.DataObject) 
         assert cut == graph.segment(src, dst, exclude="wasDerivedFrom", match=match)
 
 
+@given(provenance(), st.data())
+@settings(deadline=None, max_examples=300)
+def test_properties_of_edges_are_matched_step_by_step(drawn: Drawn, data: st.DataObject) -> None:
+    makers = data.draw(st.lists(st.sampled_from(drawn.of_kind("activity")), min_size=1, max_size=3, unique=True))
+    made: dict[str, tuple[str, dict[str, str]]] = {
+        f"d{number}": ("entity", {}) for number in range(3)
+    }  # by several activities, each in its own role
+    shared = tuple((name, "wasGeneratedBy", maker) for name in made for maker in makers)
+    drawn = Drawn(drawn.vertices | made, drawn.edges + shared)
+    src, dst = ends(data, drawn)
+    dst |= data.draw(st.sets(st.sampled_from(sorted(made))), "dst")
+    roles: dict[tuple[str, str], list[str]] = {}
+    edges = []
+    for edge in drawn.edges:
+        own = [""]
+        if edge[1] in ("used", "wasGeneratedBy"):
+            own = data.draw(st.lists(st.sampled_from("xy"), min_size=1, max_size=2, unique=True))
+            roles[edge[0], edge[2]] = own
+        edges += [(*edge, {"role": role}) for role in own]
+    graph = Graph.build([(name, kind, own) for name, (kind, own) in drawn.vertices.items()], edges)
+    wanted: dict[str, str]
+    for wanted in ({"wasGeneratedBy": "role"}, {"used": "role"}, {"used": "role", "wasGeneratedBy": "role"}):
+
+        def labels(source: str, target: str, wanted: dict[str, str] = wanted) -> list[str]:
+            relation = "used" if drawn.vertices[source][0] == "activity" else "wasGeneratedBy"
+            return roles[source, target] if relation in wanted else [""]
+
+        expected = oracle.segment(drawn.plain, src, dst, edge_labels=labels)
+        found = graph.segment(src, dst, match=wanted)
+        assert (set(found.vertices), set(found.edges)) == expected
+        assert found.adjust(exclude="wasDerivedFrom") == graph.segment(src, dst, exclude="wasDerivedFrom", match=wanted)
+
+
+def test_entities_of_one_activity_in_different_roles_are_asked_each() -> None:
+    """Found by a user: the path from the first destination stood for that from the second, which has another role."""
+    vertices = [
+        ("s", "entity"),
+        ("x", "activity"),
+        ("y", "activity"),
+        ("o", "entity"),
+        ("d1", "entity"),
+        ("d2", "entity"),
+    ]
+    edges: list[tuple[str, str, str, dict[str, str]]] = [
+        ("x", "used", "s", {}), ("y", "used", "o", {}),
+    ]  # fmt: skip
+    for roles in (("model", "log"), ("log", "model")):  # whichever comes first
+        made = [(f"d{place}", "wasGeneratedBy", maker, {"role": role if maker == "x" else "log"})
+                for place, role in enumerate(roles, 1) for maker in "xy"]  # fmt: skip
+        graph = Graph.build([(*each, {}) for each in vertices], [*edges, *made])
+        match = {"wasGeneratedBy": "role"}
+        assert "y" not in graph.segment("s", f"d{roles.index('model') + 1}", match=match).vertices
+        assert "y" in graph.segment("s", ["d1", "d2"], match=match).vertices
+
+
 @given(provenance(activities=5), st.data())
 @settings(deadline=None)  # a loaded machine is no failure
 def test_ancestors_descendants_and_paths(drawn: Drawn, data: st.DataObject) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise, product
 
 Edge = tuple[str, str, str]
 Label = Callable[[str], object]
+EdgeLabels = Callable[[str, str], Iterable[object]]  # of all edges from one vertex to another
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,27 @@ def ways_back(graph: Plain, start: str) -> Iterator[tuple[str, ...]]:
         stack.extend((*path, vertex) for _, vertex in graph.older[path[-1]] if vertex not in path)
 
 
-def similar(graph: Plain, sources: set[str], destinations: set[str], label: Label = same) -> set[str]:
+def same_edges(_: str, __: str) -> Iterable[object]:
+    """No labels of edges."""
+    return (None,)
+
+
+def similar(
+    graph: Plain, sources: set[str], destinations: set[str], label: Label = same, edge_labels: EdgeLabels = same_edges
+) -> set[str]:
     """The vertices of all paths that SimProv accepts: for each destination, those as long as, and labelled between
     their ends like, one to a source."""
+
+    def words_of(path: tuple[str, ...]) -> set[tuple[object, ...]]:
+        vertices = tuple(map(label, path[1:-1]))
+        return {(*vertices, *edges) for edges in product(*(edge_labels(*pair) for pair in pairwise(path)))}
+
     found: set[str] = set()
     for destination in destinations:
         paths = list(ways_back(graph, destination))
-        words = {tuple(map(label, path[1:-1])) for path in paths if path[-1] in sources}
+        words = {word for path in paths if path[-1] in sources for word in words_of(path)}
         for path in paths:
-            if tuple(map(label, path[1:-1])) in words:
+            if words & words_of(path):
                 found.update(path)
     return found
 
@@ -78,6 +92,7 @@ def segment(
     destinations: set[str],
     *,
     label: Label = same,
+    edge_labels: EdgeLabels = same_edges,
     excluded: frozenset[str] = frozenset(),
     relations: frozenset[str] = frozenset(),
     expand: int = 0,
@@ -92,7 +107,7 @@ def segment(
     straight = direct(graph, sources, destinations)
     if not straight:
         return set(), set()
-    on_path = straight | similar(graph, sources, destinations, label)
+    on_path = straight | similar(graph, sources, destinations, label, edge_labels)
     siblings = {s for s, relation, t in graph.edges if relation == "wasGeneratedBy" and t in on_path}
     answers = on_path | named | siblings
     here = set(named)
