@@ -8,7 +8,7 @@ row ids says what a replay can and cannot do. A test compares the page with what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -46,6 +46,7 @@ from whence.rows import (
     Union,
     Window,
     WindowCall,
+    disjunction,
     keep,
 )
 from whence.rows.determinism.reasons import unpinned
@@ -97,6 +98,7 @@ PLUS, RANDOM = Call("Add", (A, B), "long"), Call("Rand", (), "double", pure=Fals
 SUM, LEAST = AggCall("Sum", (B,), "long"), AggCall("Min", (B,), "long")
 NOTHING, FUNCTION = Literal(None, "long"), Udf("f", (), "long")
 THREE = Literal(3, "integer")
+LISTED = disjunction(*(Compare("<=>", B, Literal(value, "long")) for value in (3, 4)))
 EXPLODED = Call("Explode", (LIST,), "long")
 ROW, PAIR, GROUP = "the row", "the two rows", "all rows of the group"
 EQUAL = "all rows equal to it"
@@ -169,7 +171,12 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "Groups and windows": (
-        Example("`select a, sum(b) ... group by a`, pivot", _grouped(*KEPT, Named(N, SUM)), GROUP),
+        Example("`select a, sum(b) ... group by a`", _grouped(*KEPT, Named(N, SUM)), GROUP),
+        Example(
+            "`pivot (sum(b) for b in (3, 4))`",
+            replace(_grouped(*KEPT, Named(N, SUM)), listed=LISTED),
+            "the rows of the group whose value is listed; all of them where none is",
+        ),
         Example("`select sum(b) ... group by a`", _grouped(Named(N, SUM)), GROUP),
         Example(
             "`select a, min(b) ... group by a`; max, first, last, any",

@@ -145,7 +145,6 @@ CASES: dict[str, Callable[[Data], DataFrame]] = {
     "a subquery of frames": lambda d: d.t.where(_functions().col("v") > d.t.agg({"v": "avg"}).scalar()).select(
         "id", "v"
     ),
-    "checkpoint": lambda d: d.t.select("id", "k").localCheckpoint().groupBy("k").count(),
     "partitions": lambda d: d.t.select("id", "k").repartition(4, "k").sortWithinPartitions("id").groupBy("k").count(),
 }
 

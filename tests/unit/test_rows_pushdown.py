@@ -234,3 +234,23 @@ def test_what_an_anti_join_looks_at_contributes_nothing_but_is_needed() -> None:
     assert inference.precise
     assert inference.lineage[1] == Literal(False, "boolean")
     assert inference.restrict[1] == Compare("=", Param("p1", "long"), C)
+
+
+def test_a_pivot_is_proven_where_the_group_says_whether_a_row_is_listed() -> None:
+    """Which rows count depends on whether there is a listed one: with that known, the predicate is exact."""
+    from whence.rows import AggCall, Aggregate, Attr, Compare, Literal, Named, Source, disjunction, keep
+    from whence.rows.pushdown import Aim, push, row_selection
+    from whence.testing.proofs import equivalent
+
+    a, b, n, flag = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "n", "long"), Attr(4, "f", "boolean")
+    listed = disjunction(*(Compare("<=>", b, Literal(value, "long")) for value in (3, 4)))
+    total = Named(n, AggCall("Sum", (b,), "long"))
+    plain = Aggregate(Source("t", 0, (a, b)), (a,), (*keep(a), total), listed)
+    asked = row_selection(plain)
+    assert not push(plain, asked).precise
+    assert plain.any_listed is not None
+    flagged = Aggregate(plain.child, plain.keys, (*plain.outputs, Named(flag, plain.any_listed)), listed)
+    asked = row_selection(flagged, (a, flag))
+    pushed = push(flagged, asked)
+    assert pushed.precise
+    assert equivalent(flagged, asked, pushed, Aim.LINEAGE)

@@ -269,8 +269,9 @@ def _ask(
             raise UnknownName.of("source", question.forward, p.sources)
         report.asked = question.read(uses[0].columns)
         reached = p.forward(question.forward, report.asked, engine=engine)
-        report.reached = Shown("output", reached, limit)
-        frames = {"output": reached}
+        report.precise, report.reason = reached.precise, reached.reason
+        report.reached = Shown("output", reached.dataframe(), limit)
+        frames = {"output": reached.dataframe()}
     else:
         report.asked = question.read(p.plan.output)
         lineage = p.backward(report.asked, engine=engine)
@@ -293,7 +294,9 @@ def _as_dict(script: Path, report: Report, question: Question) -> dict[str, obje
         direction = "backward" if question.forward is None else "forward"
         found |= {"direction": direction, "asked": [plain(row) for row in report.asked]}
     if report.precise is not None:
-        found |= {"precise": report.precise, "reason": report.reason, "how": report.how}
+        found |= {"precise": report.precise, "reason": report.reason}
+    if report.precise is not None and question.forward is None:
+        found["how"] = report.how
         found["sources"] = {name: each.as_dict() for name, each in report.lineage.items()}
     if report.reached is not None:
         found |= {"source": question.forward, "output": report.reached.as_dict()}
@@ -312,13 +315,15 @@ def _emit(report: Report, question: Question) -> None:
         report.output.emit("The output")
         if not report.asked and report.output.rows and sys.stdout.isatty():
             click.echo("\nWhere does a row come from? Ask with --row COLUMN=VALUE.")
-    if report.precise is not None:
+    if report.precise is not None and report.reached is None:
         click.echo(f"\nThe lineage of {_described(report.asked)}: ", nl=False)
         click.echo("precise" if report.precise else f"a superset, because {report.reason}")
         for name, each in report.lineage.items():
             each.emit(name, report.used)
     if report.reached is not None:
         report.reached.emit(f"What {_described(report.asked)} of {question.forward} reached")
+        if not report.precise:
+            click.echo(f"\nThis is a superset, because {report.reason}")
     for path in report.written:
         click.echo(f"\nwritten: {path}" if path == report.written[0] else f"written: {path}")
 

@@ -89,7 +89,8 @@ def _(node: o.Distinct) -> str:
 @line.register
 def _(node: o.Aggregate) -> str:
     by = f" by {_columns(node.keys)}" if node.keys else ""
-    return f"Aggregate{by}: {_columns(node.outputs)}"
+    listed = "" if node.listed is None else f", of rows where {node.listed}"
+    return f"Aggregate{by}{listed}: {_columns(node.outputs)}"
 
 
 @line.register

@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.errors import UnknownName
@@ -23,11 +25,15 @@ if TYPE_CHECKING:
 
 FEW = 1000  # ids that go into a predicate
 SHOWN = 20  # rows of each source that a notebook shows
+LOST = "no source row was found, though there must be one: a function gives something else now than it gave in the run"
 COLLECTED = 200_000  # ids that are kept here; more stay with Spark
 
 
 class Found:
-    """The ids that a question found, for each use of a source: here, or with Spark where they are many."""
+    """The ids that a question found, for each use of a source: here, or with Spark where they are many.
+
+    `rows` counts the output rows that were asked about, `without` those that came with no id at all.
+    """
 
     def __init__(self, jvm: Jvm, ids: DataFrame, columns: Mapping[int, str]) -> None:
         """`ids` has a column of lists for each use; `columns` names it."""
@@ -37,7 +43,9 @@ class Found:
         self._ids = ids.persist()
         weakref.finalize(self, _forget, self._ids)
         sizes = [F.coalesce(F.sum(F.size(F.col(name))), F.lit(0)) for name in columns.values()]
-        self.rows, *counts = self._ids.agg(F.count(F.lit(1)), *sizes).collect()[0]
+        some = [F.size(F.col(name)) > 0 for name in columns.values()]
+        without = F.count_if(~reduce(or_, some)) if some else F.lit(0)
+        self.rows, self.without, *counts = self._ids.agg(F.count(F.lit(1)), without, *sizes).collect()[0]
         self._here: dict[int, list[int]] | None = None
         if sum(counts) <= COLLECTED:
             sets: dict[int, set[int]] = {number: set() for number in columns}
@@ -110,9 +118,16 @@ class Lineage(Mapping[str, "DataFrame"]):
     """The source rows of an output row: `lin["orders"]` is a DataFrame with all columns of the source."""
 
     def __init__(
-        self, sources: tuple[Source, ...], answer: Answer, reasons: tuple[str, ...], how: str, rows: int
+        self,
+        sources: tuple[Source, ...],
+        answer: Answer,
+        reasons: tuple[str, ...],
+        how: str,
+        rows: int,
+        doubted: bool = False,
     ) -> None:
-        self._answer, self._reasons = answer, reasons
+        """`doubted`: whether the rows were found by something that may not hold, so that none would mean that."""
+        self._answer, self._known, self._doubted = answer, reasons, doubted
         self.rows = rows  # of the output, that were asked about
         # "saved": from what a run saved; "carried": from the ids that a run carried along; "replayed": by running the
         # pipeline again, on part of the sources
@@ -121,6 +136,12 @@ class Lineage(Mapping[str, "DataFrame"]):
         for source in sources:
             self._sources.setdefault(source.name, []).append(source)
         self._frames: dict[str, DataFrame] = {}
+
+    @cached_property
+    def _reasons(self) -> tuple[str, ...]:
+        if self._doubted and not any(self[name].take(1) for name in self):
+            return (*self._known, LOST)
+        return self._known
 
     @property
     def precise(self) -> bool:

@@ -31,6 +31,7 @@ from whence.rows.duck import View, count
 from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
+from whence.rows.needed import has_user_code, needs_source
 from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import restrict
 from whence.rows.questions.restrict import sources as sources_of
@@ -38,11 +39,12 @@ from whence.rows.questions.rows import Asked, described, is_simple, predicate
 from whence.rows.saving import CARRIED, OUTPUT, Scheme, Sizes, explained, scheme
 from whence.spark.catalyst.plan import classic, read
 from whence.spark.catalyst.write import frame
-from whence.spark.lineage import Found, Lineage, Replayed, given
+from whence.spark.lineage import LOST, Found, Lineage, Replayed, given
+from whence.spark.reached import Reached
 from whence.spark.running.materialize import MANY, Kept, carried, kept, surely_few
 from whence.spark.running.outputs import holdable, local
 from whence.spark.running.record import changed, record, recorded, sizes
-from whence.spark.sources.versions import require_unchanged, version
+from whence.spark.sources.versions import require_fresh_cache, require_unchanged, version_read
 from whence.spark.tracing.annotated import Carrying, row_id
 from whence.spark.tracing.matching import Engine, Table
 from whence.spark.tracing.nondeterminism import Again
@@ -97,7 +99,8 @@ class Pipeline:
         self._looked = False
         self._kept: Kept | None = None
         self._scheme: Scheme | None = None
-        self._versions = {each.name: version(each, self._plan.jvm) for each in sources_of(self.plan)}
+        self._versions = {each.name: version_read(each, self._plan.jvm) for each in sources_of(self.plan)}
+        require_fresh_cache(self._df, self._plan.jvm)
 
     @property
     def plan(self) -> Operator:
@@ -142,6 +145,7 @@ class Pipeline:
         lines += [f"not saved: {failure}" for failure in (self._kept.failures if self._kept is not None else ())]
         lines += [f"not reproducible: {reason}" for reason in self._again.feared]
         lines += [f"a superset: {reason}" for reason in self._eager(self.witness).reasons]
+        lines += [f"not traced further: {reason}" for reason in self._cuts]
         return Explanation("\n".join(lines))
 
     def columns(self) -> dict[str, ColumnLineage]:
@@ -212,7 +216,9 @@ class Pipeline:
             found = self._meant(matched, output, asked, "the output")
             count = self._require_one(found.data.num_rows, asked, one)
             how = "saved" if run is self._kept else "replayed"
-            return Lineage(sources_of(self.plan), Direct(run, matched, output).back(found), (), how, count)
+            doubted = has_user_code(self.plan) and needs_source(self.plan)
+            answer = Direct(run, matched, output).back(found)
+            return Lineage(sources_of(self.plan), answer, self._cuts, how, count, doubted)
         tagged = self._replayed(asked, witness or self.witness)
         selected = matching(self._carried(tagged), asked, self._df.sparkSession)
         names = {number: f"_ids_{number}" for number in tagged.ids}
@@ -222,10 +228,16 @@ class Pipeline:
             raise self._absent("the output", asked)
         count = self._require_one(ids.rows, asked, one)
         how = "carried" if self._is_carried(tagged) else "replayed"
-        return Lineage(sources_of(self.plan), Replayed(self._plan.jvm, ids), self._reasons(tagged), how, count)
+        reasons = self._reasons(tagged)
+        if ids.without and needs_source(self.plan):
+            reasons = (*reasons, LOST)
+        return Lineage(sources_of(self.plan), Replayed(self._plan.jvm, ids), reasons, how, count)
 
-    def forward(self, source: str, row: object, witness: str | None = None, engine: str = "auto") -> DataFrame:
-        """The output rows whose lineage holds the given rows of a source, and only those."""
+    def forward(self, source: str, row: object, witness: str | None = None, engine: str = "auto") -> Reached:
+        """The output rows whose lineage holds the given rows of a source: `.dataframe()`, `.collect()`.
+
+        `.precise` says whether these are all and only those; if not, `.reason` says why.
+        """
         matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
         uses = [each for each in sources_of(self.plan) if each.name == source]
@@ -235,7 +247,8 @@ class Pipeline:
         if run is not None:
             asked = asked_of(uses[0].columns, row, self._df.sparkSession)
             rows = self._meant(matched, source_table(uses[0]), asked, f"source {source!r}")
-            return matched.dataframe(self._shown(Direct(run, matched, self._output(run)).forth(source, rows)))
+            reached = self._shown(Direct(run, matched, self._output(run)).forth(source, rows))
+            return Reached(source, matched.dataframe(reached), self._cuts)
         tagged = self._eager(witness or self.witness)
         wanted = self._source_ids(uses[0], row)
         numbers = Call("array", tuple(Literal(each, LONG) for each in wanted), LIST)
@@ -244,8 +257,9 @@ class Pipeline:
             for each in uses
             if each.occurrence in tagged.ids
         )
-        reached = Filter(self._carried(tagged), disjunction(*held))
-        return frame(Project(reached, keep(*self._askable)), self._plan.jvm)
+        found = Filter(self._carried(tagged), disjunction(*held))
+        rows_reached = frame(Project(found, keep(*self._askable)), self._plan.jvm)
+        return Reached(source, rows_reached, self._reasons(tagged))
 
     @property
     def scheme(self) -> Scheme:
@@ -420,7 +434,13 @@ class Pipeline:
         return found
 
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*tagged.reasons, *(() if self._is_carried(tagged) else self._again.reasons))))
+        again = () if self._is_carried(tagged) else self._again.reasons
+        return tuple(dict.fromkeys((*tagged.reasons, *self._cuts, *again)))
+
+    @property
+    def _cuts(self) -> tuple[str, ...]:
+        """Where the plan ends and the lineage does not."""
+        return tuple(dict.fromkeys(each.cut for each in sources_of(self.plan) if each.cut))
 
     def _is_carried(self, tagged: Tagged) -> bool:
         return self._carrying is not None and self._carrying.tagged is tagged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whence.rows import operators as o
-from whence.rows.expressions import AggCall, Attr, Call
+from whence.rows.expressions import AggCall, Attr, Call, Udf, WindowCall
 from whence.rows.frames import frame_of
 from whence.rows.printing import line
 from whence.rows.pushdown.unique import unique
@@ -61,10 +61,14 @@ def _visit(plan: o.Operator, found: dict[Cause, None], merged: bool, read: froze
     for expr in computed:
         for part in walk(expr):
             placed = isinstance(part, Call) and part.name == NUMBERED and _steady(plan)
-            if isinstance(part, Call) and not part.pure and not placed:
+            if isinstance(part, Udf | AggCall | WindowCall) and part.varies:
+                found[Cause(part.varies)] = None
+            elif isinstance(part, Call) and not part.pure and not placed:
                 found[Cause(f"{part.name.lower()} in {type(plan).__name__} has another value in each run")] = None
             if merged and isinstance(part, AggCall) and part.name in PICKED:
                 found[Cause(f"{part} takes a value in no order that the data decides", picked=True)] = None
+    if isinstance(plan, o.Opaque) and plan.varies:
+        found[Cause(plan.varies)] = None
     if isinstance(plan, o.Sample) and not _steady(plan.child):
         found[Cause(f"{line(plan)} of rows whose places may change")] = None
     if merged and isinstance(plan, o.Distinct) and plan.picks:

@@ -313,6 +313,8 @@ def _aggregate(call: AggCall, names: Mapping[Attr, str]) -> str:
     if call.python or len(call.args) != 1:
         raise Unknown(call.name)
     (arg,) = call.args
+    if call.name == "bool_or":  # whence's own
+        return f"bool_or({_said(translated(arg, names))})"
     word = "DISTINCT " if call.distinct else ""
     where = "" if call.where is None else f" FILTER (WHERE {_said(translated(call.where, names))})"
     value = _exact(arg, names)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from whence.rows.eager.ids import LIST, Tagged, array_of, as_list, gathered, new_ids, struct_of
+from dataclasses import replace
+
+from whence.rows.eager.ids import LIST, Tagged, array_of, as_list, gathered, new_ids, nothing, struct_of
 from whence.rows.eager.rows import Tag
 from whence.rows.expressions import (
     AggCall,
@@ -38,8 +40,30 @@ def aggregate(plan: Aggregate, tag: Tag, witness: str) -> Tagged:
         return _beside(plan, below)
     if plan.witnessed and witness == "rows" and below.ids:
         return _attained(plan, below)
+    if plan.listed is not None:
+        return _listed(plan, plan.listed, below)
     ids, collect = gathered(below.ids)
     return Tagged(Aggregate(below.plan, plan.keys, (*plan.outputs, *collect)), ids, below.reasons)
+
+
+def _listed(plan: Aggregate, listed: Expr, below: Tagged) -> Tagged:
+    """A pivot: the ids of the rows whose values are listed; of all rows where none is."""
+    masked = {number: replace(new_ids(number, each.many), many=each.many) for number, each in below.ids.items()}
+    columns = tuple(
+        Named(new.attr, Call("if", (listed, below.ids[number].attr, nothing(new.many)), new.attr.dtype))
+        for number, new in masked.items()
+    )
+    rows = Project(below.plan, (*keep(*_unique(below.plan.output)), *columns))
+    every, collect_every = gathered(below.ids)
+    some, collect_some = gathered(masked)
+    flag = fresh("_any_listed", "boolean")
+    found = Named(flag, AggCall("bool_or", (listed,), "boolean"))
+    groups = Aggregate(rows, plan.keys, (*plan.outputs, *collect_every, *collect_some, found))
+    ids = {number: new_ids(number) for number in below.ids}
+    chosen = tuple(
+        Named(new.attr, Call("if", (flag, some[number].attr, every[number].attr), LIST)) for number, new in ids.items()
+    )
+    return Tagged(Project(groups, (*keep(*plan.output), *chosen)), ids, below.reasons)
 
 
 def _beside(plan: Aggregate, below: Tagged) -> Tagged:
@@ -83,8 +107,9 @@ def _attained(plan: Aggregate, below: Tagged) -> Tagged:
 
     for index, call in enumerate(calls):
         field(f"v{index}", call.args[0])
-        if call.where is not None:
-            passes = Call("coalesce", (call.where, Literal(False, "boolean")), "boolean")
+        where = _condition(plan, call)
+        if where is not None:
+            passes = Call("coalesce", (where, Literal(False, "boolean")), "boolean")
             field(f"p{index}", passes)
     for number, each in below.ids.items():
         field(f"i{number}", as_list(each))
@@ -98,7 +123,7 @@ def _attained(plan: Aggregate, below: Tagged) -> Tagged:
     attains = []
     for index, (call, result) in enumerate(zip(calls, results, strict=True)):
         same = Compare("<=>", _field(row, f"v{index}"), result)
-        attains.append(same if call.where is None else conjunction(_field(row, f"p{index}"), same))
+        attains.append(same if _condition(plan, call) is None else conjunction(_field(row, f"p{index}"), same))
     kept = Call("filter", (rows, Call("lambda", (disjunction(*attains), row), "boolean")), LIST)
     empty = Compare("=", Call("size", (kept,), "integer"), Literal(0, "integer"))
     witnesses = fresh("_witnesses", rows.dtype)
@@ -106,6 +131,13 @@ def _attained(plan: Aggregate, below: Tagged) -> Tagged:
     ids = {number: new_ids(number) for number in below.ids}
     lists = tuple(Named(new.attr, _flat(witnesses, f"i{number}")) for number, new in ids.items())
     return Tagged(Project(chosen, (*keep(*plan.output), *lists)), ids, below.reasons)
+
+
+def _condition(plan: Aggregate, call: AggCall) -> Expr | None:
+    """Which rows a call counts: those of a FILTER clause, or of the value whose column it makes in a pivot."""
+    if plan.listed is not None and isinstance(call.args[0], Call) and call.args[0].name == "If":
+        return call.args[0].args[0]
+    return call.where
 
 
 def _field(row: Expr, name: str) -> Expr:

@@ -22,6 +22,7 @@ class AggCall(Expr):
     detail: str = ""
     python: bool = False  # a user's function in Python: Spark lets it stand beside no built-in aggregate
     origin: object = field(default=None, compare=False, repr=False)
+    varies: str = field(default="", compare=False)  # why it may give something else for the same rows
 
     @property
     def witnessed(self) -> bool:

@@ -32,5 +32,8 @@ class Call(Expr):
 class Udf(Call):
     """A user's function (Python, pandas, Scala): opaque, its arguments are all that is known.
 
-    The place for looking inside: `origin` leads to the pickled function of the user's own session.
+    The place for looking inside: `origin` leads to the pickled function of the user's own session. `varies` says why
+    it may give something else for the same arguments, if its code shows that.
     """
+
+    varies: str = field(default="", compare=False)

@@ -46,3 +46,4 @@ class WindowCall(Expr):
     detail: str = ""
     python: bool = False
     origin: object = field(default=None, compare=False, repr=False)
+    varies: str = field(default="", compare=False)  # why it may give something else for the same rows

@@ -14,12 +14,15 @@ from whence.rows.tree import Tree
 class Aggregate(Operator):
     """GROUP BY. Without keys it is one group, even of no rows; grouping sets are an Expand below it.
 
-    Keys are expressions over the input; outputs are expressions over the keys and over aggregate calls.
+    Keys are expressions over the input; outputs are expressions over the keys and over aggregate calls. `listed`, of a
+    pivot, holds for the rows whose value is one of those that became columns: the others contribute to a group only if
+    it has none of these.
     """
 
     child: Operator
     keys: tuple[Expr, ...]
     outputs: tuple[Named, ...]
+    listed: Expr | None = None
 
     def __post_init__(self) -> None:
         require_operator("Aggregate", self.child)
@@ -44,6 +47,11 @@ class Aggregate(Operator):
     def witnessed(self) -> bool:
         """Whether all calls are min, max, first, last or any, so that some rows of the group attain them."""
         return bool(self.calls) and all(call.witnessed for call in self.calls)
+
+    @property
+    def any_listed(self) -> AggCall | None:
+        """Whether the group of a pivot has a listed row, as an aggregate."""
+        return None if self.listed is None else AggCall("bool_or", (self.listed,), "boolean")
 
     @property
     def key_outputs(self) -> dict[Attr, Expr]:

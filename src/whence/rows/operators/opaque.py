@@ -16,6 +16,7 @@ class Opaque(Operator):
     columns: tuple[Attr, ...]
     why: str
     origin: object = field(default=None, compare=False, repr=False)
+    varies: str = field(default="", compare=False)  # why it may give something else for the same rows
 
     def __post_init__(self) -> None:
         require_operator("Opaque", *self.inputs)

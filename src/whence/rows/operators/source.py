@@ -15,6 +15,7 @@ class Source(Operator):
     `name` is the source's, shared by all its uses; `occurrence` numbers the uses over the whole pipeline. `row_id`,
     where set, is one more column: the identity of the row, a long that is the same in every run over the same data.
     `silent` is a copy of a source that Catalyst adds, to say which values to compute for: it has no part in lineage.
+    `cut` says what made the rows where that was more than reading them: the lineage goes on, and the plan ends here.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Source(Operator):
     row_id: Attr | None = None
     silent: bool = False
     origin: object = field(default=None, compare=False, repr=False)
+    cut: str = field(default="", compare=False, repr=False)
 
     @property
     def output(self) -> tuple[Attr, ...]:

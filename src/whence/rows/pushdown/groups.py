@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from whence.rows.expressions import AggCall, Attr, Compare, Expr, conjunction, conjuncts, disjunction
+from collections.abc import Mapping
+from dataclasses import replace
+
+from whence.rows.expressions import AggCall, Attr, Compare, Expr, Not, conjunction, conjuncts, disjunction
 from whence.rows.operators import Aggregate, Cogroup, Distinct, GroupedMap
 from whence.rows.pushdown.base import Aim, Pushed, give_up
 from whence.rows.pushdown.pins import pins, substituted
@@ -22,6 +25,8 @@ def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "row
         return Pushed((group,), False, "not every group key is pinned, and the aggregates are asked for too")
     relies = len(about_keys) < len(conjuncts(predicate))
     empty = frozenset[int]() if op.keys else frozenset({0})  # one group, even of no rows
+    if aim is Aim.LINEAGE and op.listed is not None:
+        return _pivoted(op, group, known, witness, Pushed((group,), relies=relies, may_be_none=empty))
     if aim is Aim.RESTRICT or witness == "group" or not op.witnessed:
         return Pushed((group,), relies=relies, may_be_none=empty)
     values = {made[attr]: value for attr, value in known.items() if isinstance(made.get(attr), AggCall)}
@@ -29,6 +34,16 @@ def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "row
         return Pushed((group,), False, "which rows attain the aggregates is not decided by the columns asked for")
     attained = disjunction(*(Compare("<=>", call.args[0], values[call]) for call in op.calls))
     return Pushed((conjunction(group, attained),), relies=relies, may_be_none=empty)
+
+
+def _pivoted(op: Aggregate, group: Expr, known: Mapping[Attr, Expr], witness: str, whole: Pushed) -> Pushed:
+    """The listed rows of the group, or all if none is: which of the two it is, the output does not say."""
+    flags = [known[column.attr] for column in op.outputs if column.expr == op.any_listed and column.attr in known]
+    if not flags or (op.witnessed and witness == "rows"):
+        why = "rows of values that the pivot does not list count only where there are no others"
+        return replace(whole, precise=False, why=why)
+    assert op.listed is not None
+    return replace(whole, inputs=(conjunction(group, disjunction(op.listed, Not(flags[0]))),))
 
 
 def push_distinct(op: Distinct, predicate: Expr, aim: Aim) -> Pushed:

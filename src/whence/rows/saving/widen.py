@@ -37,5 +37,7 @@ def widened(op: Operator) -> Operator:
         shown = {column.expr for column in op.outputs}
         keys = (Named(fresh("_key", key.dtype), key) for key in dict.fromkeys(op.keys) if key not in shown)
         calls = (Named(fresh("_value", call.dtype), call) for call in op.calls if op.witnessed and call not in shown)
-        return replace(op, outputs=(*op.outputs, *keys, *calls))
+        listed = op.any_listed if not op.witnessed else None
+        flag = () if listed is None or listed in shown else (Named(fresh("_listed", "boolean"), listed),)
+        return replace(op, outputs=(*op.outputs, *keys, *calls, *flag))
     return op

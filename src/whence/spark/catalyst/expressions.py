@@ -32,6 +32,7 @@ from whence.rows import (
     disjunction,
 )
 from whence.spark.catalyst.jvm import Origin
+from whence.spark.functions import why_varies
 
 COMPARE = {
     "EqualTo": "=",
@@ -41,7 +42,10 @@ COMPARE = {
     "GreaterThan": ">",
     "GreaterThanOrEqual": ">=",
 }
-UDFS = frozenset({"PythonUDF", "ScalaUDF", "ScalaUDAF", "HiveSimpleUDF", "HiveGenericUDF", "ScalaAggregator"})
+UDFS = frozenset(
+    {"PythonUDF", "PythonUDTF", "ScalaUDF", "ScalaUDAF", "HiveSimpleUDF", "HiveGenericUDF", "ScalaAggregator"}
+)
+PYTHON = frozenset({"PythonUDF", "PythonUDAF", "PythonUDTF"})
 # Catalyst calls these deterministic, because one query sees one value; the next one sees another.
 CLOCK = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime", "CurrentBatchTimestamp"})
 STEPS = frozenset({"WithField", "DropField"})  # what is done to a struct: no values, and so of no type
@@ -146,10 +150,12 @@ class Expressions:
     def _call(self, node: Node) -> Call:
         java = node.origin.java
         pure = bool(java.deterministic()) and node.kind not in CLOCK
-        make = Udf if node.kind in UDFS else Call
         args = tuple(map(self.read, node.children))
         dtype = "void" if node.kind in STEPS else _type(java)
-        return make(node.kind, args, dtype, _detail(node), pure, node.origin)
+        if node.kind not in UDFS:
+            return Call(node.kind, args, dtype, _detail(node), pure, node.origin)
+        why = _varies(node)
+        return Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
 
     def _aggregate(self, node: Node) -> AggCall:
         function, *rest = node.children
@@ -162,6 +168,7 @@ class Expressions:
             _detail(function),
             function.kind in UDFS or function.kind.startswith("Python"),
             node.origin,
+            _varies(function),
         )
 
     def _window(self, node: Node) -> WindowCall:
@@ -178,6 +185,7 @@ class Expressions:
             detail,
             aggregate.kind in UDFS or aggregate.kind.startswith("Python"),
             node.origin,
+            _varies(aggregate),
         )
 
     def _subquery(self, node: Node) -> ScalarQuery | Exists:
@@ -223,6 +231,11 @@ def _value(text: str | None, dtype: str) -> object:
     except (ValueError, InvalidOperation):  # a year beyond Python's: the text is the value, the origin the meaning
         return text
     return text
+
+
+def _varies(node: Node) -> str:
+    """Why a function in Python may give something else for the same arguments."""
+    return why_varies(node.origin.java) if node.kind in PYTHON else ""
 
 
 def _negated(expr: Expr) -> Expr:

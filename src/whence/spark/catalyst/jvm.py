@@ -117,6 +117,10 @@ class Jvm:
             return self.singleton(f"{CATALYST}.expressions.Literal").apply(self._time(value, local))
         return self.spark._jsparkSession.expression(lit(value)._jc)
 
+    def literal_of(self, value: Any, dtype: Any) -> Any:
+        """Catalyst's literal of a value as Catalyst holds it, of one of its types."""
+        return self.singleton(f"{CATALYST}.expressions.Literal").create(value, dtype)
+
     def _time(self, value: date, local: bool) -> Any:
         if not isinstance(value, datetime):
             return self.class_("java.time.LocalDate").of(value.year, value.month, value.day)
@@ -131,6 +135,11 @@ class Jvm:
             ) from error
         seconds = since.days * 86_400 + since.seconds
         return self.class_("java.time.Instant").ofEpochSecond(seconds, since.microseconds * 1000)
+
+    def same_object(self, one: Any, other: Any) -> bool:
+        """Whether two references lead to one object of the JVM."""
+        number = self.class_("java.lang.System").identityHashCode
+        return bool(number(one) == number(other))
 
     def parse(self, text: str) -> Any:
         """An expression in SQL, not yet resolved."""

@@ -36,6 +36,8 @@ from whence.rows import (
 )
 from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree
 from whence.spark.catalyst.jvm import items
+from whence.spark.functions import why_varies
+from whence.spark.pivots import MakeLiteral, listed
 
 if TYPE_CHECKING:
     from whence.spark.sources.naming import Sources
@@ -87,8 +89,10 @@ class Plans:
         sources: Sources,
         prepare: Callable[[Any], Any],
         through: Callable[[Any, tuple[Attr, ...]], Operator | None],
+        literal: MakeLiteral,
     ) -> None:
         """`prepare` makes a plan ready to be read; `through` says what made a leaf, if it is known."""
+        self._literal = literal
         self._sources = sources
         self._prepare = prepare
         self._through = through
@@ -204,7 +208,9 @@ class Plans:
 
     def aggregate(self, node: PlanNode) -> Operator:
         keys, outputs = self._exprs(node, "groupingExpressions"), self._named(node, "aggregateExpressions")
-        return Aggregate(self.read(node.children[0]), tuple(dict.fromkeys(keys)), outputs)
+        return Aggregate(
+            self.read(node.children[0]), tuple(dict.fromkeys(keys)), outputs, listed(outputs, self._literal)
+        )
 
     def window(self, node: PlanNode) -> Operator:
         order = tuple(map(self._expressions.sort_key, self._nodes(node, "orderSpec")))
@@ -251,7 +257,9 @@ class Plans:
     def opaque(self, node: PlanNode) -> Operator:
         function = node.fields.get("functionExpr") or [{}]
         why = f"{node.kind}({function[0].get('name', '')})"
-        return Opaque(tuple(map(self.read, node.children)), self._attrs(node, "output"), why, node.java)
+        inputs = tuple(map(self.read, node.children))
+        varies = why_varies(node.java.functionExpr()) if function[0] else ""
+        return Opaque(inputs, self._attrs(node, "output"), why, node.java, varies)
 
     def grouped(self, node: PlanNode) -> Operator:
         keys, function = self._exprs(node, "groupingAttributes"), self._expr(node, "functionExpr")

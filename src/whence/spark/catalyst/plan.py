@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, Closed, MissingExtra, NotTraceable
-from whence.rows import Attr, Named, Operator, Project, Sort
+from whence.rows import Attr, Named, Opaque, Operator, Project, Sort
 from whence.rows.pushdown.pins import substituted
-from whence.spark.catalyst.jvm import Jvm
-from whence.spark.catalyst.operators import Plans
+from whence.spark.catalyst.jvm import Jvm, items
+from whence.spark.catalyst.operators import Plans, plan_tree
 from whence.spark.catalyst.rewrites import tidied, without_subqueries
 from whence.spark.catalyst.self_joins import renewed, separated
 from whence.spark.catalyst.subqueries import subqueries_joined
+from whence.spark.cuts import past
 from whence.spark.running.outputs import plan_of
 from whence.spark.sources.naming import Sources, view_names
 
@@ -35,7 +36,7 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     frame = classic(df)
     given = {name: classic(each)._jdf.queryExecution().analyzed() for name, each in (sources or {}).items()}
     jvm = Jvm(frame.sparkSession)
-    found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None)
+    found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None, jvm.same_object)
 
     def prepare(java: Any) -> Any:
         java = without_subqueries(jvm, java)
@@ -48,10 +49,27 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     def through(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
         """What made a leaf that is the output of a run."""
         java = plan_of(leaf, jvm)
-        return None if java is None else _called(renewed(whole(java))[0], columns)
+        return followed(leaf, columns) if java is None else _called(renewed(whole(java))[0], columns)
 
-    plans = Plans(found, prepare, through)
-    return Plan(whole(frame._jdf.queryExecution().analyzed()), jvm)
+    def followed(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
+        """A leaf that Spark computed, over the sources that it may have been made of, if some are named."""
+        before = None if not found.given or found.given_name(leaf) is not None else past(leaf)
+        if before is None:
+            return None
+        names = [name for name, each in found.given.items() if not before.excludes(each)]
+        if all(name in read_elsewhere and not before.shows(found.given[name]) for name in names):
+            return None
+        for name in names:
+            found.use(name)
+        inputs = tuple(renewed(plans.read(plan_tree(found.given[name])))[0] for name in names)
+        return Opaque(inputs, columns, f"a leaf of rows made outside Spark's plan ({before.what})", leaf)
+
+    analyzed = frame._jdf.queryExecution().analyzed()
+    read_elsewhere = {found.given_name(leaf) for leaf in items(analyzed.collectLeaves())} if given else set()
+    plans = Plans(found, prepare, through, jvm.literal_of)
+    root = whole(analyzed)
+    found.require_used()
+    return Plan(root, jvm)
 
 
 def _called(rows: Operator, columns: tuple[Attr, ...]) -> Operator:

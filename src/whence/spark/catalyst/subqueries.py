@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from whence.errors import NotTraceable
@@ -112,7 +113,7 @@ def _aggregate(part: Aggregate) -> Operator:
         attr = fresh(str(each), each.dtype)
         inner[each] = attr
         outputs.append(Named(attr, each))
-    groups = Aggregate(part.child, part.keys, tuple(outputs))
+    groups = replace(part, outputs=tuple(outputs))
     joined, values = _join(groups, above)
     swap = {**inner, **values}
     return Project(joined, tuple(Named(named.attr, _substituted(named.expr, swap)) for named in part.outputs))

@@ -201,18 +201,20 @@ class Plans:
 
     @_lower.register
     def _(self, plan: Opaque) -> Any:
+        if not plan.origin.children().size():  # type: ignore[attr-defined]  # a leaf: its inputs are in no plan
+            return plan.origin
         return self._again(plan.origin, *plan.inputs)
 
     @_lower.register
     def _(self, plan: GroupedMap) -> Any:
         if plan.carried:
-            return self._lower(around.grouped(plan, self.jvm, self._frame))
+            return self._lower(around.grouped(plan, self._frame))
         return self._again(plan.origin, plan.child)
 
     @_lower.register
     def _(self, plan: Cogroup) -> Any:
         if plan.carried:
-            return self._lower(around.cogrouped(plan, self.jvm, self._frame))
+            return self._lower(around.cogrouped(plan, self._frame))
         return self._again(plan.origin, plan.left, plan.right)
 
     def _frame(self, plan: Operator) -> DataFrame:

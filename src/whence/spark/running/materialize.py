@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from whence.errors import TooLarge, WhenceError
 from whence.rows import (
+    AggCall,
     Aggregate,
     Arrange,
     Attr,
@@ -27,6 +28,7 @@ from whence.rows import (
     fresh,
     keep,
     like,
+    walk,
 )
 from whence.rows.duck import Files
 from whence.rows.eager import Tagged
@@ -153,7 +155,14 @@ def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
     held = Held()
     place = Named(fresh("_place", "long", nullable=False), Call("monotonically_increasing_id", (), "long", pure=False))
     columns = tuple(map(like, (*tagged.plan.output, place.attr)))  # one may be there twice
-    rows = frame(Project(tagged.plan, (*keep(*tagged.plan.output), place)), jvm)
+    below, known = tagged.plan, keep(*tagged.plan.output)
+    if any(isinstance(part, AggCall) and part.python for part in walk(below)):
+        # Catalyst would compute the place in the aggregate, and Spark cannot do that in one in Python.
+        first = frame(below, jvm)
+        held.persist(first)
+        below = given(first)
+        known = tuple(Named(like(attr), attr) for attr in below.output)
+    rows = frame(Project(below, (*known, place)), jvm)
     held.persist(rows)
     results: dict[Place, Result] = {}
     failures: list[str] = []

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from whence.errors import BadType, NotTraceable
+from whence.errors import BadType, NotTraceable, UnknownName
 from whence.rows import Attr, Source
 from whence.spark.catalyst.jvm import items
+from whence.spark.cuts import column_ids, past
 
 if TYPE_CHECKING:
     from whence.spark.catalyst.operators import PlanNode
@@ -53,13 +55,20 @@ def _computes(entry: list[dict[str, Any]]) -> bool:
 class Sources:
     """Numbers the uses of sources, and gives all uses of one source one name."""
 
-    def __init__(self, given: Mapping[str, Any], computed: Callable[[Any], bool]) -> None:
-        """`given` are the plans of sources that have names; `computed` says of a leaf that it is no source."""
-        self._leaves: list[tuple[Any, str]] = []
+    def __init__(
+        self, given: Mapping[str, Any], computed: Callable[[Any], bool], same_object: Callable[[Any, Any], bool]
+    ) -> None:
+        """`given` are the plans of sources that have names; `computed` says of a leaf that it is no source.
+
+        `same_object`: whether two references to the JVM lead to one object.
+        """
+        self._leaves: list[_Leaf] = []
+        self._same_object = same_object
         self.views: dict[int, str] = {}
         self.count = 0
-        for name, java in given.items():
-            self._leaves.append((_leaf(name, java, computed), name))
+        self.given = {name: _leaf(name, java, computed) for name, java in given.items()}
+        self._used: set[str] = set()
+        self._cuts: list[str] = []
 
     def read(self, node: PlanNode, columns: tuple[Attr, ...]) -> Source:
         """One use of a source."""
@@ -67,21 +76,107 @@ class Sources:
             raise NotTraceable("a streaming source has no last row to ask about: trace the batch that it writes")
         paths = tuple(_paths(node))
         occurrence, self.count = self.count, self.count + 1
-        name = self._name(node, columns, paths)
-        return Source(name, occurrence, columns, _format(node), paths, origin=node.java)
+        given = self.given_name(node.java)
+        name = self._name(node, columns, paths, given)
+        cut = "" if given is not None else self._cut(node.java, name)
+        return Source(name, occurrence, columns, _format(node), paths, origin=node.java, cut=cut)
 
-    def _name(self, node: PlanNode, columns: tuple[Attr, ...], paths: tuple[str, ...]) -> str:
-        for leaf, name in self._leaves:
-            if leaf.sameResult(node.java):
-                return name
-        wanted = (self.views.get(columns[0].id) if columns else None) or _table(node) or _stem(paths)
-        taken = {name for _, name in self._leaves}
+    def given_name(self, leaf: Any) -> str | None:
+        """The name that the user gave to a leaf. Of several names for one file, the name of that very DataFrame."""
+        names = [name for name, java in self.given.items() if _same(java, leaf)]
+        if len(names) > 1:
+            names = [name for name in names if self._same_read(self.given[name], leaf)] or names
+        return names[0] if names else None
+
+    def require_used(self) -> None:
+        """Raise if a name was given to something that the plan does not read."""
+        unused = [name for name in self.given if name not in self._used]
+        if not unused:
+            return
+        found = list(dict.fromkeys(each.name for each in self._leaves))
+        read = f"The plan reads {', '.join(found)}" if found else "The plan reads no source"
+        ends = "".join(f". {cut}" for cut in self._cuts)
+        raise UnknownName(
+            f"sources={{{unused[0]!r}: ...}} names a DataFrame that the pipeline does not read. {read}{ends}. Rows "
+            "that went through toPandas() or collect() are a new source: name the DataFrame that was made of them"
+        )
+
+    def use(self, name: str) -> None:
+        """Note that a given source had a part in the pipeline."""
+        self._used.add(name)
+
+    def _cut(self, leaf: Any, name: str) -> str:
+        before = past(leaf)
+        if before is None:
+            return ""
+        said = (
+            f"the rows of {name} were made outside Spark's plan: {before.what}. Name the DataFrames that they come "
+            "from with sources={...}, or this one, if the lineage is to end here"
+        )
+        self._cuts.append(said)
+        return said
+
+    def _name(self, node: PlanNode, columns: tuple[Attr, ...], paths: tuple[str, ...], given: str | None) -> str:
+        explicit = given or (self.views.get(columns[0].id) if columns else None) or _table(node)
+        if given is not None:
+            self.use(given)
+        for each in self._leaves:
+            if each.java.sameResult(node.java) and (explicit is None or each.explicit in (None, explicit)):
+                return each.name
+        wanted = explicit or _stem(paths)
+        taken = {each.name for each in self._leaves} | (self.given.keys() - {given})
         if wanted is None:
             wanted = next(f"source_{n}" for n in range(1, self.count + 2) if f"source_{n}" not in taken)
         elif wanted in taken:  # two sources of one name: orders/a.parquet and old/a.parquet
             wanted = next(f"{wanted}_{n}" for n in range(2, self.count + 3) if f"{wanted}_{n}" not in taken)
-        self._leaves.append((node.java, wanted))
+        self._leaves.append(_Leaf(node.java, wanted, explicit))
         return wanted
+
+    def _same_read(self, one: Any, other: Any) -> bool:
+        """Whether both come from one call that read or made a DataFrame, in this plan or another."""
+        if column_ids(one) & column_ids(other):
+            return True
+        kind = one.nodeName()
+        if kind == "LogicalRDD":
+            return bool(one.rdd().id() == other.rdd().id())
+        if kind == "LocalRelation":
+            return self._same_object(one.data(), other.data())
+        if not (_reads_files(one) and _reads_files(other)):
+            return False
+        return self._same_object(one.relation().location(), other.relation().location())
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A source that was met: a leaf of it, its name, and the name that the user or the catalog gave to it."""
+
+    java: Any
+    name: str
+    explicit: str | None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two leaves read the same rows: `_metadata` beside the columns, or a path spelled in SQL, is no matter."""
+    if one.sameResult(other):
+        return True
+    if not (_reads_files(one) and _reads_files(other)):
+        return False
+    one, other = one.relation(), other.relation()
+    return bool(
+        one.fileFormat().getClass().getName() == other.fileFormat().getClass().getName()
+        and one.dataSchema().equals(other.dataSchema())
+        and one.partitionSchema().equals(other.partitionSchema())
+        and _roots(one) == _roots(other)
+        and one.options().removed("path").equals(other.options().removed("path"))
+    )
+
+
+def _reads_files(leaf: Any) -> bool:
+    return leaf.nodeName() == "LogicalRelation" and "HadoopFsRelation" in leaf.relation().getClass().getName()
+
+
+def _roots(relation: Any) -> set[str]:
+    return {str(path.toString()) for path in items(relation.location().rootPaths())}
 
 
 def _leaf(name: str, java: Any, computed: Callable[[Any], bool]) -> Any:

@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import NotTraceable
 from whence.rows import Attr, Cogroup, GroupedMap, Named, Operator, Project, Values, fresh
 from whence.rows.expressions import Udf
+from whence.spark.functions import Function, function_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from whence.spark.catalyst.jvm import Jvm
-
 PANDAS, ARROW, COGROUPED_PANDAS, COGROUPED_ARROW = 201, 209, 206, 210  # Spark's codes of the kinds of function
 
 Lower = Callable[[Operator], "DataFrame"]
-Function = Callable[..., Any]
 
 
-def grouped(plan: GroupedMap, jvm: Jvm, lower: Lower) -> Operator:
+def grouped(plan: GroupedMap, lower: Lower) -> Operator:
     """The grouped map as it runs with ids."""
-    kind, function = _function(plan.origin, jvm)
+    kind, function = _function(plan.origin)
     data = _arguments(plan.function)
     keys, values, lists = plan.keys, data, tuple(attr for attr, _ in plan.carried)
     rows, names = _prepared(lower, plan.child, keys, values, lists)
@@ -41,9 +39,9 @@ def grouped(plan: GroupedMap, jvm: Jvm, lower: Lower) -> Operator:
     return _named(made, plan)
 
 
-def cogrouped(plan: Cogroup, jvm: Jvm, lower: Lower) -> Operator:
+def cogrouped(plan: Cogroup, lower: Lower) -> Operator:
     """The same for two inputs."""
-    kind, function = _function(plan.origin, jvm)
+    kind, function = _function(plan.origin)
     if kind != COGROUPED_PANDAS:
         raise NotTraceable(f"ids do not pass through a cogrouped map of kind {kind} yet: use applyInPandas")
     sides = []
@@ -113,16 +111,9 @@ def _arguments(function: Any) -> tuple[Attr, ...]:
     return attrs
 
 
-def _function(node: Any, jvm: Jvm) -> tuple[int, Function]:
-    from pyspark.broadcast import Broadcast
-    from pyspark.serializers import CloudPickleSerializer
-
+def _function(node: Any) -> tuple[int, Function]:
     udf = node.functionExpr()
-    loads: Any = CloudPickleSerializer().loads  # type: ignore[no-untyped-call]
-    command = loads(bytes(udf.func().command().unsafeArray()))
-    if isinstance(command, Broadcast):  # how Spark sends a large function
-        command = loads(command.value)
-    return int(udf.evalType()), command[0]
+    return int(udf.evalType()), function_of(udf)
 
 
 def _takes_key(function: Function, plain: int) -> bool:

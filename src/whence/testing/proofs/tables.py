@@ -159,9 +159,15 @@ def _aggregate(op: Aggregate, table: Table, witness: str) -> Table:
         return {column.attr: _output(column.expr, row, made, op.keys) for column in op.outputs}
 
     def rows_of(row: SymbolicRow, together: list[Any], whole: dict[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
+        reached: dict[tuple[int, int], Any] = {}
+        if op.listed is not None:
+            shown = [true(evaluate(op.listed, other.values)) for other in table]
+            none = z3.Not(z3.Or(*(z3.And(*pair) for pair in zip(together, shown, strict=True))))
+            for j, other in enumerate(table):
+                reached |= dict.fromkeys(other.made_of, z3.And(together[j], z3.Or(shown[j], none)))
+            return reached
         if witness == "group" or not op.witnessed:
             return whole
-        reached: dict[tuple[int, int], Any] = {}
         for j, other in enumerate(table):
             attains = [same(evaluate(c.args[0], other.values), _called(c, table, together)) for c in op.calls]
             for key in other.made_of:
@@ -187,6 +193,8 @@ def _called(call: AggCall, table: Table, together: list[Any]) -> Value:
             better = value.value < best.value if call.name == "Min" else value.value > best.value
             best = choose(z3.And(inside, z3.Not(value.null), z3.Or(best.null, better)), value, best)
         return best
+    if call.name == "bool_or":
+        return boolean(z3.Or(*(z3.And(t, true(value)) for (value,), t in zip(held, together, strict=True))))
     args = [part for values, inside in zip(held, together, strict=True) for part in seen(values, inside)]
     return applied(f"agg.{call.name}.{call.distinct}.{call.detail}.{len(call.args)}", args, call.dtype)
 

@@ -1,0 +1,43 @@
+"""Whether an output row must have been made of a source row: then an answer without any cannot be the lineage."""
+
+from __future__ import annotations
+
+from whence.rows import operators as o
+from whence.rows.expressions import AggCall, Udf, WindowCall
+from whence.rows.tree import walk
+
+EITHER = ("inner", "cross")
+
+
+def needs_source(plan: o.Operator) -> bool:
+    """Whether every row that the plan gives comes from at least one row of a source.
+
+    A global aggregate gives a row for no rows, VALUES spells rows out, a function of a whole table may make rows up.
+
+    >>> from whence.rows import AggCall, Aggregate, Attr, Named, Source
+    >>> rows, n = Source("t", 0, (Attr(1, "a", "long"),)), Named(Attr(2, "n", "long"), AggCall("Count", (), "long"))
+    >>> needs_source(Aggregate(rows, rows.columns, (n,))), needs_source(Aggregate(rows, (), (n,)))
+    (True, False)
+    """
+    if isinstance(plan, o.Source):
+        return not plan.silent
+    if isinstance(plan, o.Values | o.Opaque):
+        return False
+    below = [needs_source(child) for child in plan.children]
+    if isinstance(plan, o.Aggregate) and not plan.keys:
+        return False
+    if isinstance(plan, o.Join):
+        if plan.how in EITHER:
+            return any(below)
+        return below[1] if plan.how == "right" else all(below) if plan.how == "full" else below[0]
+    if isinstance(plan, o.Intersect):
+        return any(below)
+    return below[0] if isinstance(plan, o.Except) else all(below)
+
+
+def has_user_code(plan: o.Operator) -> bool:
+    """Whether a function of the user's has a part in it, of which no one can say what it does."""
+    code = (Udf, o.GroupedMap, o.Cogroup, o.Opaque)
+    return any(
+        isinstance(part, code) or (isinstance(part, AggCall | WindowCall) and part.python) for part in walk(plan)
+    )

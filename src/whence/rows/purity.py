@@ -1,0 +1,388 @@
+"""Whether a Python function gives the same for the same rows each time: its code names what it uses."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+import sys
+import sysconfig
+import types
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+# Modules that are asked for something else each time, and the names in them that are not.
+CHANGING: dict[str, frozenset[str]] = {
+    "random": frozenset(),
+    "secrets": frozenset({"compare_digest"}),
+    "numpy.random": frozenset(),
+    "time": frozenset({"sleep", "strptime", "mktime", "struct_time", "timezone", "altzone", "tzname", "daylight"}),
+    "os": frozenset({"path", "sep", "linesep", "fspath", "PathLike", "name", "extsep", "pathsep", "fsencode"}),
+    "posixpath": frozenset(
+        {"join", "basename", "dirname", "split", "splitext", "normpath", "sep", "commonpath", "commonprefix", "isabs"}
+    ),
+    **dict.fromkeys(
+        (
+            "tempfile", "socket", "subprocess", "shutil", "glob", "sqlite3", "urllib.request", "http.client", "ftplib",
+            "smtplib", "threading", "multiprocessing", "getpass", "psutil", "requests", "httpx", "urllib3", "aiohttp",
+            "boto3", "faker", "fsspec", "fileinput", "linecache", "signal", "resource", "gc",
+        ),
+        frozenset[str](),
+    ),
+}  # fmt: skip
+CHANGING["ntpath"] = CHANGING["posixpath"]
+# Single names that are, in modules that are not.
+NAMED = frozenset(
+    {
+        "uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7", "uuid.uuid8", "uuid.getnode",
+        "builtins.open", "io.open", "_io.open", "builtins.input", "builtins.id", "builtins.eval", "builtins.exec",
+        "builtins.__import__", "importlib.import_module", "numpy.load", "numpy.loadtxt", "numpy.fromfile",
+        "numpy.genfromtxt", "numpy.memmap", "torch.rand", "torch.randn", "torch.randint", "torch.randperm",
+    }
+)  # fmt: skip
+READERS = frozenset({"pandas", "pyarrow", "polars"})  # whose functions called read_... read files
+TASKS = ("pyspark.taskcontext.", "pyspark.core.files.", "pyspark.files.")  # what is of one task, or one worker
+# Methods that tell by their name, whatever they are called on.
+METHODS = frozenset(
+    {
+        "now", "utcnow", "today", "uuid1", "uuid4", "urandom", "getrandbits", "randint", "randrange", "shuffle",
+        "sample", "read_text", "read_bytes", "open", "exists", "stat", "iterdir", "perf_counter",
+        "monotonic", "time_ns", "token_hex", "partitionId", "taskAttemptId",
+    }
+)  # fmt: skip
+SEEDS = frozenset({"random_state", "seed", "rng"})  # arguments that make chance the same each time
+MUTATING = frozenset(
+    {
+        "append", "appendleft", "extend", "extendleft", "insert", "pop", "popitem", "popleft", "remove", "clear",
+        "sort", "reverse", "rotate", "add", "discard", "update", "setdefault", "subtract", "move_to_end", "fill",
+        "write", "writelines", "send", "put", "put_nowait", "get_nowait", "resize", "difference_update",
+        "intersection_update", "symmetric_difference_update", "__setitem__", "__delitem__", "__iadd__",
+    }
+)  # fmt: skip
+SHARED = (list, dict, set, bytearray, deque)
+# Libraries whose own code is not looked through: what is known of them is said above.
+TRUSTED = frozenset(
+    {"numpy", "pandas", "pyarrow", "pyspark", "scipy", "sklearn", "dateutil", "pytz", "torch", "tensorflow", "polars"}
+)
+MOST = 500  # functions that are looked through for one
+ROOTS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
+ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+STORES = frozenset({"STORE_SUBSCR", "STORE_ATTR", "DELETE_SUBSCR", "DELETE_ATTR", "STORE_SLICE"})
+UNKNOWN = object()  # a value that only a call would show
+
+
+def varies(function: object) -> str | None:
+    """Why a function may give something else for the same arguments; None if nothing in its code says so.
+
+    >>> import uuid
+    >>> varies(lambda key: f"{key}-{uuid.uuid4()}")
+    'it calls uuid.uuid4'
+    >>> varies(lambda key: key.upper()) is None
+    True
+    """
+    return _Search().of(function)
+
+
+class _Search:
+    """What was looked at for one function."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._held: list[object] = []  # what was seen stays alive: another object may get its id otherwise
+        self._waiting: deque[tuple[object, str]] = deque()
+
+    def of(self, function: object) -> str | None:
+        self._waiting.append((function, ""))
+        while self._waiting and len(self._seen) < MOST:
+            for reason in self._object(*self._waiting.popleft()):
+                return reason
+        return None
+
+    def _object(self, value: object, path: str) -> Iterator[str]:
+        """Reasons in something that the function uses."""
+        if id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        self._held.append(value)
+        if isinstance(value, functools.partial):
+            for each in (value.func, *value.args, *value.keywords.values()):
+                self._waiting.append((each, path))
+        elif isinstance(value, types.MethodType):
+            if isinstance(value.__func__, types.FunctionType) and _looked_through(value.__func__):
+                yield from self._function(value.__func__, value.__self__)
+        elif isinstance(value, types.FunctionType):
+            yield from _judged(value, path)
+            if _looked_through(value):
+                yield from self._function(value)
+            else:  # pandas API on Spark puts functions of its own around the user's
+                self._waiting.extend((_content(cell), path) for cell in value.__closure__ or ())
+        elif isinstance(value, staticmethod | classmethod):
+            self._waiting.append((value.__func__, path))
+        elif isinstance(value, types.BuiltinMethodType | types.BuiltinFunctionType):
+            yield from _judged(value, path)
+        elif isinstance(value, type):
+            if _looked_through(value):
+                for each in vars(value).values():
+                    if isinstance(each, types.FunctionType | staticmethod | classmethod):
+                        self._waiting.append((each, path))
+        elif hasattr(value, "__wrapped__"):  # functools.lru_cache
+            self._waiting.append((value.__wrapped__, path))
+        elif isinstance(value, dict | list | tuple | set | frozenset):
+            inside = list(value.values()) if isinstance(value, dict) else list(value)
+            self._waiting.extend((each, path) for each in inside[:MOST] if callable(each) or _state(each))
+            yield from (reason for each in inside[:MOST] for reason in _of_state(each, path))
+        else:
+            yield from _of_state(value, path)
+            if not _looked_through(type(value)):  # numpy.vectorize(f) holds f
+                self._waiting.extend((each, path) for each in getattr(value, "__dict__", {}).values() if callable(each))
+                return
+            call = inspect.getattr_static(type(value), "__call__", None)
+            if isinstance(call, types.FunctionType):
+                yield from self._function(call, value)
+
+    def _function(self, function: types.FunctionType, owner: object = UNKNOWN) -> Iterator[str]:
+        code = function.__code__
+        known = dict(zip(code.co_freevars, map(_content, function.__closure__ or ()), strict=False))
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        defaults = function.__defaults__ or ()
+        known.update(zip(arguments[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=False))
+        known.update(function.__kwdefaults__ or {})
+        if owner is not UNKNOWN and arguments:
+            known[arguments[0]] = owner
+        yield from self._code(code, known, function.__globals__, frozenset(code.co_freevars))
+
+    def _code(
+        self, code: types.CodeType, known: Mapping[str, object], names: Mapping[str, Any], outside: frozenset[str]
+    ) -> Iterator[str]:
+        """`known`: variables that hold the same object in every call; `outside`: those of the functions around it."""
+        known, whole = dict(known), list(dis.get_instructions(code))
+        starts: dict[tuple[int | None, int | None], str] = {}  # where an expression begins with a shared object
+        seeded = any(_names_seed(const) for const in code.co_consts) or any(_names_seed(i.argval) for i in whole)
+        value: object = UNKNOWN
+        path, shared = "", False
+        for index, step in enumerate(whole):
+            name, at = step.opname, _start(step)
+            if name in ROOTS or name.startswith("LOAD_FAST"):
+                value, path, shared = self._root(step, known, names, outside)
+                if shared and path and _changeable(value):
+                    starts[at] = path
+                yield from self._used(value, path, final=not _goes_on(whole, index))
+            elif name in ATTRIBUTES:
+                attribute = str(step.argval)
+                if shared and attribute in MUTATING and _mutable(value):
+                    yield f"it changes {path!r}, which one call leaves to the next"
+                if (
+                    attribute in METHODS
+                    and _is_method(step)
+                    and _instance(value)
+                    and not (seeded and attribute == "sample")
+                ):
+                    yield f"it calls {attribute}()"
+                owner, value, path = value, _attribute(value, attribute), f"{path}.{attribute}" if path else attribute
+                yield from _of_module(owner, attribute)
+                if isinstance(value, types.FunctionType) and shared and not isinstance(owner, type | types.ModuleType):
+                    value = types.MethodType(value, owner)
+                yield from self._used(value, path, seeded, final=not _goes_on(whole, index))
+            elif name == "IMPORT_NAME":
+                value, path, shared = sys.modules.get(str(step.argval), UNKNOWN), str(step.argval), False
+                root = path.partition(".")[0]
+                for each in (root, path):
+                    if each in CHANGING and not CHANGING[each]:
+                        yield f"it uses the module {each}"
+                if not _imports_from(whole, index):
+                    value, path = sys.modules.get(root, UNKNOWN), root
+            elif name == "IMPORT_FROM":
+                attribute, module, around = str(step.argval), value, path
+                yield from _of_module(module, attribute)
+                value, path = _attribute(module, attribute), f"{around}.{attribute}"
+                yield from self._used(value, path, seeded, final=True)
+                if index + 1 < len(whole) and whole[index + 1].opname == "STORE_FAST":
+                    known[str(whole[index + 1].argval)] = value
+                value, path = module, around
+            elif name == "STORE_FAST":
+                if value is not UNKNOWN:
+                    known[str(step.argval)] = value
+                value, path, shared = UNKNOWN, "", False
+            elif name in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+                if not _accumulates(names.get(str(step.argval))):
+                    yield f"it changes the global variable {step.argval!r}"
+                value, path, shared = UNKNOWN, "", False
+            elif name in ("STORE_DEREF", "DELETE_DEREF"):
+                if step.argval in outside and not _accumulates(known.get(str(step.argval))):
+                    yield f"it changes {step.argval!r}, a variable of the function around it"
+                value, path, shared = UNKNOWN, "", False
+            else:
+                if name in STORES and at in starts:
+                    yield f"it changes {starts[at]!r}, which one call leaves to the next"
+                if name not in ("PUSH_NULL", "PRECALL", "CACHE", "RESUME", "COPY", "NOP"):
+                    value, path, shared = UNKNOWN, "", False
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                inner = {each: known[each] for each in const.co_freevars if each in known}
+                yield from self._code(const, inner, names, outside & frozenset(const.co_freevars))
+
+    def _root(
+        self, step: dis.Instruction, known: Mapping[str, object], names: Mapping[str, Any], outside: frozenset[str]
+    ) -> tuple[object, str, bool]:
+        """What a variable holds, its name, and whether other calls hold the same."""
+        found = step.argval[-1] if isinstance(step.argval, tuple) else str(step.argval)
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if found in names:
+                return names[found], found, True
+            return getattr(builtins, found, UNKNOWN), found, False
+        value = known.get(found, UNKNOWN)
+        return value, found, value is not UNKNOWN or (found in outside and found not in known)
+
+    def _used(self, value: object, path: str, seeded: bool = False, *, final: bool) -> Iterator[str]:
+        if value is UNKNOWN:
+            return
+        yield from _judged(value, path)
+        yield from _of_state(value, path)
+        if final:
+            if not seeded and _takes_seed(value):
+                yield f"it calls {path} without a seed"
+            self._waiting.append((value, path))
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it was not assigned yet
+        return UNKNOWN
+
+
+def _start(step: dis.Instruction) -> tuple[int | None, int | None]:
+    """Where its expression begins in the source: `a`, `a.b` and `a.b[0]` begin at the same place."""
+    place = step.positions
+    return (None, step.offset) if place is None or place.lineno is None else (place.lineno, place.col_offset)
+
+
+def _is_method(step: dis.Instruction) -> bool:
+    """Whether the attribute is called, and not only read: a column may have any name."""
+    return step.opname == "LOAD_METHOD" or (sys.version_info >= (3, 12) and bool((step.arg or 0) & 1))
+
+
+def _instance(value: object) -> bool:
+    return not isinstance(value, type | types.ModuleType | types.FunctionType | types.BuiltinFunctionType)
+
+
+def _goes_on(steps: list[dis.Instruction], index: int) -> bool:
+    return index + 1 < len(steps) and steps[index + 1].opname in ATTRIBUTES
+
+
+def _imports_from(steps: list[dis.Instruction], index: int) -> bool:
+    return index + 1 < len(steps) and steps[index + 1].opname == "IMPORT_FROM"
+
+
+def _names_seed(const: object) -> bool:
+    return isinstance(const, tuple) and any(isinstance(each, str) and each in SEEDS for each in const)
+
+
+def _attribute(owner: object, name: str) -> object:
+    """An attribute without running anything of the user's: properties stay unknown."""
+    if owner is UNKNOWN:
+        return UNKNOWN
+    if isinstance(owner, types.ModuleType):
+        return getattr(owner, name, UNKNOWN)
+    try:
+        found = inspect.getattr_static(owner, name)
+    except AttributeError:
+        return UNKNOWN
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if isinstance(found, classmethod):
+        return types.MethodType(found.__func__, owner if isinstance(owner, type) else type(owner))
+    return UNKNOWN if isinstance(found, property | types.GetSetDescriptorType | types.MemberDescriptorType) else found
+
+
+def _of_module(owner: object, name: str) -> Iterator[str]:
+    """Why the name in a module, or of a class that knows the time, is something else each time."""
+    if isinstance(owner, types.ModuleType):
+        exceptions = CHANGING.get(owner.__name__)
+        if exceptions is not None and name not in exceptions:
+            yield f"it calls {owner.__name__}.{name}"
+    elif isinstance(owner, type) and name in ("now", "utcnow", "today"):
+        yield f"it calls {owner.__name__}.{name}"
+
+
+def _judged(value: object, path: str) -> Iterator[str]:
+    """Why a function or class is something else each time, as its full name says."""
+    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType | type | types.MethodType):
+        return
+    owner = getattr(value, "__self__", None)
+    if isinstance(value, types.BuiltinFunctionType) and owner is not None and not isinstance(owner, types.ModuleType):
+        yield from _of_state(owner, path)
+        if isinstance(owner, type):
+            yield from _of_module(owner, value.__name__)
+    module = str(getattr(value, "__module__", None) or getattr(owner, "__name__", ""))
+    full = f"{module}.{getattr(value, '__qualname__', path)}"
+    reads = module.partition(".")[0] in READERS and str(getattr(value, "__name__", "")).startswith("read_")
+    if full in NAMED or reads or full.startswith(TASKS):
+        yield f"it calls {full.removeprefix('builtins.').replace('_io.', '')}"
+    exceptions = CHANGING.get(module)
+    if exceptions is None and module.partition(".")[0] in CHANGING:
+        exceptions = CHANGING[module.partition(".")[0]] or frozenset()
+    if exceptions is None and module.startswith("numpy.random"):
+        exceptions = frozenset()
+    if exceptions is not None and getattr(value, "__name__", "") not in exceptions:
+        yield f"it calls {full}"
+
+
+def _of_state(value: object, path: str) -> Iterator[str]:
+    """Why an object that the function holds gives something else each time it is asked."""
+    kind = type(value)
+    if _state(value):
+        yield f"it draws from {path or 'an object'!r}, a {kind.__module__}.{kind.__qualname__}"
+
+
+def _state(value: object) -> bool:
+    kind = type(value)
+    if isinstance(value, type | types.ModuleType | types.FunctionType):
+        return False
+    if kind.__module__.partition(".")[0] in ("random", "faker") or kind.__module__.startswith("numpy.random"):
+        return True
+    return hasattr(kind, "__next__")  # an iterator, which each call moves on
+
+
+def _mutable(value: object) -> bool:
+    if isinstance(value, SHARED):
+        return True
+    known = value is not UNKNOWN and _instance(value) and not _accumulates(value)
+    return known and type(value).__module__ not in ("builtins", "logging")
+
+
+def _changeable(value: object) -> bool:
+    """Whether something may be stored in it."""
+    plain = isinstance(value, str | bytes | int | float | complex | tuple | frozenset | types.NoneType)
+    return not plain and not _accumulates(value)
+
+
+def _accumulates(value: object) -> bool:
+    """Whether it is Spark's accumulator: a function can add to it, and cannot read it."""
+    return type(value).__module__ in ("pyspark.accumulators", "pyspark.core.accumulators")
+
+
+def _takes_seed(value: object) -> bool:
+    if not isinstance(value, type | types.FunctionType) or getattr(value, "__module__", "") == "builtins":
+        return False
+    try:
+        parameters = inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        return False
+    return any(each in parameters and parameters[each].default is None for each in ("random_state",))
+
+
+@functools.cache
+def _library() -> tuple[str, ...]:
+    return tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib"))
+
+
+def _looked_through(value: Callable[..., Any]) -> bool:
+    """Whether its code is the user's, so that it is looked through."""
+    module = str(getattr(value, "__module__", None) or "")
+    top = module.partition(".")[0]
+    if top in TRUSTED:
+        return False
+    return top == "__main__" or top not in sys.stdlib_module_names

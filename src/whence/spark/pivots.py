@@ -1,0 +1,65 @@
+"""Pivots, which Catalyst has made aggregates of: the rows whose value became a column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from whence.rows import AggCall, Attr, Call, Compare, Expr, Literal, Named, disjunction, walk
+from whence.spark.catalyst.expressions import literal, tree
+from whence.spark.catalyst.jvm import Origin, items
+
+MakeLiteral = Callable[[Any, Any], Any]  # Catalyst's literal of a value that it holds, of a type
+
+
+def listed(outputs: Iterable[Named], make: MakeLiteral) -> Expr | None:
+    """Which rows of the input of an aggregate a pivot shows; None if it is no pivot.
+
+    Catalyst writes `pivotfirst(k, value, 'a', 'b')` over an aggregate by `k`, or, where the type of the value does not
+    allow that, `f(if(k <=> 'a', value, null))` for each of the values.
+    """
+    calls = [part for column in outputs for part in walk(column.expr) if isinstance(part, AggCall)]
+    for call in calls:
+        if call.name == "PivotFirst":
+            return disjunction(*(Compare("<=>", call.args[0], each) for each in _values(call, make)))
+    found = [_condition(arg) for call in calls for arg in call.args]
+    conditions = [each for each in found if each is not None]
+    if not conditions or len(conditions) < len(found) or len({each.left for each in conditions}) > 1:
+        return None
+    return disjunction(*dict.fromkeys(conditions))
+
+
+def _condition(arg: Expr) -> Compare | None:
+    """The condition of `if(k <=> 'a', value, null)`."""
+    if not (isinstance(arg, Call) and arg.name == "If"):
+        return None
+    condition, _, otherwise = arg.args
+    same = isinstance(condition, Compare) and condition.op == "<=>" and not condition.right.attrs
+    nothing = [part for part in walk(otherwise) if isinstance(part, Literal | Attr)]
+    if not same or len(nothing) != 1 or not isinstance(nothing[0], Literal) or nothing[0].value is not None:
+        return None
+    assert isinstance(condition, Compare)
+    return condition
+
+
+def _values(call: AggCall, make: MakeLiteral) -> Iterable[Literal]:
+    assert isinstance(call.origin, Origin)
+    function: Any = call.origin.java.aggregateFunction()
+    dtype = call.args[0].dtype
+    for value in items(function.pivotColumnValues()):
+        if hasattr(value, "_target_id"):  # an object of the JVM: text, decimals, structs
+            made = make(value, function.pivotColumn().dataType())
+            yield literal(tree(json.loads(made.toJSON()), made))
+        else:
+            yield Literal(_plain(value, dtype), dtype)
+
+
+def _plain(value: Any, dtype: str) -> object:
+    """What Catalyst holds days and times as, as what they are."""
+    if value is None or dtype not in ("date", "timestamp", "timestamp_ntz"):
+        return value
+    if dtype == "date":
+        return date(1970, 1, 1) + timedelta(days=value)
+    return datetime(1970, 1, 1, tzinfo=UTC if dtype == "timestamp" else None) + timedelta(microseconds=value)

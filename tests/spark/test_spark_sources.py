@@ -1,0 +1,252 @@
+"""Where a plan begins: names of sources, rows that were made outside of the plan, and files that a cache outlives."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import whence as wh
+from whence.errors import SourceChanged, UnknownName
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from whence.log import Log
+
+ORDERS = pd.DataFrame({"id": [1, 2, 3, 4], "who": ["ann", "bob", "ann", "cid"], "amount": [30, 5, 12, 8]})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    where = tmp_path / "orders.parquet"
+    ORDERS.to_parquet(where)
+    return str(where)
+
+
+@pytest.fixture
+def orders(spark: SparkSession, path: str) -> DataFrame:
+    return spark.read.parquet(path)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    with wh.open(tmp_path / "p.whence") as opened:
+        yield opened
+
+
+@pytest.fixture
+def views(spark: SparkSession) -> Iterator[Callable[..., None]]:
+    made: list[str] = []
+
+    def make(**frames: DataFrame) -> None:
+        for name, df in frames.items():
+            df.createOrReplaceTempView(name)
+            made.append(name)
+
+    yield make
+    for name in made:
+        spark.catalog.dropTempView(name)
+
+
+def ids(found: Any) -> dict[str, list[int]]:
+    return {name: sorted(row.id for row in found[name].collect()) for name in found}
+
+
+def answers(log: Log, df: Any, row: Any, **options: Any) -> list[Any]:
+    """The answer without a run, and after one."""
+    pipeline = log.pipeline(df, **options)
+    before = pipeline.backward(row)
+    pipeline.run()
+    return [before, pipeline.backward(row)]
+
+
+# --- rows that were made outside of the plan
+
+
+def _by_rdd(df: DataFrame) -> DataFrame:
+    return df.where("id > 1").rdd.map(lambda row: (row.id, row.who)).toDF(["id", "who"])
+
+
+CUTS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "an RDD": (_by_rdd, "the RDD of a DataFrame"),
+    "a local checkpoint": (lambda df: df.where("id > 1").localCheckpoint(), "a checkpoint"),
+    "a checkpoint to come": (lambda df: df.where("id > 1").localCheckpoint(eager=False), "a checkpoint"),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+@pytest.mark.parametrize("kind", ["file", "list", "pandas"])
+def test_a_cut_is_said_and_followed(spark: SparkSession, log: Log, orders: DataFrame, name: str, kind: str) -> None:
+    source = orders
+    if kind == "list":
+        source = spark.createDataFrame(
+            [tuple(row) for row in ORDERS.values.tolist()], "id long, who string, amount long"
+        )
+    elif kind == "pandas":
+        source = spark.createDataFrame(ORDERS)
+    make, why = CUTS[name]
+    made = make(source)
+    df = made.groupBy("who").count()
+    for found in answers(log, df, {"who": "ann"}):
+        assert list(found) == ["source_1"]
+        assert not found.precise
+        assert "source_1" in found.reason
+        assert why in found.reason
+        assert ids(found) == {"source_1": [3]}
+    for found in answers(log, df, {"who": "ann"}, sources={"orders": source}):
+        assert not found.precise  # any row of the DataFrame may have contributed
+        assert why in found.reason
+        assert ids(found) == {"orders": [1, 2, 3, 4]}
+    for found in answers(log, df, {"who": "ann"}, sources={"made": made}):  # the lineage ends where the user says
+        assert found.precise
+        assert ids(found) == {"made": [3]}
+    reached = log.pipeline(df, sources={"orders": source}).forward("orders", {"id": 1})
+    assert not reached.precise
+    assert why in str(reached.reason)
+    assert sorted(row.who for row in reached.collect()) == ["ann", "bob", "cid"]
+
+
+def test_a_checkpoint_beside_its_source(log: Log, orders: DataFrame, spark: SparkSession) -> None:
+    other = spark.createDataFrame([(9, "ann")], "id long, who string")
+    held = orders.join(other.select("who"), "who", "semi").localCheckpoint()  # no column of it is the other's
+    both = held.select("id").join(orders.select("id", "amount"), "id")
+    for found in answers(log, both, {"id": 1}, sources={"orders": orders, "other": other}):
+        assert not found.precise
+        assert ids(found) == {"orders": [1, 2, 3, 4], "other": [9]}
+
+
+def test_data_of_python_is_a_source(spark: SparkSession, log: Log) -> None:
+    rows = [(1, "a"), (2, "b")]
+    context = spark.sparkContext
+    for df in (
+        spark.createDataFrame(rows, ["id", "k"]),
+        spark.createDataFrame(pd.DataFrame(rows, columns=["id", "k"])),
+        spark.createDataFrame(context.parallelize(rows), ["id", "k"]),
+    ):
+        for found in answers(log, df.where("id < 2"), {"id": 1}):
+            assert found.precise
+            assert ids(found) == {"source_1": [1]}
+
+
+def test_a_frame_that_pandas_api_on_spark_computed_in_python(log: Log, orders: DataFrame) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the type is inferred, which is why it is computed in Python
+        doubled = orders.pandas_api()[["id", "amount"]].apply(lambda row: row * 2, axis=1)
+    for found in answers(log, doubled, {"id": 4}):
+        assert not found.precise
+        assert "compute.shortcut_limit" in found.reason
+    for found in answers(log, doubled, {"id": 4}, sources={"orders": orders}):
+        assert not found.precise
+        assert ids(found) == {"orders": [1, 2, 3, 4]}
+
+
+# --- names
+
+
+def test_a_name_for_nothing_is_an_error(spark: SparkSession, log: Log, orders: DataFrame) -> None:
+    other = spark.createDataFrame([(1, "x")], "id long, k string")
+    with pytest.raises(UnknownName, match="'other'.*does not read.*reads orders"):
+        log.pipeline(orders.groupBy("who").count(), sources={"orders": orders, "other": other})
+    again = spark.createDataFrame(orders.toPandas())
+    with pytest.raises(UnknownName, match="'orders'.*reads source_1.*toPandas"):
+        log.pipeline(again.groupBy("who").count(), sources={"orders": orders})
+
+
+def test_two_names_for_one_file(
+    spark: SparkSession, log: Log, orders: DataFrame, path: str, views: Callable[..., None]
+) -> None:
+    from pyspark.sql import functions as F
+
+    views(billed=orders, shipped=orders)
+    pairs = ORDERS.merge(ORDERS, on="who")
+    wanted = pairs[(pairs.id_x == 1) & (pairs.id_y == 3)]
+    sql = "select b.id, s.id as other from billed b join shipped s on b.who = s.who"
+    for found in answers(log, spark.sql(sql), {"id": 1, "other": 3}):
+        assert found.precise
+        assert ids(found) == {"billed": wanted.id_x.tolist(), "shipped": wanted.id_y.tolist()}
+    twice = sql.replace("shipped", "billed")
+    for found in answers(log, spark.sql(twice), {"id": 1, "other": 3}):  # one name: one entry
+        assert ids(found) == {"billed": [1, 3]}
+    again = spark.read.parquet(path)
+    renamed = again.selectExpr("id as other", "who as w")
+    joined = orders.join(renamed, orders.who == F.col("w")).select("id", "other")
+    for found in answers(log, joined, {"id": 1, "other": 3}, sources={"a": orders, "b": again}):
+        assert found.precise
+        assert ids(found) == {"a": [1], "b": [3]}
+    swapped = log.pipeline(joined, sources={"b": again, "a": orders})
+    assert ids(swapped.backward({"id": 1, "other": 3})) == {"a": [1], "b": [3]}
+    assert sorted(row.other for row in swapped.forward("b", {"id": 3}).collect()) == [3, 3]
+    for found in answers(log, joined, {"id": 1, "other": 3}, sources={"a": orders}):
+        assert ids(found) == {"a": [1, 3]}
+    # A copy that Catalyst makes of a DataFrame that is used twice keeps its name.
+    third = orders.selectExpr("id as third", "who as v")
+    more = joined.join(third, F.col("third") == F.col("id")).select("id", "other", "third")
+    for found in answers(log, more, {"id": 1, "other": 3}, sources={"b": again, "a": orders}):
+        assert ids(found) == {"a": [1], "b": [3]}
+
+
+def test_metadata_and_paths_in_sql_keep_the_name(spark: SparkSession, log: Log, orders: DataFrame, path: str) -> None:
+    with_file = orders.select("id", "_metadata.file_name")
+    in_sql = spark.sql(f"select id, amount from parquet.`{path}`")
+    for df in (with_file, in_sql):
+        for found in answers(log, df, {"id": 2}):
+            assert found.precise
+            assert ids(found) == {"orders": [2]}
+        for found in answers(log, df, {"id": 2}, sources={"bought": orders}):
+            assert found.precise
+            assert ids(found) == {"bought": [2]}
+
+
+# --- caches
+
+
+def _overwritten(path: str, frame: pd.DataFrame) -> None:
+    frame.to_parquet(path)
+    os.utime(path, (2_000_000_000, 2_000_000_000))  # whatever the clock's resolution is
+
+
+def test_a_cache_that_outlives_its_file(spark: SparkSession, log: Log, orders: DataFrame, path: str) -> None:
+    cached = orders.cache()
+    try:
+        assert cached.count() == 4
+        earlier = log.pipeline(cached.groupBy("who").count())
+        earlier.run()
+        _overwritten(path, ORDERS.assign(id=ORDERS.id + 100))
+        with pytest.raises(SourceChanged, match="orders"):
+            earlier.backward({"who": "ann"})
+        with pytest.raises(SourceChanged, match="since Spark cached"):  # a DataFrame from before
+            log.pipeline(cached.where("amount > 5"))
+        fresh = spark.read.parquet(path)
+        assert fresh.where("id > 100").count() == 0  # Spark answers from the cache
+        with pytest.raises(SourceChanged, match="since Spark cached.*clearCache"):
+            log.pipeline(fresh.groupBy("who").count())
+    finally:
+        cached.unpersist()
+        spark.catalog.clearCache()
+    found = log.pipeline(spark.read.parquet(path).groupBy("who").count()).backward({"who": "ann"})
+    assert ids(found) == {"orders": [101, 103]}
+
+
+def test_a_file_that_changed_after_the_frame_was_made(log: Log, orders: DataFrame, path: str) -> None:
+    _overwritten(path, ORDERS.assign(id=ORDERS.id + 100))
+    pipeline = log.pipeline(orders.groupBy("who").count())
+    with pytest.raises(SourceChanged, match="since the DataFrame was made"):
+        pipeline.backward({"who": "ann"})
+    with pytest.raises(SourceChanged, match="since the DataFrame was made"):
+        pipeline.run()
+
+
+def test_files_that_were_not_read_may_change(spark: SparkSession, log: Log, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    ORDERS.to_parquet(folder / "a.parquet")
+    (folder / "notes.txt").write_text("one")
+    df = spark.read.option("pathGlobFilter", "*.parquet").parquet(str(folder))
+    found = log.pipeline(df.groupBy("who").count()).backward({"who": "ann"})
+    assert ids(found) == {"many": [1, 3]}

@@ -1,0 +1,289 @@
+"""Functions whose code says that they give something else each time, and functions whose code does not."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import itertools
+import math
+import os
+import random
+import re
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import random as chance
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from whence.rows.purity import varies
+
+calls = 0
+seen: list[int] = []
+state: dict[str, Any] = {"n": 0, "rng": random.Random(3)}
+numbers = itertools.count()
+table = {"a": 1, "b": 2}
+lookup = pd.DataFrame({"k": [1], "v": [2]})
+pattern = re.compile("a+")
+
+
+def counting(x: int) -> int:
+    global calls
+    calls += 1
+    return x + calls
+
+
+def remembering(x: int) -> bool:
+    known = x in seen
+    seen.append(x)
+    return known
+
+
+def in_a_dictionary(x: int) -> Any:
+    state["n"] += 1
+    return state["n"]
+
+
+def by_another_name(x: int) -> int:
+    mine = seen
+    mine[0] = x
+    return mine[0]
+
+
+def imported_inside(x: int) -> str:
+    import uuid as maker
+
+    return f"{maker.uuid4()}-{x}"
+
+
+def imported_from(x: int) -> float:
+    from random import random as draw
+
+    return x + draw()
+
+
+def helped(x: int) -> float:
+    return _helper(x) * 2
+
+
+def _helper(x: int) -> float:
+    return x + time.time()
+
+
+def nested(x: int) -> float:
+    def inner() -> float:
+        return sum([random.random() for _ in range(3)])
+
+    return inner() + x
+
+
+def with_default(x: int, memory: list[int] = []) -> int:  # noqa: B006
+    memory.append(x)
+    return len(memory)
+
+
+def a_file(x: int) -> str:
+    with open(f"{x}.txt") as file:
+        return file.read()
+
+
+def in_parts(parts: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for part in parts:
+        part["u"] = [str(uuid.uuid4()) for _ in range(len(part))]
+        yield part
+
+
+def closure() -> Callable[[int], int]:
+    count = 0
+
+    def next_one(x: int) -> int:
+        nonlocal count
+        count += 1
+        return x + count
+
+    return next_one
+
+
+def closure_of_a_list() -> Callable[[int], int]:
+    counts = [0]
+
+    def next_one(x: int) -> int:
+        counts[0] += 1
+        return counts[0]
+
+    return next_one
+
+
+def closure_of_chance() -> Callable[[int], float]:
+    rng = np.random.default_rng(7)
+    return lambda x: x + rng.random()
+
+
+class Stateful:
+    total = 0
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def __call__(self, x: int) -> int:
+        self.n += 1
+        return self.n
+
+    def method(self, x: int) -> int:
+        return self._more(x)
+
+    def _more(self, x: int) -> int:
+        self.n += x
+        return self.n
+
+    @classmethod
+    def of_the_class(cls, x: int) -> int:
+        cls.total += x
+        return cls.total
+
+
+class Scaled:
+    def __init__(self, by: int) -> None:
+        self.by = by
+
+    def __call__(self, x: int) -> int:
+        return x * self.by
+
+    def method(self, x: int) -> int:
+        return self(x) + 1
+
+
+def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def around(*args: Any) -> Any:
+        return function(*args)
+
+    return around
+
+
+VARYING: dict[str, object] = {
+    "a lambda": lambda x: f"{uuid.uuid4()}{x}",
+    "random": lambda x: random.random() + x,
+    "a name of random": lambda x: chance() + x,
+    "a name from random": lambda x: random.choice([x, 1]),
+    "numpy": lambda x: x + np.random.rand(),  # noqa: NPY002
+    "a seeded generator of numpy": lambda s: np.random.default_rng().normal(size=len(s)),
+    "the time": lambda x: time.time() - x,
+    "now": lambda x: dt.datetime.now() - x,
+    "today": lambda x: dt.date.today() == x,
+    "pandas' now": lambda x: pd.Timestamp.now() - x,
+    "the environment": lambda x: os.environ["HOME"] + x,
+    "the process": lambda x: os.getpid() + x,
+    "an iterator": lambda x: next(numbers) + x,
+    "a sample": lambda rows: rows.sample(2),
+    "a file by its path": lambda x: Path(x).read_text(),
+    "pandas reads": lambda x: pd.read_csv(x),
+    "an object in a dictionary": lambda x: state["rng"].random() + x,
+    "a global": counting,
+    "a list": remembering,
+    "a dictionary": in_a_dictionary,
+    "another name": by_another_name,
+    "imported inside": imported_inside,
+    "imported from": imported_from,
+    "a helper": helped,
+    "nested": nested,
+    "a default": with_default,
+    "a file": a_file,
+    "in parts": in_parts,
+    "nonlocal": closure(),
+    "a list of the closure": closure_of_a_list(),
+    "a generator of the closure": closure_of_chance(),
+    "an object": Stateful(),
+    "a bound method": Stateful().method,
+    "a method of the class": Stateful.of_the_class,
+    "a partial": functools.partial(helped),
+    "an argument of a partial": functools.partial(lambda rng, x: x, random.Random(1)),
+    "a decorator": decorated(helped),
+    "a cache": functools.lru_cache(helped),
+    "vectorized": np.vectorize(helped),
+    "a bound method of chance": random.Random(3).random,
+    "uuid4 itself": uuid.uuid4,
+}
+
+
+def fills(rows: pd.DataFrame) -> pd.DataFrame:
+    rows["w"] = rows["k"].map(table).fillna(0)
+    rows.loc[rows["w"] > 1, "w"] = 1
+    return rows.merge(lookup, on="k").sort_values("k")
+
+
+def counts(rows: pd.DataFrame) -> pd.DataFrame:
+    found: defaultdict[str, int] = defaultdict(int)
+    tally = Counter(rows["k"])
+    parts = []
+    for key, n in tally.items():
+        found[key] += n
+        parts.append(key)
+    parts.sort()
+    return pd.DataFrame({"k": parts, "n": [found[each] for each in parts]})
+
+
+def local_closure(x: int) -> int:
+    total = 0
+
+    def add(y: int) -> None:
+        nonlocal total
+        total += y
+
+    add(x)
+    return total
+
+
+def with_plain_default(rows: Any = None, factor: int = 2) -> Any:
+    rows["w"] = factor
+    return rows
+
+
+def recursive(x: int) -> int:
+    return 1 if x < 2 else x * recursive(x - 1)
+
+
+STEADY: dict[str, object] = {
+    "arithmetic": lambda x: x * 2,
+    "math": lambda x: math.sqrt(abs(x)),
+    "text": lambda x: pattern.sub("b", x).upper(),
+    "a table": lambda x: table.get(x, 0),
+    "numpy": lambda x: np.log1p(x).sum(),
+    "pandas": fills,
+    "counts": counts,
+    "a closure inside": local_closure,
+    "a default": with_plain_default,
+    "an object": Scaled(3),
+    "a bound method": Scaled(3).method,
+    "a partial": functools.partial(pow, 2),
+    "a seeded sample": lambda rows: rows.sample(2, random_state=1),
+    "a date": lambda x: dt.datetime(2024, 1, 1) + dt.timedelta(days=x),
+    "parts of a path": lambda x: os.path.join("a", os.path.basename(x)),
+    "a hash": lambda x: uuid.uuid5(uuid.NAMESPACE_DNS, x),
+    "a column called now": lambda row: row.now + row.today,
+    "recursive": recursive,
+    "a cache": functools.lru_cache(recursive),
+    "a built-in": len,
+}
+
+
+@pytest.mark.parametrize("name", VARYING)
+def test_code_that_gives_something_else_each_time(name: str) -> None:
+    assert varies(VARYING[name])
+
+
+@pytest.mark.parametrize("name", STEADY)
+def test_code_that_does_not(name: str) -> None:
+    assert varies(STEADY[name]) is None
+
+
+def test_the_reason_names_what_is_called() -> None:
+    assert varies(VARYING["a lambda"]) == "it calls uuid.uuid4"
+    assert varies(counting) == "it changes the global variable 'calls'"
+    assert varies(helped) == "it calls time.time"
+    assert "'counts'" in str(varies(closure_of_a_list()))
