@@ -96,7 +96,24 @@ def test_the_output_when_nothing_is_asked() -> None:
 def test_a_source_row_forward_from_python() -> None:
     found = run_json("counts.py", "--forward", "bought", "--row", "id=11")
     assert (found["direction"], found["source"]) == ("forward", "bought")
+    assert (found["precise"], found["reason"]) == (True, None)
     assert found["output"] == {"count": 1, "rows": [{"customer": 1, "n": 2, "twice": 4}]}
+
+
+def test_forward_says_that_it_is_a_superset() -> None:
+    Path("opaque.py").write_text(
+        "def build(spark):\n"
+        "    orders = spark.read.csv('orders.csv', header=True, inferSchema=True)\n"
+        "    def same(parts):\n"
+        "        yield from parts\n"
+        "    return orders.mapInPandas(same, orders.schema), {'bought': orders}\n"
+    )
+    found = run_json("opaque.py", "--forward", "bought", "--row", "id=11")
+    assert found["precise"] is False
+    assert "same" in found["reason"]
+    assert found["output"]["count"] == 4
+    shown = run("opaque.py", "--forward", "bought", "--row", "id=11").output
+    assert "This is a superset, because MapInPandas(same) is opaque" in shown
 
 
 def test_many_rows_into_files_and_a_run_into_the_log() -> None:

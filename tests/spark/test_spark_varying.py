@@ -235,12 +235,33 @@ def _reader(path: str) -> Callable[[int], int]:
     return reads
 
 
-def test_functions_that_do_not_vary_are_not_pinned(t: DataFrame, log: Log) -> None:
+def test_functions_that_do_not_vary_are_not_pinned(t: DataFrame, log: Log, spark: SparkSession) -> None:
     from pyspark.sql import functions as F
 
     table = {0: "none", 1: "one"}
-    for function in (lambda k: table.get(k, "many"), str, functools.partial(max, 2)):
+    shared, large = spark.sparkContext.broadcast(table), spark.sparkContext.broadcast([1, 2])
+    much = "x" * (2 << 20)  # a function of this size is broadcast itself
+    functions: tuple[Any, ...] = (
+        lambda k: table.get(k, "many"),
+        str,
+        functools.partial(max, 2),
+        lambda k: shared.value.get(k, "many"),
+        lambda k: much[k] + str(large.value[0]),
+    )
+    for function in functions:
         pipeline = log.pipeline(t.select("id", F.udf(function, "string", useArrow=False)("k").alias("u")))
         assert "carries" not in pipeline.explain()
         pipeline.run()
         assert ids(pipeline.backward({"id": 3})) == [3]
+
+
+def test_a_group_with_a_broadcast_variable(t: DataFrame, log: Log, spark: SparkSession) -> None:
+    shared = spark.sparkContext.broadcast({0: 5})
+
+    def added(rows: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"k": rows["k"][:1], "s": [int(rows["id"].sum()) + shared.value.get(0, 0)]})
+
+    pipeline = log.pipeline(t.groupBy("k").applyInPandas(added, "k long, s long"))
+    found = pipeline.backward({"k": 2})
+    assert found.precise
+    assert ids(found) == [i for i in range(24) if i % 4 == 2]

@@ -177,6 +177,9 @@ VARYING: dict[str, object] = {
     "now": lambda x: dt.datetime.now() - x,
     "today": lambda x: dt.date.today() == x,
     "pandas' now": lambda x: pd.Timestamp.now() - x,
+    "now by name": lambda x: pd.Timestamp("now") - x,
+    "a module as a value": lambda x: getattr(random, "random")() + x,  # noqa: B009
+    "a method of something": lambda box, x: box.value.random() + x,
     "the environment": lambda x: os.environ["HOME"] + x,
     "the process": lambda x: os.getpid() + x,
     "an iterator": lambda x: next(numbers) + x,

@@ -49,9 +49,11 @@ METHODS = frozenset(
     {
         "now", "utcnow", "today", "uuid1", "uuid4", "urandom", "getrandbits", "randint", "randrange", "shuffle",
         "sample", "read_text", "read_bytes", "open", "exists", "stat", "iterdir", "perf_counter",
-        "monotonic", "time_ns", "token_hex", "partitionId", "taskAttemptId",
+        "monotonic", "time_ns", "token_hex", "partitionId", "random", "uniform", "normal", "standard_normal",
+        "integers", "choice", "permutation", "rand", "randn", "rvs", "taskAttemptId",
     }
 )  # fmt: skip
+CLOCKS = frozenset({"Timestamp", "to_datetime", "datetime64"})  # that take "now" for an argument
 SEEDS = frozenset({"random_state", "seed", "rng"})  # arguments that make chance the same each time
 MUTATING = frozenset(
     {
@@ -127,8 +129,8 @@ class _Search:
                 for each in vars(value).values():
                     if isinstance(each, types.FunctionType | staticmethod | classmethod):
                         self._waiting.append((each, path))
-        elif hasattr(value, "__wrapped__"):  # functools.lru_cache
-            self._waiting.append((value.__wrapped__, path))
+        elif "__wrapped__" in getattr(value, "__dict__", ()):  # functools.lru_cache
+            self._waiting.append((vars(value)["__wrapped__"], path))
         elif isinstance(value, dict | list | tuple | set | frozenset):
             inside = list(value.values()) if isinstance(value, dict) else list(value)
             self._waiting.extend((each, path) for each in inside[:MOST] if callable(each) or _state(each))
@@ -160,6 +162,8 @@ class _Search:
         known, whole = dict(known), list(dis.get_instructions(code))
         starts: dict[tuple[int | None, int | None], str] = {}  # where an expression begins with a shared object
         seeded = any(_names_seed(const) for const in code.co_consts) or any(_names_seed(i.argval) for i in whole)
+        if CLOCKS.intersection(code.co_names) and any(each in ("now", "today") for each in code.co_consts):
+            yield "it asks for the time now"
         value: object = UNKNOWN
         path, shared = "", False
         for index, step in enumerate(whole):
@@ -240,6 +244,8 @@ class _Search:
             return
         yield from _judged(value, path)
         yield from _of_state(value, path)
+        if final and isinstance(value, types.ModuleType) and value.__name__ in CHANGING:
+            yield f"it uses the module {value.__name__}"
         if final:
             if not seeded and _takes_seed(value):
                 yield f"it calls {path} without a seed"

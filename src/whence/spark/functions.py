@@ -5,31 +5,47 @@ A function is the one that this very session was given a moment ago; it is never
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from whence.rows.purity import varies
 
 Function = Callable[..., Any]
 
+REMEMBERED = 256  # functions that need not be looked through again
+_known: OrderedDict[bytes, str] = OrderedDict()
+
 
 def function_of(udf: Any) -> Function:
     """The function of a Python UDF: any of Catalyst's expressions that have `func`."""
-    found: Function = _loaded(_command(udf))[0]
-    return found
+    from pyspark.broadcast import Broadcast
+    from pyspark.serializers import CloudPickleSerializer
+
+    loads: Any = CloudPickleSerializer().loads  # type: ignore[no-untyped-call]
+    with _broadcasts(udf.func()):
+        found = loads(_command(udf))
+        if isinstance(found, Broadcast):  # how Spark sends a large function
+            found = loads(found.value)
+    function: Function = found[0] if isinstance(found, tuple) else found  # with the type that it returns, or alone
+    return function
 
 
 def why_varies(udf: Any) -> str:
     """Why the function may give something else when the pipeline runs again; empty if nothing says so."""
-    reason = _why(_command(udf))
+    command = _command(udf)
+    if command not in _known:
+        _known[command] = _why(udf)
+        while len(_known) > REMEMBERED:
+            _known.popitem(last=False)
+    reason = _known[command]
     return f"the function {udf.name()}() may give something else in each run: {reason}" if reason else ""
 
 
-@lru_cache(maxsize=256)
-def _why(command: bytes) -> str:
+def _why(udf: Any) -> str:
     try:
-        function = _loaded(command)[0]
+        function = function_of(udf)
     except Exception as error:  # whatever loading it raises: the workers may have what is missing here
         return f"its code cannot be read here ({type(error).__name__}: {error})"
     return varies(function) or ""
@@ -39,10 +55,25 @@ def _command(udf: Any) -> bytes:
     return bytes(udf.func().command().unsafeArray())
 
 
-def _loaded(command: bytes) -> Any:
-    from pyspark.broadcast import Broadcast
-    from pyspark.serializers import CloudPickleSerializer
+@contextmanager
+def _broadcasts(function: Any) -> Iterator[None]:
+    """The broadcast variables of a function, where unpickling looks for them: Spark does that on workers only."""
+    from pyspark import SparkContext
+    from pyspark.core.broadcast import Broadcast, _broadcastRegistry
 
-    loads: Any = CloudPickleSerializer().loads  # type: ignore[no-untyped-call]
-    found = loads(command)
-    return loads(found.value) if isinstance(found, Broadcast) else found  # how Spark sends a large function
+    context: Any = SparkContext._active_spark_context
+    added = []
+    for java in function.broadcastVars():
+        number = java.id()
+        if number in _broadcastRegistry:
+            continue
+        value: Any = Broadcast.__new__(Broadcast)
+        value._sc, value._jbroadcast, value._python_broadcast = context, java, java.value()
+        value._path, value._pickle_registry = str(java.value().path()), context._pickled_broadcast_vars
+        _broadcastRegistry[number] = value
+        added.append(number)
+    try:
+        yield
+    finally:
+        for number in added:
+            del _broadcastRegistry[number]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
@@ -120,8 +120,9 @@ class Sources:
         explicit = given or (self.views.get(columns[0].id) if columns else None) or _table(node)
         if given is not None:
             self.use(given)
-        for each in self._leaves:
+        for place, each in enumerate(self._leaves):
             if each.java.sameResult(node.java) and (explicit is None or each.explicit in (None, explicit)):
+                self._leaves[place] = replace(each, explicit=explicit or each.explicit)
                 return each.name
         wanted = explicit or _stem(paths)
         taken = {each.name for each in self._leaves} | (self.given.keys() - {given})
