@@ -203,6 +203,30 @@ def test_metadata_and_paths_in_sql_keep_the_name(spark: SparkSession, log: Log, 
             assert ids(found) == {"bought": [2]}
 
 
+def test_metadata_of_one_use_of_a_file(spark: SparkSession, log: Log, tmp_path: Path) -> None:
+    """One entry, whichever of its uses asks for the metadata, and rows are told apart by file and number."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    ORDERS[:2].to_parquet(folder / "one.parquet")
+    ORDERS[2:].to_parquet(folder / "two.parquet")
+    t = spark.read.parquet(str(folder))
+    files = t.selectExpr("id as other", "who as w", "_metadata.file_name as file")
+    for left, right in ((t, files), (files, t)):
+        df = left.join(right, files.w == t.who).select("id", "other", "file")
+        for found in answers(log, df, {"id": 1, "other": 3}):
+            assert found.precise
+            assert ids(found) == {"parts": [1, 3]}
+            places = found.identities("parts").to_pylist()
+            assert [(Path(each["_file"]).name, each["_row"]) for each in places] == [
+                ("one.parquet", 0),
+                ("two.parquet", 0),
+            ]
+        pipeline = log.pipeline(df)
+        assert len(pipeline.backward({"id": 1, "other": 3}).occurrences["parts"]) == 2
+        reached = pipeline.forward("parts", {"id": 3}).collect()
+        assert sorted((row.id, row.other) for row in reached) == [(1, 3), (3, 1), (3, 3)]
+
+
 # --- caches
 
 

@@ -188,7 +188,7 @@ class Lineage(Mapping[str, "DataFrame"]):
     def _uses(self, name: str) -> list[Source]:
         if name not in self._sources:
             raise UnknownName.of("source", name, self._sources)
-        return self._sources[name]
+        return widest_first(self._sources[name])
 
     def __repr__(self) -> str:
         how = "precise" if self.precise else f"a superset: {self.reason}"
@@ -206,6 +206,11 @@ class Lineage(Mapping[str, "DataFrame"]):
             more = f" (the first {SHOWN} are shown)" if len(rows) > SHOWN else ""
             parts.append(f"<p><b>{html.escape(name)}</b>: {len(rows)} rows{more}</p>{shown}")
         return "".join(parts)
+
+
+def widest_first(uses: Iterable[Source]) -> list[Source]:
+    """The uses of a source, first one that has all columns: a use may have `_metadata` beside those of the others."""
+    return sorted(uses, key=lambda each: -len(each.columns))
 
 
 def given(df: DataFrame) -> Values:

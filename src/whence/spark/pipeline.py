@@ -39,7 +39,7 @@ from whence.rows.questions.rows import Asked, described, is_simple, predicate
 from whence.rows.saving import CARRIED, OUTPUT, Scheme, Sizes, explained, scheme
 from whence.spark.catalyst.plan import classic, read
 from whence.spark.catalyst.write import frame
-from whence.spark.lineage import LOST, Found, Lineage, Replayed, given
+from whence.spark.lineage import LOST, Found, Lineage, Replayed, given, widest_first
 from whence.spark.reached import Reached
 from whence.spark.running.materialize import MANY, Kept, carried, kept, surely_few
 from whence.spark.running.outputs import holdable, local
@@ -240,7 +240,7 @@ class Pipeline:
         """
         matched = Engine(self._plan.jvm, engine)
         self._require_unchanged()
-        uses = [each for each in sources_of(self.plan) if each.name == source]
+        uses = widest_first(each for each in sources_of(self.plan) if each.name == source)
         if not uses:
             raise UnknownName.of("source", source, self.sources)
         run = self._traced(engine) if witness in (None, self.witness) else None

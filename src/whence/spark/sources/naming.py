@@ -121,7 +121,7 @@ class Sources:
         if given is not None:
             self.use(given)
         for place, each in enumerate(self._leaves):
-            if each.java.sameResult(node.java) and (explicit is None or each.explicit in (None, explicit)):
+            if _same_relation(each.java, node.java) and (explicit is None or each.explicit in (None, explicit)):
                 self._leaves[place] = replace(each, explicit=explicit or each.explicit)
                 return each.name
         wanted = explicit or _stem(paths)
@@ -170,6 +170,13 @@ def _same(one: Any, other: Any) -> bool:
         and _roots(one) == _roots(other)
         and one.options().removed("path").equals(other.options().removed("path"))
     )
+
+
+def _same_relation(one: Any, other: Any) -> bool:
+    """The same, where the relation is spelled the same way, too."""
+    if one.sameResult(other):
+        return True
+    return _reads_files(one) and _reads_files(other) and bool(one.relation().equals(other.relation()))
 
 
 def _reads_files(leaf: Any) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FILES = 256  # beyond, looking a file up for each row costs more than reading
 SHIFT = 40  # bits for the row within a file
 ROW = "_row"
+METADATA = "_metadata"  # what Spark knows of the file that a row is in, where a query asks for it
 # Types of columns that directories tell, and what Catalyst holds them as.
 VALUES: dict[str, Callable[[Any], object]] = {
     "integer": int,
@@ -121,7 +122,7 @@ def told_of(source: Source) -> tuple[tuple[Attr, tuple[Literal, ...]], ...]:
 
 def _listed(source: Source) -> Listed | None:
     """Asking the JVM takes milliseconds, and a relation keeps its files: a source that has others now has changed."""
-    if source.format != "parquet" or any(attr.name.lower() == "_metadata" for attr in source.columns):
+    if source.format != "parquet":
         return None
     origin: Any = source.origin
     name = str(origin._target_id)
@@ -135,6 +136,8 @@ def _listing(relation: Any) -> Listed | None:
     location = relation.relation().location()
     if "InMemoryFileIndex" not in location.getClass().getName():  # others list files only when a query runs
         return None
+    if any(str(name).lower() == METADATA for name in relation.relation().schema().fieldNames()):
+        return None  # a column of the file's own, which hides what Spark knows of the file
     paths = [each.getPath() for each in items(location.allFiles())]
     if not 0 < len(paths) <= FILES:
         return None

@@ -10,7 +10,7 @@ from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh
 from whence.rows.duck import Files, View, loosened
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
-from whence.spark.sources.row_ids import ROW, files_of, named, told_of, united, with_files
+from whence.spark.sources.row_ids import METADATA, ROW, files_of, named, told_of, united, with_files
 from whence.spark.tracing.matching import Clause, Engine, Table, bound
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ class Direct:
         return Backward(self, asked)
 
     def forth(self, source: str, rows: Table) -> Table:
-        """The rows of the output that these rows of a source reached. The rows have the columns of its first use."""
+        """The rows of the output that these rows of a source reached. The rows have the columns of its widest use."""
         clauses = []
         for use in self._kept.scheme.uses:
             if use.source.name == source and use.predicate != FALSE:
                 by, names = rows.renamed()
-                attrs = {own: names[first] for own, first in zip(use.source.columns, rows.columns, strict=True)}
+                attrs = {own: names[first] for own, first in zip(use.source.columns, rows.columns, strict=False)}
                 clauses.append(self._up(use.table, use.predicate, by, attrs))
         return self._engine.matching(self._output, *(clauses or [(FALSE, None)]))
 
@@ -132,7 +132,9 @@ class Backward:
         return united(*parts)
 
     def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
-        attrs: dict[Attr, Expr] = dict(zip(use.source.columns, columns, strict=True))
+        attrs: dict[Attr, Expr] = dict(
+            zip(use.source.columns, columns, strict=False)
+        )  # only `_metadata` may be missing
         return self._bound(use.table, use.predicate, attrs)
 
     def _bound(self, place: Place, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
@@ -237,6 +239,8 @@ def source_table(source: Source, numbered: bool = False) -> Table:
 def _local(source: Source) -> Files | None:
     names = files_of(source)
     if names is None or len(set(source.columns)) < len(source.columns):
+        return None
+    if any(attr.name.lower() == METADATA for attr in source.columns):  # Spark alone knows it
         return None
     paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
     if len(paths) < len(names) or not all(map(os.path.isfile, paths)):
