@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from whence.rows.tree import Tree
 
 SHOWN = 8  # columns on one line
+DEEPEST = 50  # expressions within expressions
+_depth: ContextVar[int] = ContextVar("depth", default=0)
 INFIX = {"Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "Remainder": "%", "Concat": "||"}
 
 
@@ -146,9 +149,21 @@ def _(node: o.Cogroup) -> str:
 
 
 def _columns(columns: Iterable[Tree]) -> str:
-    shown = list(map(str, columns))
-    more = f", and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
-    return ", ".join(shown[:SHOWN]) + more
+    held = list(columns)
+    more = f", and {len(held) - SHOWN} more" if len(held) > SHOWN else ""
+    return ", ".join(map(str, held[:SHOWN])) + more
+
+
+def shown(expr: Tree) -> str:
+    """An expression as text, without what is nested deeper than anyone reads."""
+    depth = _depth.get()
+    if depth == DEEPEST:
+        return "..."
+    before = _depth.set(depth + 1)
+    try:
+        return text(expr)
+    finally:
+        _depth.reset(before)
 
 
 @singledispatch

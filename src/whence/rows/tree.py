@@ -39,13 +39,91 @@ class Tree:
 def walk(tree: Tree) -> Iterator[Tree]:
     """The tree and everything below it, parents first; subquery plans included."""
     yield tree
-    for part in tree.parts():
-        yield from walk(part)
+    below = [tree.parts()]  # an explicit stack: expressions nest deeper than Python's calls may
+    while below:
+        part = next(below[-1], None)
+        if part is None:
+            below.pop()
+        else:
+            yield part
+            below.append(part.parts())
+
+
+def upwards(tree: Tree) -> Iterator[Tree]:
+    """The tree and everything below it, the parts of a tree before the tree itself."""
+    open_ = [(tree, tree.parts())]
+    while open_:
+        node, parts = open_[-1]
+        part = next(parts, None)
+        if part is None:
+            open_.pop()
+            yield node
+        else:
+            open_.append((part, part.parts()))
+
+
+def depth(tree: Tree) -> int:
+    """How many trees lie within one another, at most.
+
+    >>> from whence.rows import Attr, IsNull, Not
+    >>> depth(Not(IsNull(Attr(1, "a", "long"))))
+    3
+    """
+    open_, deepest = [tree.parts()], 1
+    while open_:
+        part = next(open_[-1], None)
+        if part is None:
+            open_.pop()
+        else:
+            open_.append(part.parts())
+            deepest = max(deepest, len(open_))
+    return deepest
 
 
 def transform(tree: Tree, change: Callable[[Tree], Tree]) -> Any:
     """The tree rebuilt bottom-up: `change` sees each part after the parts below it were changed."""
-    return change(tree.map_parts(lambda part: transform(part, change)))
+    open_: list[tuple[Tree, Iterator[Tree], list[Tree]]] = [(tree, tree.parts(), [])]
+    while True:
+        node, parts, changed = open_[-1]
+        part = next(parts, None)
+        if part is not None:
+            open_.append((part, part.parts(), []))
+            continue
+        open_.pop()
+        made = change(_with_parts(node, changed) if changed else node)
+        if not open_:
+            return made
+        open_[-1][2].append(made)
+
+
+def _with_parts(tree: T, parts: list[Tree]) -> T:
+    """The tree with other parts, which come in the order of `Tree.parts`."""
+    new = iter(parts)
+    return tree.map_parts(lambda _: next(new))
+
+
+def written(tree: Tree) -> str:
+    """The text that `repr` gives, however deep the tree is.
+
+    >>> from whence.rows import Attr, IsNull
+    >>> written(IsNull(Attr(1, "a", "long"))) == repr(IsNull(Attr(1, "a", "long")))
+    True
+    """
+    texts: dict[int, str] = {}
+    for each in upwards(tree):
+        shown = (field.name for field in fields(each) if field.repr)  # type: ignore[arg-type]  # every tree is one
+        values = ", ".join(f"{name}={_written(getattr(each, name), texts)}" for name in shown)
+        texts[id(each)] = f"{type(each).__qualname__}({values})"
+    return texts[id(tree)]
+
+
+def _written(value: object, texts: dict[int, str]) -> str:
+    if isinstance(value, Tree):
+        return texts[id(value)] if id(value) in texts else written(value)
+    if isinstance(value, tuple):
+        parts = [_written(each, texts) for each in value]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    return repr(value)
 
 
 _known: dict[type, tuple[str, ...]] = {}

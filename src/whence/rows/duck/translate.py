@@ -10,9 +10,10 @@ from whence.rows.duck.constants import computed
 from whence.rows.duck.literals import literal_sql
 from whence.rows.duck.types import duckdb_type
 from whence.rows.expressions import And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
-from whence.rows.tree import Tree
+from whence.rows.tree import Tree, depth
 
 LONGEST = 10_000  # characters of a function with its arguments: some write an argument twice, and so do those in it
+DEEPEST = 100  # expressions within expressions: more are for Spark
 
 
 class Outside(Exception):
@@ -37,6 +38,8 @@ def translated(predicate: Expr, names: Mapping[Attr, str]) -> str | None:
 
 def value_sql(expr: Expr, names: Mapping[Attr, str]) -> str | None:
     """Any expression in the same way: its value, in the type that it has in Spark."""
+    if depth(expr) > DEEPEST:
+        return None
     try:
         return _Sql(names).of(computed(expr))
     except Outside:

@@ -14,6 +14,7 @@ from whence.rows.duck.narrow import narrowed
 from whence.rows.duck.translate import translated, value_sql
 from whence.rows.duck.types import DIGITS, FLOATS, WIDEST, decimal, duckdb_type
 from whence.rows.expressions import AggCall, Attr, Expr, Literal, SortKey, attrs_of, fresh
+from whence.rows.filtering import grows
 from whence.rows.operators import (
     Aggregate,
     Arrange,
@@ -121,6 +122,8 @@ class View:
         if not self._built:
             query = _Query(self.files)
             try:
+                if grows(self.operator):
+                    raise Unknown("expressions that grow with every step")
                 self._built.append((query.of(self.operator, frozenset(self.shown)), query))
             except Unknown:
                 self._built.append(None)

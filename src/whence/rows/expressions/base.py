@@ -17,6 +17,7 @@ class Expr(Tree):
 
     __slots__ = ()
     dtype: str
+    pure: bool = True  # False: a function that may give another value for the same arguments
 
     @property
     def attrs(self) -> frozenset[Attr]:
@@ -26,23 +27,32 @@ class Expr(Tree):
     @property
     def deterministic(self) -> bool:
         """Whether it gives the same value for the same row, every time."""
-        return all(part.deterministic for part in self.parts() if isinstance(part, Expr))
+        return all(each.pure for each in _exprs(self))
 
     def __str__(self) -> str:
-        from whence.rows.printing import text
+        from whence.rows.printing import shown
 
-        return text(self)
+        return shown(self)
 
 
-def _attrs(expr: Tree) -> Iterator[Attr]:
-    if isinstance(expr, Attr):
-        yield expr
-    elif not isinstance(expr, Outer):
-        for part in expr.parts():
-            if isinstance(part, Expr):
-                yield from _attrs(part)
-            else:  # the plan of a subquery
-                yield from (each.attr for each in walk(part) if isinstance(each, Outer))
+def _exprs(expr: Expr) -> Iterator[Expr]:
+    """The expression and those below it, without the plans of subqueries."""
+    left = [expr]  # an explicit stack: expressions nest deeper than Python's calls may
+    while left:
+        each = left.pop()
+        yield each
+        if not isinstance(each, Outer):
+            left.extend(part for part in each.parts() if isinstance(part, Expr))
+
+
+def _attrs(expr: Expr) -> Iterator[Attr]:
+    for each in _exprs(expr):
+        if isinstance(each, Attr):
+            yield each
+            continue
+        for part in each.parts():
+            if not isinstance(part, Expr):  # the plan of a subquery
+                yield from (outer.attr for outer in walk(part) if isinstance(outer, Outer))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,6 @@ class Call(Expr):
     pure: bool = True  # False: rand, uuid, current_timestamp, a UDF marked so
     origin: object = field(default=None, compare=False, repr=False)
 
-    @property
-    def deterministic(self) -> bool:
-        return self.pure and all(arg.deterministic for arg in self.args)
-
 
 @dataclass(frozen=True, slots=True)
 class Udf(Call):

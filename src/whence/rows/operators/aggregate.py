@@ -26,10 +26,7 @@ class Aggregate(Operator):
 
     def __post_init__(self) -> None:
         require_operator("Aggregate", self.child)
-        for key in self.keys:
-            require(f"Aggregate by {key}", key.attrs, self.child)
-        for column in self.outputs:
-            require(f"Aggregate({column})", column.expr.attrs, self.child)
+        require("Aggregate", (*self.keys, *self.outputs), self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whence.errors import BadType
@@ -49,12 +50,15 @@ def keep(*attrs: Attr) -> tuple[Named, ...]:
     return tuple(Named(attr, attr) for attr in attrs)
 
 
-def require(operator: str, needed: frozenset[Attr], child: Operator) -> None:
-    """Raise unless the child has all the columns that the operator reads."""
-    missing = needed - frozenset(child.output)
-    if missing:
-        names = ", ".join(sorted(map(str, missing)))
-        raise BadType(f"{operator} reads {names}, which its input does not have")
+def require(operator: str, needed: Iterable[Tree], child: Operator) -> None:
+    """Raise unless the child has all the columns that the operator reads in these expressions."""
+    known = frozenset(child.output)
+    for each in needed:
+        expr = each.expr if isinstance(each, Named) else each
+        missing = expr.attrs - known if isinstance(expr, Expr) else frozenset[Attr]()
+        if missing:
+            names = ", ".join(sorted(map(str, missing)))
+            raise BadType(f"{operator}({each}) reads {names}, which its input does not have")
 
 
 def require_operator(where: str, *children: object) -> None:

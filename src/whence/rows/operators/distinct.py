@@ -17,7 +17,7 @@ class Distinct(Operator):
 
     def __post_init__(self) -> None:
         require_operator("Distinct", self.child)
-        require("Distinct", frozenset(self.keys), self.child)
+        require("Distinct", self.keys, self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

@@ -22,7 +22,7 @@ class Generate(Operator):
 
     def __post_init__(self) -> None:
         require_operator("Generate", self.child)
-        require("Generate", self.generator.attrs | frozenset(self.kept), self.child)
+        require("Generate", (self.generator, *self.kept), self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:
@@ -42,8 +42,7 @@ class Expand(Operator):
         for projection in self.projections:
             if len(projection) != len(self.columns):
                 raise BadType(f"a projection of Expand has {len(projection)} values for {len(self.columns)} columns")
-            for expr in projection:
-                require("Expand", expr.attrs, self.child)
+        require("Expand", (expr for projection in self.projections for expr in projection), self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

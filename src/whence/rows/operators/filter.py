@@ -17,7 +17,7 @@ class Filter(Operator):
 
     def __post_init__(self) -> None:
         require_operator("Filter", self.child)
-        require("Filter", self.condition.attrs, self.child)
+        require("Filter", (self.condition,), self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

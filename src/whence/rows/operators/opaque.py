@@ -43,8 +43,7 @@ class GroupedMap(Operator):
 
     def __post_init__(self) -> None:
         require_operator("GroupedMap", self.child)
-        for key in self.keys:
-            require("GroupedMap", key.attrs, self.child)
+        require("GroupedMap", self.keys, self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

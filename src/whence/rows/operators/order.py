@@ -19,8 +19,7 @@ class Sort(Operator):
 
     def __post_init__(self) -> None:
         require_operator("Sort", self.child)
-        for key in self.keys:
-            require("Sort", key.attrs, self.child)
+        require("Sort", self.keys, self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

@@ -17,8 +17,7 @@ class Project(Operator):
 
     def __post_init__(self) -> None:
         require_operator("Project", self.child)
-        for column in self.columns:
-            require(f"Project({column})", column.expr.attrs, self.child)
+        require("Project", self.columns, self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

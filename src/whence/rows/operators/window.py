@@ -22,8 +22,7 @@ class Window(Operator):
 
     def __post_init__(self) -> None:
         require_operator("Window", self.child)
-        for each in (*self.partition, *self.order, *(named.expr for named in self.calls)):
-            require("Window", each.attrs, self.child)
+        require("Window", (*self.partition, *self.order, *self.calls), self.child)
 
     @property
     def output(self) -> tuple[Attr, ...]:

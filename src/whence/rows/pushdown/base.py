@@ -24,7 +24,8 @@ class Pushed:
 
     What is not precise is a superset, and `why` says which rows may be too many. `relies`: it is precise only because
     the predicate is known to select a row of the output. `may_be_none`: the inputs of which it may then select none
-    all the same (the other branch of a union, the missing side of an outer join).
+    all the same (the other branch of a union, the missing side of an outer join). `large`: the predicate would be too
+    large, here and wherever it is asked further up.
     """
 
     inputs: tuple[Expr, ...]
@@ -32,6 +33,7 @@ class Pushed:
     why: str = ""
     relies: bool = False
     may_be_none: frozenset[int] = frozenset()
+    large: bool = False
 
 
 def give_up(operator: Operator, why: str) -> Pushed:

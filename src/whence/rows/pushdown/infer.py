@@ -9,6 +9,7 @@ from whence.errors import BadType
 from whence.rows.expressions import FALSE, Attr, Compare, Expr, Param, conjunction, disjunction
 from whence.rows.operators import Limit, Operator, Source, Union, Values
 from whence.rows.pushdown.base import Aim, Pushed, give_up
+from whence.rows.pushdown.guards import GUARDS, without_risks
 from whence.rows.pushdown.possible import possible
 from whence.rows.pushdown.rules import push
 
@@ -89,6 +90,8 @@ def _walk(
         return
     pushed = _pushed(op, predicate, aim, witness, sure)
     lost = pushed.precise and pushed.relies and not sure
+    if lost and aim is Aim.RESTRICT and isinstance(op, GUARDS):
+        pushed = without_risks(pushed)
     steps.append(Step(op, predicate, pushed.precise and not lost, LOST if lost else pushed.why))
     for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True)):
         _walk(child, each, aim, witness, sure and i not in pushed.may_be_none, found, steps)

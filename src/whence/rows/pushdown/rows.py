@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whence.rows.expressions import Attr, Expr, conjunction, conjuncts, disjunction
+from whence.rows.filtering import too_large
 from whence.rows.operators import Arrange, Expand, Filter, Project, Sort, Union
 from whence.rows.pushdown.base import Aim, Pushed, give_up
 from whence.rows.pushdown.fold import folded
@@ -29,7 +30,11 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
         return give_up(op, "a value that depends on a row's place would change with the rows before it")
     kept: list[Expr] = []
     lost: list[Attr] = []
+    large: list[Expr] = []
     for fact in conjuncts(predicate):
+        if too_large(fact, made):
+            large.append(fact)
+            continue
         changing = [attr for attr in fact.attrs if not made[attr].deterministic]
         lost += changing
         if not changing and fact.deterministic:
@@ -37,6 +42,10 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
     if lost:
         names = ", ".join(sorted({attr.name for attr in lost}))
         return Pushed((conjunction(*kept),), False, f"{names} is not deterministic")
+    if large:
+        names = ", ".join(sorted({attr.name for fact in large for attr in fact.attrs}))
+        why = f"the expression behind {names} is built up in many steps, and too large to be asked of the sources"
+        return Pushed((conjunction(*kept),), False, why, large=True)
     return Pushed((conjunction(*kept),))
 
 

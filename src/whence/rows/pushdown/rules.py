@@ -31,6 +31,7 @@ from whence.rows.operators import (
 from whence.rows.pushdown.base import Aim, Pushed
 from whence.rows.pushdown.generators import push_generate
 from whence.rows.pushdown.groups import push_aggregate, push_distinct, push_grouped
+from whence.rows.pushdown.guards import guarded
 from whence.rows.pushdown.joins import push_join
 from whence.rows.pushdown.others import push_limit, push_opaque, push_sample
 from whence.rows.pushdown.rows import push_expand, push_filter, push_project, push_same, push_union
@@ -69,4 +70,4 @@ def push(operator: Operator, predicate: Expr, aim: Aim = Aim.LINEAGE, witness: s
     rule = RULES.get(type(operator))
     if rule is None:
         raise BadType(f"no pushdown rule for {type(operator).__name__}")
-    return rule(operator, predicate, aim)
+    return guarded(operator, predicate, rule(operator, predicate, aim))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from whence.errors import BadType
 from whence.rows.expressions import TRUE, Expr
-from whence.rows.operators import Filter, Operator, Source
+from whence.rows.filtering import filtered
+from whence.rows.operators import Operator, Source
 from whence.rows.tree import Tree, transform, walk
 
 
@@ -22,7 +23,7 @@ def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
 
     def change(part: Tree) -> Tree:
         if isinstance(part, Source) and not part.silent and predicates.get(part.occurrence, TRUE) != TRUE:
-            return Filter(part, predicates[part.occurrence])
+            return filtered(part, predicates[part.occurrence])
         return part
 
     changed = transform(plan, change)

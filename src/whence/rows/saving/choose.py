@@ -126,7 +126,7 @@ class _Walker:
             pushed = push(op, at.predicate, Aim.LINEAGE, self._witness)
             if not pushed.precise or (pushed.relies and not at.sure):
                 why = f"{type(op).__name__}: {LOST if pushed.precise else pushed.why}"
-                if closed:
+                if closed or pushed.large:
                     raise _Stuck(why)
                 return self._cut((*path, at), table, why, trying)
             children = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -31,7 +30,8 @@ from whence.rows import (
     conjunction,
     disjunction,
 )
-from whence.spark.catalyst.jvm import Origin
+from whence.spark.catalyst.jvm import Origin, items
+from whence.spark.compact import CUT, Compact
 from whence.spark.functions import why_varies
 
 COMPARE = {
@@ -55,31 +55,63 @@ PASSING = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Node:
-    """One expression of the JSON with its children put below it."""
+    """One expression of the JSON with its children put below it, when they are asked for."""
 
-    kind: str
-    fields: dict[str, Any]
-    children: tuple[Node, ...]
-    origin: Origin
+    __slots__ = ("_children", "fields", "kind", "origin")
+
+    def __init__(
+        self,
+        kind: str,
+        fields: dict[str, Any],
+        children: tuple[Node, ...] | Callable[[], tuple[Node, ...]],
+        origin: Origin,
+    ) -> None:
+        self.kind, self.fields, self._children, self.origin = kind, fields, children, origin
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        if callable(self._children):
+            self._children = self._children()
+        return self._children
 
 
-def tree(flat: list[dict[str, Any]], root: Any) -> Node:
-    """The nested form of a pre-order list; `root` gives the JVM's object for the first of it."""
-    node, end = _tree(flat, 0, Origin(root))
+def tree(flat: list[dict[str, Any]], root: Any, compact: Compact) -> Node:
+    """The nested form of a pre-order list; `root` gives the JVM's object for the first of it.
+
+    What `compact` cut out of the list is read from the JVM's objects.
+    """
+    node, end = _tree(flat, 0, Origin(root), compact)
     assert end == len(flat)
     return node
 
 
-def _tree(flat: list[dict[str, Any]], at: int, origin: Origin) -> tuple[Node, int]:
+def tree_of(java: Any, compact: Compact) -> Node:
+    """An expression of the JVM."""
+    return tree(json.loads(compact.expr(java).toJSON()), java, compact)
+
+
+def _tree(flat: list[dict[str, Any]], at: int, origin: Origin, compact: Compact) -> tuple[Node, int]:
     fields = flat[at]
+    if fields.get("name") == CUT:
+        return _restored(origin, compact), at + 1
     children = []
     end = at + 1
     for index in range(fields["num-children"]):
-        child, end = _tree(flat, end, origin.child(index))
+        child, end = _tree(flat, end, origin.child(index), compact)
         children.append(child)
     return Node(fields["class"].rsplit(".", 1)[-1].rstrip("$"), fields, tuple(children), origin), end
+
+
+def _restored(origin: Origin, compact: Compact) -> Node:
+    """What was cut out of the JSON, with its children in JSON of their own."""
+    java = origin.java
+    kind = java.getClass().getSimpleName().rstrip("$")
+
+    def below() -> tuple[Node, ...]:
+        return tuple(tree_of(child, compact) for child in items(java.children()))
+
+    return Node(kind, compact.settings(java), below, origin)
 
 
 def dtype_of(value: object) -> str:

@@ -59,6 +59,13 @@ class Jvm:
             self._classes[name] = target
         return self._classes[name]
 
+    def is_instance(self, name: str, value: Any) -> bool:
+        """Whether a Java object is of a class or interface, by its full name."""
+        key = f"class {name}"
+        if key not in self._objects:
+            self._objects[key] = self.class_("java.lang.Class").forName(name)
+        return bool(self._objects[key].isInstance(value))
+
     def new(self, name: str, *args: Any) -> Any:
         """A new Java object of a class in Catalyst's packages: `new("expressions.EqualTo", a, b)`."""
         return self.class_(f"{CATALYST}.{name}")(*args)
@@ -173,22 +180,34 @@ def items(seq: Any) -> list[Any]:
 class Origin:
     """The way back to a Catalyst expression: the root it was read from, and which child of which child it is.
 
-    Going there costs a call to the JVM a step, so it is gone only when someone wants the expression.
+    Going there costs a call to the JVM a step, so it is gone only when someone wants the expression, and only from the
+    nearest one that someone wanted before.
     """
 
-    __slots__ = ("_found", "path", "root")
+    __slots__ = ("_found", "_index", "_parent", "_root")
 
-    def __init__(self, root: Any, path: tuple[int, ...] = ()) -> None:
-        self.root, self.path, self._found = root, path, None
+    def __init__(self, root: Any, parent: Origin | None = None, index: int = 0) -> None:
+        self._root, self._parent, self._index = root, parent, index
+        self._found: Any = None
 
     def child(self, index: int) -> Origin:
-        return Origin(self.root, (*self.path, index))
+        return Origin(None, self, index)
 
     @property
     def java(self) -> Any:
-        if self._found is None:
-            found = self.root() if callable(self.root) and not hasattr(self.root, "_target_id") else self.root
-            for index in self.path:
-                found = found.children().apply(index)
-            self._found = found
+        below: list[Origin] = []
+        at: Origin = self
+        while at._found is None and at._parent is not None:
+            below.append(at)
+            at = at._parent
+        if at._found is None:
+            at._found = at._root() if callable(at._root) and not is_java(at._root) else at._root
+        for each in reversed(below):
+            each._found = at._found.children().apply(each._index)
+            at = each
         return self._found
+
+
+def is_java(value: object) -> bool:
+    """Whether it is an object of the JVM, and no value that py4j made Python's."""
+    return hasattr(value, "_target_id")

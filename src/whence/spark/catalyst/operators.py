@@ -34,8 +34,9 @@ from whence.rows import (
     Window,
     keep,
 )
-from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree
+from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree, tree_of
 from whence.spark.catalyst.jvm import items
+from whence.spark.compact import Compact
 from whence.spark.functions import why_varies
 from whence.spark.pivots import MakeLiteral, listed
 
@@ -64,9 +65,9 @@ class PlanNode:
         self.fields, self.java, self.children = fields, java, children
 
 
-def plan_tree(java: Any) -> PlanNode:
+def plan_tree(java: Any, compact: Compact) -> PlanNode:
     """The whole plan: one call for the JSON, and one for each node's children."""
-    flat = json.loads(java.toJSON())
+    flat = json.loads(compact.plan(java).toJSON())
     node, end = _plan_tree(flat, 0, java)
     assert end == len(flat)
     return node
@@ -89,9 +90,11 @@ class Plans:
         sources: Sources,
         prepare: Callable[[Any], Any],
         through: Callable[[Any, tuple[Attr, ...]], Operator | None],
+        compact: Compact,
         literal: MakeLiteral,
     ) -> None:
         """`prepare` makes a plan ready to be read; `through` says what made a leaf, if it is known."""
+        self._compact = compact
         self._literal = literal
         self._sources = sources
         self._prepare = prepare
@@ -100,7 +103,7 @@ class Plans:
 
     def read_java(self, java: Any) -> Operator:
         """A plan of the JVM, the pipeline's own or that of a scalar subquery."""
-        return self.read(plan_tree(self._prepare(java)))
+        return self.read(plan_tree(self._prepare(java), self._compact))
 
     def read(self, node: PlanNode) -> Operator:
         """A node with everything below it."""
@@ -119,7 +122,7 @@ class Plans:
 
     def _node(self, node: PlanNode, field: str) -> Node:
         java = node.java
-        return tree(node.fields[field], lambda: getattr(java, field)())
+        return tree(node.fields[field], lambda: getattr(java, field)(), self._compact)
 
     def _expr(self, node: PlanNode, field: str) -> Expr:
         return self._expressions.read(self._node(node, field))
@@ -128,7 +131,7 @@ class Plans:
         if node.fields.get(field) is None:
             return None
         java = node.java
-        return self._expressions.read(tree(node.fields[field], lambda: getattr(java, field)().get()))
+        return self._expressions.read(tree(node.fields[field], lambda: getattr(java, field)().get(), self._compact))
 
     def _nodes(self, node: PlanNode, field: str) -> list[Node]:
         java = node.java
@@ -136,7 +139,7 @@ class Plans:
         def root(index: int) -> Callable[[], Any]:
             return lambda: getattr(java, field)().apply(index)
 
-        return [tree(flat, root(index)) for index, flat in enumerate(node.fields[field])]
+        return [tree(flat, root(index), self._compact) for index, flat in enumerate(node.fields[field])]
 
     def _exprs(self, node: PlanNode, field: str) -> tuple[Expr, ...]:
         return tuple(map(self._expressions.read, self._nodes(node, field)))
@@ -244,7 +247,7 @@ class Plans:
     def expand(self, node: PlanNode) -> Operator:
         rows = []
         for projection in items(node.java.projections()):
-            nodes = (tree(json.loads(each.toJSON()), each) for each in items(projection))
+            nodes = (tree_of(each, self._compact) for each in items(projection))
             rows.append(tuple(map(self._expressions.read, nodes)))
         return Expand(self.read(node.children[0]), tuple(rows), self._attrs(node, "output"))
 

@@ -15,6 +15,7 @@ from whence.spark.catalyst.operators import Plans, plan_tree
 from whence.spark.catalyst.rewrites import tidied, without_subqueries
 from whence.spark.catalyst.self_joins import renewed, separated
 from whence.spark.catalyst.subqueries import subqueries_joined
+from whence.spark.compact import Compact
 from whence.spark.cuts import past
 from whence.spark.running.outputs import plan_of
 from whence.spark.sources.naming import Sources, view_names
@@ -36,11 +37,12 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     frame = classic(df)
     given = {name: classic(each)._jdf.queryExecution().analyzed() for name, each in (sources or {}).items()}
     jvm = Jvm(frame.sparkSession)
+    compact = Compact(jvm)
     found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None, jvm.same_object)
 
     def prepare(java: Any) -> Any:
         java = without_subqueries(jvm, java)
-        found.views.update(view_names(java))
+        found.views.update(view_names(compact.plan(java)))
         return tidied(jvm, java)
 
     def whole(java: Any) -> Operator:
@@ -61,12 +63,12 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
             return None
         for name in names:
             found.use(name)
-        inputs = tuple(renewed(plans.read(plan_tree(found.given[name])))[0] for name in names)
+        inputs = tuple(renewed(plans.read(plan_tree(found.given[name], compact)))[0] for name in names)
         return Opaque(inputs, columns, f"a leaf of rows made outside Spark's plan ({before.what})", leaf)
 
     analyzed = frame._jdf.queryExecution().analyzed()
     read_elsewhere = {found.given_name(leaf) for leaf in items(analyzed.collectLeaves())} if given else set()
-    plans = Plans(found, prepare, through, jvm.literal_of)
+    plans = Plans(found, prepare, through, compact, jvm.literal_of)
     root = whole(analyzed)
     found.require_used()
     return Plan(root, jvm)

@@ -24,7 +24,7 @@ from whence.rows import (
     SortKey,
     WindowCall,
 )
-from whence.rows.tree import Tree
+from whence.rows.tree import Tree, upwards
 from whence.spark.catalyst.jvm import Jvm, Origin
 
 COMPARISONS = {
@@ -44,13 +44,18 @@ class Lowering:
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
         self._attrs: dict[int, Any] = {}
+        self._made: dict[int, tuple[Tree, Any]] = {}  # by id: what is shared is made once
 
-    def expr(self, expr: Expr) -> Any:
+    def expr(self, expr: Tree) -> Any:
         """The Catalyst form of an expression."""
-        return self._lower(expr)
+        if id(expr) not in self._made:
+            for each in upwards(expr):  # the parts first: an expression may nest deeper than Python's calls
+                if id(each) not in self._made:
+                    self._made[id(each)] = each, self._lower(each)
+        return self._made[id(expr)][1]
 
     def seq(self, exprs: Iterable[Expr]) -> Any:
-        return self.jvm.seq([self._lower(each) for each in exprs])
+        return self.jvm.seq([self.expr(each) for each in exprs])
 
     def named(self, columns: Iterable[Named]) -> Any:
         """A select list."""
@@ -58,8 +63,8 @@ class Lowering:
 
     def _named(self, named: Named) -> Any:
         if named.expr == named.attr:
-            return self._lower(named.attr)
-        java, attr = self._lower(named.expr), named.attr
+            return self.expr(named.attr)
+        java, attr = self.expr(named.expr), named.attr
         no = self.jvm.seq([])
         return self.jvm.new("expressions.Alias", java, attr.name, self.jvm.expr_id(attr.id), no, self.jvm.none, no)
 
@@ -101,7 +106,7 @@ class Lowering:
 
     @_lower.register
     def _(self, expr: Compare) -> Any:
-        left, right = self._lower(expr.left), self._lower(expr.right)
+        left, right = self.expr(expr.left), self.expr(expr.right)
         if _misread(expr.left):
             right = self.jvm.new("optimizer.NormalizeNaNAndZero", right)
         if _misread(expr.right):
@@ -114,19 +119,19 @@ class Lowering:
     @_lower.register(Or)
     def _(self, expr: And | Or) -> Any:
         name = f"expressions.{type(expr).__name__}"
-        java = self._lower(expr.args[0])
+        java = self.expr(expr.args[0])
         for each in expr.args[1:]:
-            java = self.jvm.new(name, java, self._lower(each))
+            java = self.jvm.new(name, java, self.expr(each))
         return java
 
     @_lower.register(Not)
     @_lower.register(IsNull)
     def _(self, expr: Not | IsNull) -> Any:
-        return self.jvm.new(f"expressions.{type(expr).__name__}", self._lower(expr.arg))
+        return self.jvm.new(f"expressions.{type(expr).__name__}", self.expr(expr.arg))
 
     @_lower.register
     def _(self, expr: In) -> Any:
-        return self.jvm.new("expressions.In", self._lower(expr.arg), self.seq(expr.values))
+        return self.jvm.new("expressions.In", self.expr(expr.arg), self.seq(expr.values))
 
     @_lower.register
     def _(self, expr: SortKey) -> Any:
@@ -134,7 +139,7 @@ class Lowering:
         nulls = "NullsFirst" if expr.nulls_first else "NullsLast"
         return self.jvm.new(
             "expressions.SortOrder",
-            self._lower(expr.expr),
+            self.expr(expr.expr),
             self.jvm.singleton(f"{EXPRESSIONS}.{direction}"),
             self.jvm.singleton(f"{EXPRESSIONS}.{nulls}"),
             self.jvm.seq([]),
@@ -154,7 +159,7 @@ class Lowering:
             return self._function(expr.name, expr.args)
         java = expr.origin.java
         function = self._again(java.aggregateFunction(), expr.args)
-        parts = [function] if expr.where is None else [function, self._lower(expr.where)]
+        parts = [function] if expr.where is None else [function, self.expr(expr.where)]
         return java.withNewChildren(self.jvm.seq(parts))
 
     def window(self, call: WindowCall, partition: Iterable[Expr], order: Iterable[SortKey]) -> Any:
@@ -197,13 +202,13 @@ class Lowering:
         if name == "variable":
             return jvm.new("expressions.UnresolvedNamedLambdaVariable", jvm.seq([detail]))
         if name == "lambda":
-            return jvm.new("expressions.LambdaFunction", self._lower(args[0]), self.seq(args[1:]), False)
+            return jvm.new("expressions.LambdaFunction", self.expr(args[0]), self.seq(args[1:]), False)
         if name == "field":
-            return jvm.made("analysis.UnresolvedExtractValue", self._lower(args[0]), jvm.literal(detail))
+            return jvm.made("analysis.UnresolvedExtractValue", self.expr(args[0]), jvm.literal(detail))
         if name == "DistributedSequenceID":
             return jvm.new("expressions.DistributedSequenceID")
         if name == "explode":
-            return jvm.new("expressions.Explode", self._lower(args[0]))
+            return jvm.new("expressions.Explode", self.expr(args[0]))
         return jvm.made("analysis.UnresolvedFunction", jvm.seq([name]), self.seq(args), False)
 
 

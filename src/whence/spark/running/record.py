@@ -28,7 +28,7 @@ from whence.rows import (
 )
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import CARRIED, OUTPUT, Place, Scheme, Sizes, operator_at, scheme
-from whence.rows.tree import Tree, transform
+from whence.rows.tree import Tree, transform, written
 from whence.spark.running.materialize import Kept, Result
 from whence.spark.tracing.annotated import row_id
 
@@ -55,7 +55,7 @@ def canonical(plan: Operator) -> str:
             return replace(part, detail="")
         return part
 
-    return repr(transform(plan, change))
+    return written(transform(plan, change))
 
 
 def fingerprint(pipeline: Pipeline) -> str | None:

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlparse
 from whence.errors import BadType, NotTraceable, UnknownName
 from whence.rows import Attr, Source
 from whence.spark.catalyst.jvm import items
+from whence.spark.compact import CUT
 from whence.spark.cuts import column_ids, past
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def view_names(java: Any) -> dict[int, str]:
 
 def _computes(entry: list[dict[str, Any]]) -> bool:
     kinds = [each["class"].rsplit(".", 1)[-1] for each in entry]
-    return any(kind not in ("Alias", "AttributeReference", "Cast", "UpCast") for kind in kinds)
+    cut = any(each.get("name") == CUT for each in entry)
+    return cut or any(kind not in ("Alias", "AttributeReference", "Cast", "UpCast") for kind in kinds)
 
 
 class Sources:

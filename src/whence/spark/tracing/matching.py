@@ -21,12 +21,15 @@ from whence.rows import (
     Operator,
     Param,
     Project,
+    conjunction,
     disjunction,
     fresh,
     keep,
     like,
 )
 from whence.rows.duck import Files, View, numbered, select
+from whence.rows.fallible import may_fail, may_fail_by, sure_part
+from whence.rows.filtering import filtered, settled, steps, stopped
 from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree, transform
 from whence.spark.catalyst.write import frame
@@ -155,19 +158,43 @@ class Engine:
         return Table((*shown, fresh(ROW, "long", nullable=False)), found)
 
     def _by_spark(self, rows: Operator, clauses: Sequence[Clause]) -> Operator:
-        alone = len(clauses) == 1
+        if len(clauses) == 1:
+            ((where, by),) = clauses
+            literal = where if by is None else _spelled(where, by)
+            if literal is not None:
+                return filtered(rows, literal)
+            assert by is not None
+            return self._semi(settled(rows, where), where, by)
+        asked = disjunction(*(where for where, _ in clauses))
+        rows = settled(rows, asked)
+        if may_fail(asked):  # for the rows alone that something else asks for, too
+            rows = stopped(self._matched(rows, [(sure_part(where), by) for where, by in clauses]))
+        return self._matched(rows, clauses)
+
+    def _semi(self, rows: Operator, where: Expr, by: Table) -> Operator:
+        """The rows that match some row of the table: what may fail is computed for those that match in the rest."""
+        table = self.operator(by)
+        careful = may_fail_by(where, by.columns)
+        asked: Expr | None = None
+        for step in steps(where, of_pairs=True):
+            if asked is not None:
+                if careful:
+                    found = self.arrow(Table(by.columns, Join(table, rows, "semi", asked)))
+                    table = self.operator(Table(by.columns, found))
+                rows = stopped(rows)
+            asked = conjunction(asked, step)
+            rows = Join(rows, table, "semi", asked)
+        return rows
+
+    def _matched(self, rows: Operator, clauses: Sequence[Clause]) -> Operator:
         facts: list[Expr] = []
         for where, by in clauses:
             literal = where if by is None else _spelled(where, by)
-            if literal is not None:
-                facts.append(literal)
-                continue
-            assert by is not None
-            if alone:
-                return Join(rows, self.operator(by), "semi", where)
-            flag = fresh("_matched", "boolean", nullable=False)
-            rows = Join(rows, self.operator(by), "existence", where, flag)
-            facts.append(flag)
+            if literal is None:
+                assert by is not None
+                literal = fresh("_matched", "boolean", nullable=False)
+                rows = Join(rows, self.operator(by), "existence", where, literal)
+            facts.append(literal)
         return Filter(rows, disjunction(*facts))
 
     def operator(self, table: Table) -> Operator:
@@ -243,6 +270,8 @@ def bound(predicate: Expr, params: Mapping[str, Expr], attrs: Mapping[Attr, Expr
 
 def _spelled(where: Expr, by: Table) -> Expr | None:
     """The predicate with the few rows of the table written out; None if they are many, or cannot be written."""
+    if may_fail_by(where, by.columns):  # Spark would compute it as soon as it sees the values
+        return None
     used = [index for index, attr in enumerate(by.columns) if attr in where.attrs]
     if isinstance(by.data, Operator | Files | View) or by.data.num_rows > FEW:
         return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whence.errors import BadType
-from whence.rows import Attr, Compare, Filter, Join, Operator, conjunction
+from whence.rows import Attr, Compare, Join, Operator, conjunction
+from whence.rows.filtering import filtered, settled
 from whence.rows.questions.rows import Asked, asked_rows, comparable, is_simple, predicate
 from whence.spark.lineage import given
 from whence.spark.tracing.matching import schema_of
@@ -31,7 +32,7 @@ def written_out(asked: tuple[Asked, ...]) -> bool:
 def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> Operator:
     """Those of the rows that are asked about."""
     if written_out(asked):
-        return Filter(rows, predicate(asked))
+        return filtered(rows, predicate(asked))
     shapes: dict[tuple[Attr, ...], list[Asked]] = {}
     for row in asked:
         shapes.setdefault(tuple(attr for attr, _ in row), []).append(row)
@@ -41,7 +42,7 @@ def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> O
     table = given(_table(attrs, group, spark))
     pairs = zip(attrs, table.columns, strict=True)
     same = conjunction(*(Compare("<=>", comparable(a), comparable(b)) for a, b in pairs))
-    return Join(rows, table, "semi", same)
+    return Join(settled(rows, same), table, "semi", same)
 
 
 def _table(attrs: tuple[Attr, ...], rows: list[Asked], spark: SparkSession) -> DataFrame:

@@ -1,0 +1,35 @@
+"""What may fail is asked only of rows that the pipeline computes it for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from whence.rows.expressions import Expr, conjuncts
+from whence.rows.fallible import may_fail, sure_part
+from whence.rows.operators import Except, Generate, Intersect, Join, Limit, Operator, Sample
+from whence.rows.pushdown.base import Pushed
+from whence.rows.pushdown.pins import pins
+
+GUARDS = (Join, Limit, Sample, Generate, Intersect, Except)
+"""What leaves rows out in a way that a predicate on its input does not say. A filter's condition is part of it."""
+
+UNGUARDED = "what is computed above it may fail for rows that it leaves out"
+
+
+def guarded(op: Operator, predicate: Expr, pushed: Pushed) -> Pushed:
+    """The predicates on the inputs, without what may fail for rows that the operator leaves out.
+
+    Where a rule of a join is precise, the rows that satisfy the rest of the predicate do find a partner.
+    """
+    if not isinstance(op, GUARDS) or not any(may_fail(each) for each in pushed.inputs):
+        return pushed
+    if isinstance(op, Intersect | Except):
+        known = pins(predicate)
+        loses = not all(attr in known for attr in op.output) and any(map(may_fail, conjuncts(predicate)))
+        return replace(without_risks(pushed), precise=False, why=pushed.why or UNGUARDED) if loses else pushed
+    return pushed if pushed.precise else without_risks(pushed)
+
+
+def without_risks(pushed: Pushed) -> Pushed:
+    """The predicates without the conjuncts that may fail: a superset of the rows."""
+    return replace(pushed, inputs=tuple(map(sure_part, pushed.inputs)))
