@@ -9,6 +9,8 @@ OF_PARTITION = frozenset({"NTile", "PercentRank", "CumeDist"})
 # Rows that are tied have the same rank, so the frame holds all of them: Catalyst's, of rows, would depend on chance.
 OF_RANK = frozenset({"Rank", "DenseRank"})
 WHOLE = Frame("rows", None, None)
+ITSELF = Frame("rows", 0, 0)
+OF_LIMIT = "limit"  # the detail of a row number that only a limit asks for: the row is the row, as below any limit
 
 
 def frame_of(call: WindowCall) -> Frame:
@@ -17,6 +19,8 @@ def frame_of(call: WindowCall) -> Frame:
     >>> print(frame_of(WindowCall("NTile", (), Frame("rows", None, 0), "integer")))
     rows unbounded to unbounded
     """
+    if call.detail == OF_LIMIT:
+        return ITSELF
     if call.name in OF_RANK:
         return Frame("range", None, 0)
     return WHOLE if call.name in OF_PARTITION or vague(call) else call.frame

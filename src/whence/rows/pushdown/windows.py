@@ -56,6 +56,8 @@ def _part(op: Window, frame: Frame, known: Mapping[Attr, Expr]) -> Expr | None:
     keys = frozenset(expr for expr in (*op.partition, *(key.expr for key in op.order)) if isinstance(expr, Attr))
     if frame.unit == "rows" and not unique(op.child, keys):
         return None
+    if (frame.lower, frame.upper) == (0, 0):
+        return conjunction(*(Compare("<=>", key.expr, substituted(key.expr, known)) for key in op.order))
     if (frame.lower, frame.upper) == (None, 0):
         return _up_to(op.order, known, before=True)
     if (frame.lower, frame.upper) == (0, None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import NotTraceable
@@ -32,8 +33,10 @@ from whence.rows import (
     Union,
     Values,
     Window,
+    WindowCall,
     keep,
 )
+from whence.rows.frames import OF_LIMIT
 from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree, tree_of
 from whence.spark.catalyst.jvm import items
 from whence.spark.compact import Compact
@@ -88,12 +91,16 @@ class Plans:
     def __init__(
         self,
         sources: Sources,
-        prepare: Callable[[Any], Any],
+        prepare: Callable[[Any], tuple[Any, int]],
         through: Callable[[Any, tuple[Attr, ...]], Operator | None],
         compact: Compact,
         literal: MakeLiteral,
     ) -> None:
-        """`prepare` makes a plan ready to be read; `through` says what made a leaf, if it is known."""
+        """`prepare` makes a plan ready to be read, and says from which id on its columns are not the user's.
+
+        `through` says what made a leaf, if it is known.
+        """
+        self._made_from = 0
         self._compact = compact
         self._literal = literal
         self._sources = sources
@@ -103,7 +110,12 @@ class Plans:
 
     def read_java(self, java: Any) -> Operator:
         """A plan of the JVM, the pipeline's own or that of a scalar subquery."""
-        return self.read(plan_tree(self._prepare(java), self._compact))
+        before = self._made_from
+        prepared, self._made_from = self._prepare(java)
+        try:
+            return self.read(plan_tree(prepared, self._compact))
+        finally:
+            self._made_from = before
 
     def read(self, node: PlanNode) -> Operator:
         """A node with everything below it."""
@@ -111,6 +123,8 @@ class Plans:
             columns = self._attrs(node, "output")
             return self._through(node.java, columns) or self._sources.read(node, columns)
         reader = READERS.get(node.kind)
+        if node.kind in REFUSED:
+            raise NotTraceable(REFUSED[node.kind])
         if reader is None:
             raise NotTraceable(
                 f"whence does not know the operator {node.kind}: its lineage would be a guess. The node is "
@@ -218,7 +232,16 @@ class Plans:
     def window(self, node: PlanNode) -> Operator:
         order = tuple(map(self._expressions.sort_key, self._nodes(node, "orderSpec")))
         partition = self._exprs(node, "partitionSpec")
-        return Window(self.read(node.children[0]), self._named(node, "windowExpressions"), partition, order)
+        calls = tuple(map(self._limiting, self._named(node, "windowExpressions")))
+        return Window(self.read(node.children[0]), calls, partition, order)
+
+    def _limiting(self, named: Named) -> Named:
+        """A limit in a correlated subquery, which Catalyst turns into `row_number() <= limit` for each outer row."""
+        call = named.expr
+        made = named.attr.id >= self._made_from and named.attr.name == "rn"
+        if not made or not isinstance(call, WindowCall) or call.name != "RowNumber":
+            return named
+        return Named(named.attr, replace(call, detail=OF_LIMIT))
 
     def sort(self, node: PlanNode) -> Operator:
         keys = tuple(map(self._expressions.sort_key, self._nodes(node, "order")))
@@ -308,6 +331,11 @@ LEAVES = frozenset(
         "Range",
     }
 )
+RECURSIVE = (
+    "whence does not trace WITH RECURSIVE (Catalyst's UnionLoop): a row may come from any number of rounds. Write the "
+    "recursive result to a table, and make a pipeline of what reads that table; or write each round as a join"
+)
+REFUSED = {"UnionLoop": RECURSIVE, "UnionLoopRef": RECURSIVE}
 READERS: dict[str, Callable[[Plans, PlanNode], Operator]] = {
     "OneRowRelation": Plans.values,
     "CollectMetrics": Plans.same,

@@ -40,10 +40,10 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     compact = Compact(jvm)
     found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None, jvm.same_object)
 
-    def prepare(java: Any) -> Any:
-        java = without_subqueries(jvm, java)
+    def prepare(java: Any) -> tuple[Any, int]:
+        java, first = without_subqueries(jvm, java)
         found.views.update(view_names(compact.plan(java)))
-        return tidied(jvm, java)
+        return tidied(jvm, java), first
 
     def whole(java: Any) -> Operator:
         return separated(subqueries_joined(plans.read_java(java)))

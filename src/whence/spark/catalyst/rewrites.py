@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import NotTraceable
+from whence.spark.catalyst.jvm import CATALYST
 from whence.spark.catalyst.nested_subqueries import inner_first
 
 if TYPE_CHECKING:
@@ -36,9 +37,14 @@ TIDY = (
 ROUNDS = 20  # a subquery in a subquery takes one round a level
 
 
-def without_subqueries(jvm: Jvm, plan: Any) -> Any:
-    """The plan with CTEs in their places and correlated subqueries as joins; names of views are still there."""
-    return _joined(jvm, jvm.made("optimizer.InlineCTE").apply(plan))
+def without_subqueries(jvm: Jvm, plan: Any) -> tuple[Any, int]:
+    """The plan with CTEs in their places and correlated subqueries as joins; names of views are still there.
+
+    The number is the id of the first column that was made for that, and that the user did not write.
+    """
+    inlined = jvm.made("optimizer.InlineCTE").apply(plan)
+    first = jvm.class_(f"{CATALYST}.expressions.NamedExpression").newExprId().id()
+    return _joined(jvm, inlined), int(first)
 
 
 def _joined(jvm: Jvm, plan: Any) -> Any:

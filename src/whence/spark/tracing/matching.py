@@ -238,6 +238,8 @@ class Engine:
             schema = schema_of(table.data.columns, [attr.name for attr in table.data.columns])
             return spark.read.schema(schema).parquet(*table.data.paths)
         unique = [f"c{index}" for index in range(len(table.columns))]
+        if not table.data.num_rows:  # pyspark takes no Arrow table whose nested columns have no rows
+            return spark.createDataFrame([], schema_of(table.columns, unique))
         return spark.createDataFrame(table.data.rename_columns(unique), schema=schema_of(table.columns, unique))
 
 
