@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from whence.rows import AggCall, Attr, Call, Compare, Expr, Literal, Named, disjunction, walk
-from whence.spark.catalyst.expressions import literal, tree
+from whence.spark.catalyst.expressions import literal, tree_of
 from whence.spark.catalyst.jvm import Origin, items
+from whence.spark.compact import Compact
 
 MakeLiteral = Callable[[Any, Any], Any]  # Catalyst's literal of a value that it holds, of a type
 
 
-def listed(outputs: Iterable[Named], make: MakeLiteral) -> Expr | None:
+def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Expr | None:
     """Which rows of the input of an aggregate a pivot shows; None if it is no pivot.
 
     Catalyst writes `pivotfirst(k, value, 'a', 'b')` over an aggregate by `k`, or, where the type of the value does not
@@ -23,7 +23,7 @@ def listed(outputs: Iterable[Named], make: MakeLiteral) -> Expr | None:
     calls = [part for column in outputs for part in walk(column.expr) if isinstance(part, AggCall)]
     for call in calls:
         if call.name == "PivotFirst":
-            return disjunction(*(Compare("<=>", call.args[0], each) for each in _values(call, make)))
+            return disjunction(*(Compare("<=>", call.args[0], each) for each in _values(call, make, compact)))
     found = [_condition(arg) for call in calls for arg in call.args]
     conditions = [each for each in found if each is not None]
     if not conditions or len(conditions) < len(found) or len({each.left for each in conditions}) > 1:
@@ -44,14 +44,14 @@ def _condition(arg: Expr) -> Compare | None:
     return condition
 
 
-def _values(call: AggCall, make: MakeLiteral) -> Iterable[Literal]:
+def _values(call: AggCall, make: MakeLiteral, compact: Compact) -> Iterable[Literal]:
     assert isinstance(call.origin, Origin)
     function: Any = call.origin.java.aggregateFunction()
     dtype = call.args[0].dtype
     for value in items(function.pivotColumnValues()):
         if hasattr(value, "_target_id"):  # an object of the JVM: text, decimals, structs
             made = make(value, function.pivotColumn().dataType())
-            yield literal(tree(json.loads(made.toJSON()), made))
+            yield literal(tree_of(made, compact))
         else:
             yield Literal(_plain(value, dtype), dtype)
 

@@ -226,7 +226,10 @@ class Plans:
     def aggregate(self, node: PlanNode) -> Operator:
         keys, outputs = self._exprs(node, "groupingExpressions"), self._named(node, "aggregateExpressions")
         return Aggregate(
-            self.read(node.children[0]), tuple(dict.fromkeys(keys)), outputs, listed(outputs, self._literal)
+            self.read(node.children[0]),
+            tuple(dict.fromkeys(keys)),
+            outputs,
+            listed(outputs, self._literal, self._compact),
         )
 
     def window(self, node: PlanNode) -> Operator:
