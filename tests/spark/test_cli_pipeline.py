@@ -103,7 +103,7 @@ def test_a_source_row_forward_from_python() -> None:
 def test_forward_says_that_it_is_a_superset() -> None:
     Path("opaque.py").write_text(
         "def build(spark):\n"
-        "    orders = spark.read.csv('orders.csv', header=True, inferSchema=True)\n"
+        f"    orders = spark.read.csv({str(Path('orders.csv').resolve())!r}, header=True, inferSchema=True)\n"
         "    def same(parts):\n"
         "        yield from parts\n"
         "    return orders.mapInPandas(same, orders.schema), {'bought': orders}\n"

@@ -40,7 +40,13 @@ def test_through_the_log(spark: SparkSession, orders: Path, tmp_path: Path) -> N
         assert lineage.reason is None
         assert lineage["orders"].columns == ["id", "who", "price"]
         assert sorted(lineage["orders"].collect()) == [ORDERS[0], ORDERS[2]]
-        assert [row["who"] for row in pipeline.forward("orders", {"id": 3}).collect()] == ["ann"]
+        reached = pipeline.forward("orders", {"id": 3})
+        assert [row["who"] for row in reached.collect()] == ["ann"]
+        assert (reached.precise, reached.reason, reached.count()) == (True, None, 1)
+        assert reached.columns == reached.schema.names == reached.dataframe().columns == list(df.columns)
+        assert reached.toPandas()["who"].tolist() == ["ann"]
+        reached.show(1)
+        assert "precise" in repr(reached)
     places = lineage.identified("orders").select("id", "_file", "_row").collect()
     for each, file, row in places:
         assert spark.read.parquet(file).collect()[row]["id"] == each

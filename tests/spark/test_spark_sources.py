@@ -266,6 +266,18 @@ def test_a_file_that_changed_after_the_frame_was_made(log: Log, orders: DataFram
         pipeline.run()
 
 
+def test_partitions_whose_name_begins_like_a_hidden_file(spark: SparkSession, log: Log, tmp_path: Path) -> None:
+    folder = tmp_path / "days"
+    spark.createDataFrame(ORDERS).withColumnRenamed("who", "_who").write.partitionBy("_who").parquet(str(folder))
+    df = spark.read.parquet(str(folder)).groupBy("_who").count()
+    pipeline = log.pipeline(df)
+    assert ids(pipeline.backward({"_who": "ann"})) == {"days": [1, 3]}
+    (part,) = (folder / "_who=bob").glob("*.parquet")
+    _overwritten(str(part), ORDERS[["id", "amount"]])
+    with pytest.raises(SourceChanged, match="_who=bob"):
+        pipeline.backward({"_who": "ann"})
+
+
 def test_files_that_were_not_read_may_change(spark: SparkSession, log: Log, tmp_path: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()

@@ -119,6 +119,16 @@ def closure_of_a_list() -> Callable[[int], int]:
     return next_one
 
 
+def by_another_name_inside(x: int) -> int:
+    mine = seen
+
+    def inner() -> None:
+        mine.append(x)
+
+    inner()
+    return len(mine)
+
+
 def closure_of_chance() -> Callable[[int], float]:
     rng = np.random.default_rng(7)
     return lambda x: x + rng.random()
@@ -140,6 +150,12 @@ class Stateful:
     def _more(self, x: int) -> int:
         self.n += x
         return self.n
+
+    def after_itself(self, x: int) -> int:
+        return self.after_itself(x - 1) if x else self._counted(x)
+
+    def _counted(self, x: int) -> int:
+        return Stateful.of_the_class(x)
 
     @classmethod
     def of_the_class(cls, x: int) -> int:
@@ -191,6 +207,7 @@ VARYING: dict[str, object] = {
     "a list": remembering,
     "a dictionary": in_a_dictionary,
     "another name": by_another_name,
+    "another name inside": by_another_name_inside,
     "imported inside": imported_inside,
     "imported from": imported_from,
     "a helper": helped,
@@ -203,6 +220,7 @@ VARYING: dict[str, object] = {
     "a generator of the closure": closure_of_chance(),
     "an object": Stateful(),
     "a bound method": Stateful().method,
+    "a recursive method": Stateful().after_itself,
     "a method of the class": Stateful.of_the_class,
     "a partial": functools.partial(helped),
     "an argument of a partial": functools.partial(lambda rng, x: x, random.Random(1)),

@@ -72,6 +72,7 @@ MOST = 500  # functions that are looked through for one
 ROOTS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 STORES = frozenset({"STORE_SUBSCR", "STORE_ATTR", "DELETE_SUBSCR", "DELETE_ATTR", "STORE_SLICE"})
+PADDING = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "RESUME"})
 UNKNOWN = object()  # a value that only a call would show
 
 
@@ -91,7 +92,7 @@ class _Search:
     """What was looked at for one function."""
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
+        self._seen: set[tuple[int, int]] = set()
         self._held: list[object] = []  # what was seen stays alive: another object may get its id otherwise
         self._waiting: deque[tuple[object, str]] = deque()
 
@@ -104,9 +105,11 @@ class _Search:
 
     def _object(self, value: object, path: str) -> Iterator[str]:
         """Reasons in something that the function uses."""
-        if id(value) in self._seen:
+        # Each access to a method makes another one, of the same function and object.
+        key = (id(value.__func__), id(value.__self__)) if isinstance(value, types.MethodType) else (id(value), 0)
+        if key in self._seen:
             return
-        self._seen.add(id(value))
+        self._seen.add(key)
         self._held.append(value)
         if isinstance(value, functools.partial):
             for each in (value.func, *value.args, *value.keywords.values()):
@@ -159,7 +162,8 @@ class _Search:
         self, code: types.CodeType, known: Mapping[str, object], names: Mapping[str, Any], outside: frozenset[str]
     ) -> Iterator[str]:
         """`known`: variables that hold the same object in every call; `outside`: those of the functions around it."""
-        known, whole = dict(known), list(dis.get_instructions(code))
+        known = dict(known)
+        whole = [step for step in dis.get_instructions(code) if step.opname not in PADDING]
         starts: dict[tuple[int | None, int | None], str] = {}  # where an expression begins with a shared object
         seeded = any(_names_seed(const) for const in code.co_consts) or any(_names_seed(i.argval) for i in whole)
         if CLOCKS.intersection(code.co_names) and any(each in ("now", "today") for each in code.co_consts):
@@ -216,11 +220,13 @@ class _Search:
             elif name in ("STORE_DEREF", "DELETE_DEREF"):
                 if step.argval in outside and not _accumulates(known.get(str(step.argval))):
                     yield f"it changes {step.argval!r}, a variable of the function around it"
+                if value is not UNKNOWN:
+                    known[str(step.argval)] = value
                 value, path, shared = UNKNOWN, "", False
             else:
                 if name in STORES and at in starts:
                     yield f"it changes {starts[at]!r}, which one call leaves to the next"
-                if name not in ("PUSH_NULL", "PRECALL", "CACHE", "RESUME", "COPY", "NOP"):
+                if name not in ("PUSH_NULL", "PRECALL", "COPY"):
                     value, path, shared = UNKNOWN, "", False
         for const in code.co_consts:
             if isinstance(const, types.CodeType):

@@ -54,14 +54,16 @@ def version_read(source: Source, jvm: Jvm) -> Version:
         now = version(source, jvm)
     except SourceChanged:  # what is left of it does not matter: it is said when something is asked
         now = frozenset()
-    listed = _listed(source.origin) if source.paths else frozenset()
+    seen = {file for file, _, _ in now}
+    # A file that is as it was, under a name that is not looked at from here on, is no change.
+    listed = {each for each in _listed(source.origin) if each[0] in seen or _state(each[0], jvm) != each[1:]}
     names = {file for file, _, _ in listed}
-    return listed | frozenset(each for each in now if each[0] not in names)
+    return frozenset(listed) | frozenset(each for each in now if each[0] not in names)
 
 
 def _listed(leaf: Any) -> Version:
     """The files as a relation that lists them once has them; nothing for others."""
-    relation = leaf.relation() if leaf.nodeName() == "LogicalRelation" else None
+    relation = leaf.relation() if leaf is not None and leaf.nodeName() == "LogicalRelation" else None
     if relation is None or "HadoopFsRelation" not in relation.getClass().getName():
         return frozenset()
     location = relation.location()
@@ -118,7 +120,7 @@ def _local(source: Source, root: str) -> Iterator[tuple[str, int, int]]:
         except FileNotFoundError as error:
             raise SourceChanged(f"source {source.name!r} is gone: there is no {path}") from error
         if stat.S_ISDIR(state.st_mode):
-            waiting += [f"{path}/{name}" for name in os.listdir(here) if not name.startswith(HIDDEN)]
+            waiting += [f"{path}/{name}" for name in os.listdir(here) if not _hidden(name)]
         else:
             yield path, state.st_size, state.st_mtime_ns // 1_000_000
 
@@ -136,4 +138,9 @@ def require_unchanged(source: Source, before: Version, jvm: Jvm) -> None:
 
 
 def _is_data(status: Any) -> bool:
-    return not status.getPath().getName().startswith(HIDDEN)
+    return not _hidden(str(status.getPath().getName()))
+
+
+def _hidden(name: str) -> bool:
+    """Whether Spark leaves a file or directory out: `_SUCCESS`, but not the partition `_day=1`."""
+    return name.startswith(HIDDEN) and not (name.startswith("_") and "=" in name)
