@@ -465,6 +465,8 @@ class Pipeline:
             message += f" or one of the {len(asked) - 1} others"
         if self._again.feared and self._carrying is None:
             message += f"; it may have been in another run, because {self._again.feared[0]}"
+        elif self._again.feared:
+            message += f"; questions are about the rows that run() returned, because {self._again.feared[0]}"
         if self._store is not None and self._kept is None and self.save != "never":
             message += changed(self._store, self)
         return NoSuchRow(message)
