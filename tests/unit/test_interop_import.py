@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
+from prov.model import ProvDocument
 
 import whence as wh
 from whence.cli._group import whence
@@ -260,6 +262,45 @@ def test_a_package_may_bring_an_ingestor(project: Path, monkeypatch: pytest.Monk
         with pytest.raises(StoreError, match="the ingestor 'notes'"):
             log.import_("a.note")
     sys.modules.pop("plugin", None)
+
+
+TURTLE = """@prefix prov: <http://www.w3.org/ns/prov#> .
+@prefix : <http://{0}.org/> .
+:a a prov:Entity ; :size 3 .
+:b a prov:Entity ; prov:wasDerivedFrom :a .
+"""
+NOTATION = """document
+  default <http://{0}.org/>
+  entity(a, [size=3])
+  entity(b)
+  wasDerivedFrom(b, a)
+endDocument
+"""
+JSON = """{{"prefix": {{"default": "http://{0}.org/"}}, "entity": {{"a": {{"size": 3}}, "b": {{}}}},
+          "wasDerivedFrom": {{"_:d": {{"prov:generatedEntity": "b", "prov:usedEntity": "a"}}}}}}"""
+
+
+@pytest.mark.parametrize("ending", [".json", ".provn", ".xml", ".ttl", ".trig"])
+@pytest.mark.parametrize(("own", "text"), [(".ttl", TURTLE), (".provn", NOTATION), (".json", JSON)])
+def test_documents_with_different_default_namespaces(project: Path, own: str, text: str, ending: str) -> None:
+    expected = set()
+    with wh.open("project.whence") as log, wh.open("other.whence") as other:
+        for name in ("one", "two"):
+            Path(f"{name}{own}").write_text(text.format(name))
+            log.import_(f"{name}{own}")
+            assert log.import_(f"{name}{own}").relations == 0, "the same namespace gets the same prefix"
+            expected |= {f"http://{name}.org/{local}" for local in "ab"}
+        assert set(log.graph.ids) == {"default_ns:a", "default_ns:b", "default_ns_2:a", "default_ns_2:b"}
+        log.export(f"out{ending}")
+        other.import_(f"out{ending}")
+        assert set(other.graph.edges) == set(log.graph.edges)
+        format, *more = {".ttl": ("rdf", "turtle"), ".trig": ("rdf", "trig")}.get(ending, (ending[1:],))
+        options = {"rdf_format": more[0]} if more else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of what the library calls in rdflib
+            document = ProvDocument.deserialize(f"out{ending}", format=format, **options)
+        found = [record.identifier for record in document.get_records() if record.is_element()]
+        assert {each.uri for each in found if each is not None} == expected
 
 
 # --- OpenLineage

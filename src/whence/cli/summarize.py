@@ -44,7 +44,13 @@ def command(
         summary.draw(out)
     if as_json:
         vertices = [
-            {"id": each.id, "kind": each.kind, "label": each.label, "members": list(each.members)}
+            {
+                "id": each.id,
+                "kind": each.kind,
+                "label": each.label,
+                "members": list(each.members),
+                "frequency": each.frequency,
+            }
             for each in summary.vertices
         ]
         edges = [

@@ -114,7 +114,9 @@ def _merge(graph: Labelled, order: Sequence[str], exact: bool) -> Merged:
         except Unaffordable:
             return Merged(graph, classes, False)
         graph, classes = graph.merged(own), own[classes]
-        idle = idle + 1 if len(graph) == before else 0
+        # Each look at a large graph takes long: it is worth another only if it merged more than a few vertices.
+        few = before // 100 if before > MANY else 0
+        idle = idle + 1 if before - len(graph) <= few else 0
         if idle or step != "dominated":  # only some of the dominated are merged in one go: look again
             turn = (turn + 1) % len(order)
     return Merged(graph, classes, exact)

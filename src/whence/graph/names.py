@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 
 LOG = "urn:whence:log#"  # names without a prefix
 OURS = "urn:whence:"  # prefixes that nobody told the meaning of are put here; names in these are written escaped
+DEFAULT = "default_ns"  # the prefix of a default namespace; not `default`, which in PROV-JSON stands for no prefix
 STANDARD = {
     "prov": "http://www.w3.org/ns/prov#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
@@ -67,7 +68,7 @@ class Read:
         for space, prefix in self._spaces:
             if uri.startswith(space):
                 self.used.add(prefix)
-                return f"{prefix}:{uri[len(space) :]}" if prefix else uri[len(space) :]
+                return f"{prefix}:{uri[len(space) :]}"
         return uri
 
 

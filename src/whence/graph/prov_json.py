@@ -44,7 +44,14 @@ def read(
                     attributes["prov:id"] = names_.id(name)
                 for each in _members(relation.name, attributes):
                     records.add_edge(f"{relation.name} {name!r}", relation.name, each, bundle)
-    prefixes = {prefix: uri for _, _, each in parts for prefix, uri in each.prefixes.items()}
+    prefixes: dict[str, str] = {}
+    for bundle, _, names_ in parts:
+        for prefix, uri in names_.meanings.items():
+            if prefixes.setdefault(prefix, uri) != uri:
+                raise BadGraph(
+                    f"the bundle {bundle!r} gives the prefix {prefix!r} another meaning than the document has for it: "
+                    "read it with whence.interop.prov.read"
+                )
     return records.vertices(), records.edges, names.foreign(prefixes)
 
 
@@ -84,16 +91,30 @@ class _Names:
     """Names as documents spell them; those that whence wrote are read as what they were."""
 
     def __init__(self, prefixes: Mapping[str, Any]) -> None:
-        self.prefixes = {prefix: uri for prefix, uri in prefixes.items() if isinstance(uri, str)}
+        for prefix, uri in prefixes.items():
+            if not isinstance(uri, str):
+                raise BadGraph(f"the prefix {prefix!r} stands for no namespace, but for {uri!r}")
+        self.prefixes = dict(prefixes)
         self.read = names.Read({})
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """The prefixes of names as they are read: those of the default namespace have one, too."""
+        return {names.DEFAULT if prefix == "default" else prefix: uri for prefix, uri in self.prefixes.items()}
 
     def id(self, name: str) -> str:
         uri = self._ours(name)
-        return name if uri is None else self.read.id(uri)
+        return self._qualified(name) if uri is None else self.read.id(uri)
 
     def property(self, name: str) -> str:
         uri = self._ours(name)
-        return name if uri is None else self.read.property(uri)
+        return self._qualified(name) if uri is None else self.read.property(uri)
+
+    def _qualified(self, name: str) -> str:
+        """The name with a prefix; PROV-JSON calls the namespace of names without one `default`."""
+        if "default" not in self.prefixes or ":" in name:
+            return name
+        return f"{names.DEFAULT}:{name}"
 
     def _ours(self, name: str) -> str | None:
         prefix, colon, local = name.partition(":")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from whence.errors import BadType
 from whence.graph.backwards import backwards
 from whence.graph.columns import counts, each_of
-from whence.graph.merge import Labelled, merge
+from whence.graph.merge import MANY, Labelled, merge
 from whence.graph.model import CODES, RELATIONS, Kind
+from whence.graph.overlap import Part, groups
 from whence.graph.picture import Drawable
 from whence.graph.segment import Segment
 from whence.graph.types import Classes, kept
@@ -36,6 +37,7 @@ class SummaryVertex:
     members: tuple[str, ...]
     occurrences: tuple[tuple[int, str], ...]
     type: int  # the equivalence class
+    frequency: float  # the share of the segments that have one of the members
 
     def __len__(self) -> int:
         return len(self.members)
@@ -43,7 +45,7 @@ class SummaryVertex:
 
 @dataclass(frozen=True)
 class SummaryEdge:
-    """An edge of the summary, and the share of the segments that have it."""
+    """An edge of the summary, and the share of the segments that have one of the edges that became it."""
 
     source: SummaryVertex
     relation: str
@@ -116,42 +118,100 @@ def summarize(segments: Segment | Iterable[Segment], keep: object = None, k: int
     return _summary(given, Classes(full, properties, k))
 
 
+class _Laid(NamedTuple):
+    """The vertices of the segments in one graph, before they are merged."""
+
+    labels: Array
+    places: list[Array]  # for each segment the vertices of that graph that its own became
+
+    def graph(self, parts: Sequence[Part], relations: Sequence[Array]) -> Labelled:
+        """The graph, each edge once."""
+        ends = [
+            np.stack([own[np.searchsorted(part.vertices, each)] for each in (part.younger, part.older)], axis=1)
+            for part, own in zip(parts, self.places, strict=True)
+        ]
+        source, target = np.concatenate(ends).T
+        return Labelled(self.labels.astype(np.int32), *_once(source, target, np.concatenate(relations)))
+
+
 def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
-    """All vertices of all segments side by side, then merged."""
-    labels: list[Array] = []
-    sources: list[Array] = []
-    targets: list[Array] = []
-    relations: list[Array] = []
-    owners: list[Array] = []
-    start = 0
-    for number, segment in enumerate(segments):
-        if not len(segment):
-            continue
+    """The vertices of all segments, side by side or on top of each other, then merged; the smallest is taken."""
+    full = [(number, segment) for number, segment in enumerate(segments) if len(segment)]
+    parts, relations = [], []
+    for _, segment in full:
         rows, younger, older = backwards(segment)
-        labels.append(classes.of[id(segment.graph)][segment.numbers])
-        sources.append(start + younger)
-        targets.append(start + older)
-        relations.append(segment.graph.edge_table.relation[rows])
-        owners.append(np.full(len(segment), number))
-        start += len(segment)
-    source, target = (np.concatenate(each).astype(np.int32) for each in (sources, targets))
-    relation, label = np.concatenate(relations).astype(np.int32), np.concatenate(labels).astype(np.int32)
-    found = merge(Labelled(label, *_once(source, target, relation)))
-    ended = relation == CODES["wasInvalidatedBy"]
-    source, target = np.where(ended, target, source), np.where(ended, source, target)  # as PROV has it
-    owner = np.concatenate(owners)
-    vertices = _vertices(segments, classes, label, found.classes, found.count)
-    # An edge counts once for each segment that has it.
-    table_of = np.unique(
-        np.stack([found.classes[source], relation, found.classes[target], owner[source]], axis=1), axis=0
-    )
-    pairs, counts = np.unique(table_of[:, :3], axis=0, return_counts=True)
+        ends = (segment.numbers[each].astype(np.int64) for each in (younger, older))
+        parts.append(Part(id(segment.graph), segment.numbers.astype(np.int64), rows.astype(np.int64), *ends))
+        relations.append(segment.graph.edge_table.relation[rows].astype(np.int64))
+    labels = [classes.of[part.graph][part.vertices] for part in parts]
+    apart, together = list(range(len(parts))), groups(parts)
+    ways = [together] if together != apart else [apart]
+    if together != apart and sum(map(len, labels)) <= MANY:
+        ways.append(apart)
+    tried = [(laid, merge(laid.graph(parts, relations))) for laid in (_laid(parts, labels, way) for way in ways)]
+    laid, found = min(tried, key=lambda each: each[1].count)
+    places = [found.classes[own] for own in laid.places]
+    type_of = np.zeros(found.count, np.int64)
+    type_of[found.classes] = laid.labels
+    vertices = _vertices(full, places, type_of, classes, len(segments))
     edges = tuple(
         SummaryEdge(vertices[a], RELATIONS[code].name, vertices[b], count / len(segments))
-        for (a, code, b), count in zip(pairs.tolist(), counts.tolist(), strict=True)
+        for a, code, b, count in _edges([number for number, _ in full], parts, relations, places)
     )
-    size = len({(id(each.graph), number) for each in segments for number in each.numbers.tolist()})
+    size = len({(part.graph, number) for part in parts for number in part.vertices.tolist()})
     return Summary(vertices, edges, len(segments), size, found.exact)
+
+
+def _laid(parts: Sequence[Part], labels: Sequence[Array], groups: Sequence[int]) -> _Laid:
+    """The vertices of each group once, the groups side by side."""
+    ids = np.concatenate([
+        np.stack([np.full(len(part.vertices), group), np.full(len(part.vertices), graph), part.vertices], axis=1)
+        for part, group, graph in zip(parts, groups, _numbered([part.graph for part in parts]), strict=True)
+    ])  # fmt: skip
+    _, first, place = np.unique(ids, axis=0, return_index=True, return_inverse=True)
+    bounds = np.cumsum([len(part.vertices) for part in parts])[:-1]
+    return _Laid(np.concatenate(labels)[first], np.split(place.reshape(-1), bounds))
+
+
+def _numbered(values: Sequence[int]) -> list[int]:
+    known: dict[int, int] = {}
+    return [known.setdefault(each, len(known)) for each in values]
+
+
+def _edges(
+    numbers: Sequence[int], parts: Sequence[Part], relations: Sequence[Array], places: Sequence[Array]
+) -> list[tuple[int, int, int, int]]:
+    """The edges of the summary as PROV has them: source, relation, target, and how many segments have one of them.
+
+    A segment has an edge if it has an edge of the graph that became this one, be it in this segment or in another.
+    """
+    columns = []
+    for number, part, relation, own, graph in zip(
+        numbers, parts, relations, places, _numbered([part.graph for part in parts]), strict=True
+    ):
+        younger, older = (own[np.searchsorted(part.vertices, each)] for each in (part.younger, part.older))
+        ended = relation == CODES["wasInvalidatedBy"]
+        source, target = np.where(ended, older, younger), np.where(ended, younger, older)
+        same = (np.full(len(relation), each) for each in (graph, number))
+        columns.append(np.stack([source, relation, target, part.rows, *same], axis=1))
+    table = np.concatenate(columns)
+    edges, edge = np.unique(table[:, :3], axis=0, return_inverse=True)
+    _, row = np.unique(table[:, 3:5], axis=0, return_inverse=True)
+    counts = _shares(edge.reshape(-1), row.reshape(-1), table[:, 5], len(edges))
+    return [(*each, count) for each, count in zip(edges.tolist(), counts, strict=True)]
+
+
+def _shares(merged: Array, thing: Array, segment: Array, count: int) -> list[int]:
+    """For each of `count` merged things the number of segments that have one of what it was merged from."""
+    has = np.unique(np.stack([thing, segment], axis=1), axis=0)  # which segments have a thing, by thing
+    starts = np.searchsorted(has[:, 0], np.arange(int(has[-1, 0]) + 2)) if len(has) else np.zeros(1, np.int64)
+    became = np.unique(np.stack([merged, thing], axis=1), axis=0)
+    many = starts[became[:, 1] + 1] - starts[became[:, 1]]
+    within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+    owners = has[np.repeat(starts[became[:, 1]], many) + within, 1]
+    pairs = np.unique(np.stack([np.repeat(became[:, 0], many), owners], axis=1), axis=0)
+    found: list[int] = np.bincount(pairs[:, 0], minlength=count).tolist()
+    return found
 
 
 def _once(*columns: Array) -> tuple[Array, ...]:
@@ -160,24 +220,27 @@ def _once(*columns: Array) -> tuple[Array, ...]:
 
 
 def _vertices(
-    segments: Sequence[Segment], classes: Classes, label: Array, merged: Array, count: int
+    segments: Sequence[tuple[int, Segment]], places: Sequence[Array], type_of: Array, classes: Classes, total: int
 ) -> tuple[SummaryVertex, ...]:
-    occurrences: list[list[tuple[int, str]]] = [[] for _ in range(count)]
-    type_of = np.zeros(count, np.int64)
-    type_of[merged] = label
-    place = 0
-    for number, segment in enumerate(segments):
-        for name in segment.graph.ids.of(segment.numbers.tolist()):
-            occurrences[merged[place]].append((number, name))
-            place += 1
+    occurrences: list[list[tuple[int, str]]] = [[] for _ in type_of]
+    having: dict[tuple[int, int], set[int]] = {}  # the segments that have a vertex
+    members: list[set[tuple[int, int]]] = [set() for _ in type_of]
+    for (number, segment), own in zip(segments, places, strict=True):
+        ids = segment.numbers.tolist()
+        for place, vertex, name in zip(own.tolist(), ids, segment.graph.ids.of(ids), strict=True):
+            occurrences[place].append((number, name))
+            members[place].add((id(segment.graph), vertex))
+            having.setdefault((id(segment.graph), vertex), set()).add(number)
     names = _names(classes, sorted(set(type_of.tolist())))
     found = []
-    for vertex in range(count):
-        own = int(type_of[vertex])
-        kind, properties = classes.told[own]
-        members = tuple(dict.fromkeys(name for _, name in occurrences[vertex]))
+    for vertex, own_type in enumerate(type_of.tolist()):
+        kind, properties = classes.told[own_type]
+        share = len(set().union(*(having[each] for each in members[vertex]))) / total
+        own_names = tuple(dict.fromkeys(name for _, name in occurrences[vertex]))
         found.append(
-            SummaryVertex(vertex, kind, names[own], dict(properties), members, tuple(occurrences[vertex]), own)
+            SummaryVertex(
+                vertex, kind, names[own_type], dict(properties), own_names, tuple(occurrences[vertex]), own_type, share
+            )
         )
     return tuple(found)
 

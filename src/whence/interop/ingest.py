@@ -85,8 +85,9 @@ class Prov:
     def read(self, source: str, store: Store) -> Document:
         """All that the document says."""
         from whence.interop import prov
+        from whence.store.prov.importing import prefixes_of
 
-        return prov.read(source)
+        return prov.read(source, known=prefixes_of(log))
 
 
 def ingestors() -> list[Ingestor]:

@@ -57,14 +57,14 @@ def format_of(path: Place) -> str:
     return FORMATS[ending]
 
 
-def read(path: Place, format: str | None = None) -> Document:
-    """Read a document."""
+def read(path: Place, format: str | None = None, known: Mapping[str, str] | None = None) -> Document:
+    """Read a document. `known` are prefixes that a log has: a default namespace gets one of its own beside them."""
     meant = format or format_of(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
-    return parse(text, meant, str(path))
+    return parse(text, meant, str(path), known)
 
 
 def write(graph: Recorded, path: Place, format: str | None = None, prefixes: Mapping[str, str] | None = None) -> None:
@@ -127,7 +127,8 @@ class _Writer:
 
     def space(self, prefix: str, uri: str) -> Any:
         if prefix not in self.spaces:
-            self.spaces[prefix] = self.made.add_namespace(prefix, uri)
+            written = prefix if prefix != "default" else _default_prefix(uri, self.prefixes, {})
+            self.spaces[prefix] = self.made.add_namespace(written, uri)
         return self.spaces[prefix]
 
     def name(self, text: str) -> Any:
@@ -229,7 +230,9 @@ class _Writer:
 # --- in
 
 
-def parse(text: str, format: str, where: str = "the document") -> Document:
+def parse(
+    text: str, format: str, where: str = "the document", known: Mapping[str, str] | None = None
+) -> Document:  # fmt: skip
     """Read a document out of text; `where` names it in messages."""
     _require()
     from prov.model import ProvDocument
@@ -241,21 +244,40 @@ def parse(text: str, format: str, where: str = "the document") -> Document:
             document = document.unified()
     except Exception as error:  # of any kind: the parsers of four formats fail on bad input each in its own ways
         raise BadGraph(f"{where} is no PROV document in the format {format}: {error}") from error
-    return _read(document)
+    return _read(document, known or {})
 
 
-def _read(document: ProvDocument) -> Document:
+def _read(document: ProvDocument, known: Mapping[str, str]) -> Document:
     prefixes: dict[str, str] = {}
+    defaults: dict[str, None] = {}
     for part in (document, *document.bundles):
         for space in part.get_registered_namespaces():
-            _add_prefix(prefixes, space.prefix, space.uri)
+            if space.prefix:
+                _add_prefix(prefixes, space.prefix, space.uri)
+            else:  # Turtle's `@prefix : <...>`
+                defaults.setdefault(space.uri)
         default = part.get_default_namespace()
         if default is not None:
-            _add_prefix(prefixes, "default", default.uri)
+            defaults.setdefault(default.uri)
+    for uri in defaults:
+        if uri not in prefixes.values():
+            prefixes[_default_prefix(uri, prefixes, known)] = uri
     read = names.Read(prefixes)
     records = _Taker(read).take(document)
     used = {prefix: prefixes[prefix] for prefix in sorted(read.used - names.STANDARD.keys())}
     return Document(Graph.build(records.vertices(), records.edges, used), used)
+
+
+def _default_prefix(uri: str, prefixes: Mapping[str, str], known: Mapping[str, str]) -> str:
+    """A prefix for names that had none: the one that the log has for the namespace, or one that nothing else has."""
+    for prefix, meaning in known.items():
+        if meaning == uri and prefix not in prefixes:
+            return prefix
+    number, found = 1, names.DEFAULT
+    while found in prefixes or found in known:
+        number += 1
+        found = f"{names.DEFAULT}_{number}"
+    return found
 
 
 def _add_prefix(prefixes: dict[str, str], prefix: str, uri: str) -> None:
