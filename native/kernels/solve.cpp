@@ -134,7 +134,12 @@ void Solver::place(size_t k, std::vector<int64_t>& out) {
     }
     const bool wanted = v >= wanted0_ && v < wanted1_;
     if (varying == 0 || (!wanted && varying == 1 && gapless(only, here))) continue;
-    // A tie that no box can keep: one box for each value.
+    // A tie that no box can keep: one box, at least, for each value.
+    const auto more = static_cast<uint64_t>(here.hi - here.lo);
+    if (more >= limit_ - found_) {
+      throw TooLarge("the answer needs " + std::to_string(more + 1) + " boxes or more, and " + std::to_string(limit_) +
+                     " is the limit; ask for fewer cells at a time");
+    }
     for (int64_t x = here.lo; x <= here.hi; ++x) {
       at_[v] = {x, x};
       place(k + 1, out);

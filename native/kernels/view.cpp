@@ -106,8 +106,9 @@ void product(const std::vector<Group>& gs, const std::vector<std::vector<int64_t
 [[noreturn]] void refuse(double count) {
   char text[200];
   std::snprintf(text, sizeof text,
-                "the cells are %.3g separate boxes under the layout in which the relation is stored; "
-                "ask for fewer cells at a time, or for whole rows", count);
+                count < 1e15 ? "the cells are %.0f separate boxes %s" : "the cells are %.3g separate boxes %s", count,
+                "under the layout in which the relation is stored; "
+                "ask for fewer cells at a time, or for whole rows");
   throw TooLarge(text);
 }
 
