@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ from whence.arrays import rules
 from whence.arrays.recording.calls import arrays_in, captured, parameters_of
 from whence.arrays.reuse import Memory
 from whence.arrays.reuse.views import same
+from whence.errors import NoRule
 from whence.testing.numpy_beyond import EVERYTHING
 from whence.testing.shelf import Shelf
 
@@ -146,3 +149,129 @@ def test_rules_follow_from_shapes_unless_they_ask() -> None:
             ]
             assert [each.relation for each in ours] == [each.relation for each in theirs], name
     assert asking == {"linalg.lstsq", "take_along_axis", "ix_"}
+
+
+def inverse_or_not(a: Any) -> Any:
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return a[::-1] + 0
+
+
+def raised(a: Any) -> Any:
+    try:
+        with np.errstate(all="raise"):
+            return 1 / a
+    except FloatingPointError:
+        return a.T + 0
+
+
+def suppressed(a: Any) -> Any:
+    with contextlib.suppress(np.linalg.LinAlgError):
+        return np.linalg.solve(a, a[:, 0])
+    return a[0] + 0
+
+
+def collected(a: Any) -> Any:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = np.log(a)
+    return found.T + 0 if seen else found
+
+
+def turned_into_errors(a: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.sqrt(a)
+        except RuntimeWarning:
+            return a[:, ::-1] + 0
+
+
+def called_back(a: Any) -> Any:
+    seen: list[str] = []
+    with np.errstate(divide="call", call=lambda kind, _: seen.append(kind)):
+        found = a / a[::-1]
+    return found.T + 0 if seen else found
+
+
+def too_many(a: Any) -> Any:
+    try:
+        return np.take(a, (a[0] > 0).astype(int).cumsum(), axis=0)
+    except IndexError:
+        return a + 0
+
+
+def helped(a: Any) -> Any:
+    return _helper(a) * 2
+
+
+def _helper(a: Any) -> Any:
+    try:
+        return np.linalg.cholesky(a @ a.T + np.eye(len(a)) * a[0, 0])
+    except np.linalg.LinAlgError:
+        return a[::-1] + 0
+
+
+ONE = np.array([[2.0, 1.0], [1.0, 3.0]])
+NONE = np.array([[0.0, 0.0], [-1.0, -2.0]])
+ZERO = np.array([[1.0, 2.0], [0.0, 1.0]])
+
+RAISED: dict[str, tuple[Function, Any, Any]] = {
+    "inv": (inverse_or_not, ONE, NONE),
+    "errstate": (raised, ONE, ZERO),
+    "suppress": (suppressed, ONE, NONE),
+    "recorded": (collected, ONE, NONE),
+    "error": (turned_into_errors, ONE, NONE),
+    "call": (called_back, ONE, ZERO),
+    "index": (too_many, ONE * -1, ONE),
+    "helper": (helped, ONE, -10 * ONE),
+}
+
+
+@pytest.mark.parametrize("name", RAISED)
+@pytest.mark.parametrize("turned", [False, True])
+def test_values_that_decide_through_exceptions_and_warnings(name: str, turned: bool) -> None:
+    function, one, other = RAISED[name]
+    one, other = (other, one) if turned else (one, other)
+    found = captured(function, (one,), {}, ("a",), "f", selection=False)
+    assert found.values_matter
+    assert np.array_equal(found.result, function(one), equal_nan=True)
+    memory = Memory(Shelf(), function, name)
+    assert told(memory, function, one) is None
+    assert told(memory, function, other) is None  # and never by shape alone
+    assert told(memory, function, one) == "base"
+
+
+def test_errors_that_nobody_hears_of_decide_nothing() -> None:
+    def silent(a: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 1 / a
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as in a program; here they are errors
+        for function in (silent, lambda a: np.linalg.inv(a)):
+            assert not captured(function, (ONE,), {}, ("a",), "f", selection=False).values_matter
+
+
+def test_a_refusal_that_the_function_handles_is_no_result() -> None:
+    def tries(a: Any) -> Any:
+        try:
+            return np.unwrap(a[0], period=a[0, 0])
+        except Exception:
+            return a[0] * 2
+
+    with pytest.raises(NoRule, match="period"):
+        captured(tries, (ONE,), {}, ("a",), "f", selection=False)
+
+
+@pytest.mark.parametrize("order", "AK")
+def test_orders_of_memory_are_not_foretold_for_other_layouts(order: str) -> None:
+    rng, memory = np.random.default_rng(0), Memory(Shelf(), function := ORDER_OF[order], order)
+    for _ in range(6):
+        told(memory, function, a := rng.random((4, 5)))
+        told(memory, function, np.asfortranarray(a))
+        told(memory, function, rng.random((4, 10))[:, ::-2])
+
+
+ORDER_OF: dict[str, Function] = {"A": lambda a: a.ravel(order="A"), "K": lambda a: (a + 1).flatten("K")}

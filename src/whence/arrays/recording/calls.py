@@ -228,6 +228,13 @@ def _halfway(call: Call) -> Halfway:
     )
 
 
+def _after_all(call: Call, traced: list[Traced], error: rules.NoRule) -> rules.NoRule:
+    """The error, or another one if the function has changed its arguments and cannot be run again."""
+    if not any(each._buffer.version for each in traced):
+        return error
+    return Halfway(f"{error}; and {call.label} had already changed its arguments, so it cannot be run again")
+
+
 def _same_memory(a: Any, b: Any) -> bool:
     return bool(
         a.__array_interface__["data"] == b.__array_interface__["data"]
@@ -263,11 +270,11 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
             raise _halfway(call) from error
         raise
     except rules.NoRule as error:
-        if any(each._buffer.version for each in traced):
-            raise Halfway(
-                f"{error}; and {label} had already changed its arguments, so it cannot be run again"
-            ) from error
-        raise
+        raise _after_all(call, traced, error) from error
+    except Exception as error:
+        if run.refused is None:
+            raise
+        raise _after_all(call, traced, run.refused) from error  # which may be why the function failed
     outputs = outputs_of(result, label)
     distinct = {id(each._buffer): number for number, each in reversed(list(enumerate(traced)))}
     written = [number for number in sorted(distinct.values()) if traced[number]._buffer.version]

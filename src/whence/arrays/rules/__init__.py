@@ -143,7 +143,7 @@ def lineage(
         found = RULES[function](*args, **options)
     except WhenceError:
         raise
-    except TypeError as error:
+    except (TypeError, AttributeError, RuntimeError) as error:  # which the rule, or what it builds on, is given
         reason = str(error)
         given = "" if reason == "no rule" else f" ({reason})"
         raise NoRule(
@@ -235,6 +235,9 @@ def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict
         return (reductions.cumulative(first, axis),)
     if method == "outer":
         return (_outer(first, rest[0]),)
+    if method == "reduceat":
+        indices = options.get("indices", rest[0] if rest else ())
+        return (reductions.reduced_at(first, indices, options.get("axis", rest[1] if len(rest) > 1 else 0)),)
     raise TypeError("no rule")
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whence.arrays.rules._rows import Factor, Shape, affine, product, triangle, whole_in, whole_out
+import numpy as np
+
+from whence.arrays.rules._rows import FREE, Factor, Rows, Shape, affine, product, triangle, whole_in, whole_out
 from whence.arrays.rules._rules import Link, Links, axes_of, axis_of, rule, shape
 from whence.arrays.rules.elementwise import broadcast
 from whence.relation import Relation
@@ -54,6 +56,17 @@ def reduction(a: Any, axis: Axes = None, *_: Any, keepdims: Any = False, **more:
     if hasattr(mean := more.get("mean"), "shape"):  # of a variance
         links.append(Link(mean, links[0].relation.compose(broadcast(shape(mean), shape(a)))))
     return links
+
+
+def reduced_at(a: Any, indices: Any, axis: int) -> Links:
+    """ufunc.reduceat: the cells from each index up to the next one; one cell, if the next is not behind it."""
+    at, places = axis_of(axis, len(shape(a))), np.asarray(indices)
+    ends = np.append(places[1:], shape(a)[at])
+    width = np.maximum(ends - places, 1) - 1
+    rows = Rows(len(places), (FREE, FREE), ((0, 1), places.astype(np.int64)), ((0, 0), width.astype(np.int64)))
+    out_shape = (*shape(a)[:at], len(places), *shape(a)[at + 1 :])
+    factors = [Factor((i,), (i,), (rows,)) if i == at else affine(i, i, side) for i, side in enumerate(shape(a))]
+    return [Link(a, product(out_shape, shape(a), factors) if len(places) else Relation.empty(out_shape, shape(a)))]
 
 
 @rule("average")
@@ -117,6 +130,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Links:
     relation = reduced(shape(y), axis) if shape(y)[axis] > 1 else Relation.empty(out_shape, shape(y))
     links = [Link(y, relation)]
     if x is not None:
+        if len(shape(x)) == 1 and shape(x) != (shape(y)[axis],):
+            raise TypeError("places that are not as many as the values")
         spread = broadcast(shape(x), shape(y)) if len(shape(x)) != 1 else _weights(x, y, axis)
         links.append(Link(x, relation.compose(spread)))
     elif hasattr(dx, "shape"):

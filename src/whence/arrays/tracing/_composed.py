@@ -71,6 +71,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Values at flat places."""
     places = np.atleast_1d(ind)
+    places = places.astype(np.intp) if places.dtype == bool else places  # numbers, and not a mask
     flat: Any = np.reshape(_into(a), -1)
     if mode != "raise" or flat._buffer is not a._buffer:
         raise NoRule("the lineage of numpy.put is known for arrays in one piece of memory, and places within them")

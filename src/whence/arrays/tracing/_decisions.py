@@ -36,17 +36,27 @@ class Listening:
 
     def __init__(self) -> None:
         self._shown = _ways_to_show()
-        self._errors: dict[str, str] = {**np.geterr()}
+        self._errors: dict[str, str] = {key: str(how) for key, how in np.geterr().items()}
 
     def heard(self, outermost: types.CodeType | None) -> bool:
         """Whether the code between here and the outermost function would know of a warning or an error."""
         if _ways_to_show() != self._shown:  # warnings are collected
             return True
-        now: dict[str, str] = {**np.geterr()}
+        now: dict[str, str] = {key: str(how) for key, how in np.geterr().items()}
         if now != self._errors and any(now[key] in HEARD and now[key] != self._errors[key] for key in now):
             return True
-        turned = "raise" in now.values() or any(each[0] == "error" for each in warnings.filters)
-        return turned and caught(outermost)
+        return ("raise" in now.values() or _warnings_raise()) and caught(outermost)
+
+
+def _warnings_raise() -> bool:
+    """Whether a warning of NumPy's about numbers would be raised as an error."""
+    for action, message, category, module, _ in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is None and module is None:
+                return False
+    return False
 
 
 def _ways_to_show() -> tuple[int, ...]:

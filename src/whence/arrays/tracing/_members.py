@@ -93,6 +93,12 @@ class Members(NDArrayOperatorsMixin):
     def __hash__(self) -> int:
         return hash(self._seen())
 
+    def __eq__(self, other: Any) -> Any:
+        return self.value == other if isinstance(other, str) else np.equal(self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self.value != other if isinstance(other, str) else np.not_equal(self, other)
+
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
 
@@ -223,6 +229,8 @@ class Members(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         function = METHODS.get(name)
         if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
+            if name in ("__array_interface__", "__array_struct__"):
+                self._run.refuse(NoRule("a traced array does not show its memory, as np.asarray and as_strided ask"))
             raise AttributeError(name)
         if not hasattr(self.plain, name):
             raise AttributeError(f"{type(self.plain).__name__!r} object has no attribute {name!r}")

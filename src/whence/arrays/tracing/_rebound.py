@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whence.arrays.tracing._run import Run
 
 MAKING = ("empty", "full", "ones", "zeros")
-READING = ("array", "asanyarray", "asarray", "ascontiguousarray", "asarray_chkfinite")
+READING = ("array", "asanyarray", "asarray", "ascontiguousarray", "asarray_chkfinite", "asfortranarray", "require")
 SAME_AT_ANY_LENGTH = ("eye", "identity")
 
 

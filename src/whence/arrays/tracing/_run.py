@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from whence import _tracked
+from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._decisions import Listening, caught, may_raise
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._sizes import LENGTH, Noticing
@@ -82,6 +83,7 @@ class Run:
     def finish(self) -> None:
         """The run is over: arrays of it that are still somewhere become plain ones."""
         self.finished = True
+        self.refused = None  # an error holds the frames that it went through, and these the run
         left = [found for each in list(self._alive.values()) if (found := each()) is not None]
         self._alive.clear()
         if left:
@@ -105,11 +107,14 @@ class Run:
         if self.refused is None:
             self.refused = error
 
-    def before_writing(self, buffer: Any) -> None:
-        """An error if the memory of an input is about to be written that another input shows as well."""
+    def before_writing(self, array: Any) -> None:
+        """An error if a write changes more than it seems to: cells of another input, or several of a view."""
+        buffer = array._buffer
+        own = [each for each in self._inputs if each._buffer is buffer]
+        if any(each.value.flags.writeable and overlaps_itself(each.value) for each in (array, *own)):
+            raise NoRule("more than one cell of an array lies at a place that is about to be written: write to a copy")
         if id(buffer) in self._checked:
             return
-        own = [each for each in self._inputs if each._buffer is buffer]
         for each in own:
             for other in self._inputs:
                 if other._buffer is not buffer and _overlap(each.value, other.value):

@@ -113,7 +113,7 @@ class Traced(Members, Body):
             )
         for each in targets:
             if each is not None:
-                self._run.before_writing(each._buffer)
+                self._run.before_writing(each)
         unwrapped, mine = self._unwrapped((inputs, kwargs))
         self._run.parameters(kwargs if method == "__call__" else (inputs[1:], kwargs))
         self._run.step(ufunc, method, [_operand(each) for each in inputs], kwargs, targets)
@@ -259,7 +259,7 @@ class Traced(Members, Body):
         origins = value.origins() if isinstance(value, Traced) else {}
         if isinstance(value, Traced) and target.in_shape != given.shape:
             origins = composed(reshaped(given.shape, target.in_shape), origins)
-        self._run.before_writing(self._buffer)
+        self._run.before_writing(self)
         self.value[plain] = given
         self._write(target, origins)
         if self._run.selection:
