@@ -208,6 +208,39 @@ def test_pandas_functions(t: DataFrame, log: Log) -> None:
         assert sum(ids(found)) == int(row.s)
 
 
+def test_a_column_that_depends_on_its_batch(t: DataFrame, log: Log) -> None:
+    """The difference from the mean of a batch: other rows in the batch would make it another one."""
+    from pyspark.sql.pandas.functions import pandas_udf
+
+    def from_mean(k: pd.Series) -> pd.Series:
+        return k - k.mean()
+
+    def places(parts: Iterator[pd.Series]) -> Iterator[pd.Series]:
+        n = 0
+        for part in parts:
+            yield part * 0 + n
+            n += len(part)
+
+    def tripled(k: pd.Series) -> pd.Series:
+        return k * 3
+
+    make: Any = pandas_udf
+    for function in (from_mean, tripled):
+        function.__annotations__ = {"k": pd.Series, "return": pd.Series}
+    places.__annotations__ = {"parts": Iterator[pd.Series], "return": Iterator[pd.Series]}
+    batched: list[tuple[Any, str]] = [(from_mean, "double"), (places, "long")]
+    for made, kind in batched:
+        pipeline = pinned(log, t.where("id > 3").select("id", make(made, kind)("id").alias("u")))
+        for row in pipeline.run().collect()[:2]:
+            found = pipeline.backward({"u": row.u, "id": row.id})
+            assert found.precise
+            assert ids(found) == [row.id]
+        assert not log.pipeline(pipeline._df, save="never").backward({"id": 7}).precise
+    plain = log.pipeline(t.select(make(tripled, "long")("id").alias("u")))
+    assert "carries" not in plain.explain()
+    assert ids(plain.backward({"u": 21})) == [7]
+
+
 def test_an_answer_without_rows_is_never_precise(t: DataFrame, log: Log, tmp_path: Path) -> None:
     """A function whose code shows nothing: it was changed by what a library reads."""
     from pyspark.sql import functions as F

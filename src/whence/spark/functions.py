@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from whence.rows.batches import beyond_row
 from whence.rows.purity import varies
 
 Function = Callable[..., Any]
 
+# Spark's codes of functions that are given columns, a batch of rows at a time, for a value for each row.
+COLUMNS, PARTS = frozenset({200, 204, 250, 251}), frozenset({204, 251})
 REMEMBERED = 256  # functions that need not be looked through again
 _known: OrderedDict[bytes, str] = OrderedDict()
 
@@ -48,7 +51,10 @@ def _why(udf: Any) -> str:
         function = function_of(udf)
     except Exception as error:  # whatever loading it raises: the workers may have what is missing here
         return f"its code cannot be read here ({type(error).__name__}: {error})"
-    return varies(function) or ""
+    found = varies(function)
+    if found is None and hasattr(udf, "evalType") and int(udf.evalType()) in COLUMNS:
+        found = beyond_row(function, parts=int(udf.evalType()) in PARTS)
+    return found or ""
 
 
 def _command(udf: Any) -> bytes:
