@@ -10,6 +10,7 @@ OF_PARTITION = frozenset({"NTile", "PercentRank", "CumeDist"})
 OF_RANK = frozenset({"Rank", "DenseRank"})
 WHOLE = Frame("rows", None, None)
 ITSELF = Frame("rows", 0, 0)
+OF_PLACE = "place"  # the detail of a row number in the order of the rows: an index, as pandas has it
 OF_LIMIT = "limit"  # the detail of a row number that only a limit asks for: the row is the row, as below any limit
 
 
@@ -19,7 +20,7 @@ def frame_of(call: WindowCall) -> Frame:
     >>> print(frame_of(WindowCall("NTile", (), Frame("rows", None, 0), "integer")))
     rows unbounded to unbounded
     """
-    if call.detail == OF_LIMIT:
+    if call.detail in (OF_LIMIT, OF_PLACE):
         return ITSELF
     if call.name in OF_RANK:
         return Frame("range", None, 0)

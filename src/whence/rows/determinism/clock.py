@@ -28,7 +28,7 @@ def stopped(plan: Operator, moment: datetime, zone: str) -> Operator:
     Project 2024-05-02 as day#1
       Source t (memory):
     """
-    there = _zone(zone)
+    there = zone_of(zone)
 
     def change(part: Tree) -> Tree:
         if not isinstance(part, Call) or part.name not in INSTANTS | LOCAL:
@@ -44,7 +44,8 @@ def stopped(plan: Operator, moment: datetime, zone: str) -> Operator:
     return made
 
 
-def _zone(name: str) -> ZoneInfo | timezone | None:
+def zone_of(name: str) -> ZoneInfo | timezone | None:
+    """The time zone that Spark has under a name; None where Python does not know it."""
     sign, digits = name[:1], name[1:].split(":")
     if sign in "+-" and all(each.isdecimal() for each in digits):
         hours, minutes = (*map(int, digits), 0)[:2]

@@ -8,15 +8,19 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
 from whence.errors import BadType, UnknownName
-from whence.rows.expressions import Attr, Call, Compare, Expr, Literal, conjunction, disjunction
+from whence.rows.expressions import Attr, Call, Compare, Expr, IsNull, Literal, conjunction, disjunction
+from whence.rows.from_pandas import MISSING, plain
 
 Asked: TypeAlias = tuple[tuple[Attr, object], ...]  # one row: the columns that were given, and their values
 
+NAN = float("nan")
 INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
 def asked_rows(output: Sequence[Attr], rows: object, case_sensitive: bool = False) -> tuple[Asked, ...]:
     """The rows that a user means by a dictionary, a Row, a tuple of all values, or a list of these.
+
+    `from_pandas.rows_of` makes these of a pandas frame or series.
 
     >>> from whence.rows import Attr
     >>> asked_rows([Attr(1, "a", "long"), Attr(2, "b", "string")], {"B": "x"})
@@ -25,7 +29,9 @@ def asked_rows(output: Sequence[Attr], rows: object, case_sensitive: bool = Fals
     if isinstance(rows, Mapping) or hasattr(rows, "__fields__") or isinstance(rows, tuple):
         return (_asked(output, rows, case_sensitive),)
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise BadType(f"a row is a dictionary, a Row or a tuple of all its values, not {type(rows).__name__}")
+        raise BadType(
+            f"a row is a dictionary, a Row, a tuple of all its values or a row of pandas, not {type(rows).__name__}"
+        )
     found = tuple(_asked(output, each, case_sensitive) for each in rows)
     if not found:
         raise BadType("no rows were given to ask about")
@@ -68,11 +74,13 @@ def fitted(attr: Attr, value: object) -> object:
     >>> fitted(Attr(1, "d", "date"), "2024-02-29")
     datetime.date(2024, 2, 29)
     """
+    dtype = attr.dtype
+    value = plain(value)
     if value is None:
         return None
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():  # a NumPy scalar
-        value = value.item()
-    dtype = attr.dtype
+    number = dtype in ("float", "double")
+    if value is MISSING or (isinstance(value, float) and value != value and not dtype.startswith("{")):
+        return value if number else None  # no other type has NaN: pandas has it where a value is missing
     try:
         fits = _fitted(dtype, value)
     except (ValueError, InvalidOperation):
@@ -128,8 +136,13 @@ def is_simple(asked: Iterable[Asked]) -> bool:
 
 def predicate(asked: Iterable[Asked]) -> Expr:
     """The row-selection predicate: any of the rows, NULL being a value like others."""
-    rows = (conjunction(*(Compare("<=>", attr, Literal(value, attr.dtype)) for attr, value in row)) for row in asked)
-    return disjunction(*rows)
+    return disjunction(*(conjunction(*(_is(attr, value) for attr, value in row)) for row in asked))
+
+
+def _is(attr: Attr, value: object) -> Expr:
+    if value is MISSING:
+        return disjunction(IsNull(attr), Compare("<=>", attr, Literal(NAN, attr.dtype)))
+    return Compare("<=>", attr, Literal(value, attr.dtype))
 
 
 def comparable(attr: Attr) -> Expr:

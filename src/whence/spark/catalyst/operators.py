@@ -36,7 +36,7 @@ from whence.rows import (
     WindowCall,
     keep,
 )
-from whence.rows.frames import OF_LIMIT
+from whence.rows.frames import OF_LIMIT, OF_PLACE
 from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree, tree_of
 from whence.spark.catalyst.jvm import items
 from whence.spark.compact import Compact
@@ -235,16 +235,22 @@ class Plans:
     def window(self, node: PlanNode) -> Operator:
         order = tuple(map(self._expressions.sort_key, self._nodes(node, "orderSpec")))
         partition = self._exprs(node, "partitionSpec")
-        calls = tuple(map(self._limiting, self._named(node, "windowExpressions")))
-        return Window(self.read(node.children[0]), calls, partition, order)
+        child = self.read(node.children[0])
+        numbers = not partition and len(order) == 1 and _is_place(order[0].expr, child)
+        calls = (self._alone(each, numbers) for each in self._named(node, "windowExpressions"))
+        return Window(child, tuple(calls), partition, order)
 
-    def _limiting(self, named: Named) -> Named:
-        """A limit in a correlated subquery, which Catalyst turns into `row_number() <= limit` for each outer row."""
+    def _alone(self, named: Named, numbers: bool) -> Named:
+        """A row number for which no other row matters.
+
+        Catalyst turns a limit in a correlated subquery into `row_number() <= limit` for each outer row; and pandas API
+        on Spark numbers the rows as they come, to have an index.
+        """
         call = named.expr
-        made = named.attr.id >= self._made_from and named.attr.name == "rn"
-        if not made or not isinstance(call, WindowCall) or call.name != "RowNumber":
+        limits = named.attr.id >= self._made_from and named.attr.name == "rn"
+        if not (limits or numbers) or not isinstance(call, WindowCall) or call.name != "RowNumber":
             return named
-        return Named(named.attr, replace(call, detail=OF_LIMIT))
+        return Named(named.attr, replace(call, detail=OF_LIMIT if limits else OF_PLACE))
 
     def sort(self, node: PlanNode) -> Operator:
         keys = tuple(map(self._expressions.sort_key, self._nodes(node, "order")))
@@ -300,6 +306,14 @@ class Plans:
         function, columns = self._expr(node, "functionExpr"), self._attrs(node, "output")
         keys = left.output[:count_left], right.output[:count_right]
         return Cogroup(left, right, *keys, columns, function, origin=node.java)
+
+
+def _is_place(expr: Expr, rows: Operator) -> bool:
+    """Whether a column is the place of each row among the rows, as `monotonically_increasing_id` tells it."""
+    if not isinstance(rows, Project):
+        return False
+    made = (column.expr for column in rows.columns if column.attr == expr)
+    return any(isinstance(each, Call) and each.name == "MonotonicallyIncreasingID" for each in made)
 
 
 def output_of(java: Any) -> tuple[Attr, ...]:

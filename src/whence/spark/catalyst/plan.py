@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from whence.spark.catalyst.self_joins import renewed, separated
 from whence.spark.catalyst.subqueries import subqueries_joined
 from whence.spark.compact import Compact
 from whence.spark.cuts import past
+from whence.spark.on_pandas import as_spark, is_pandas, without_index
 from whence.spark.running.outputs import plan_of
 from whence.spark.sources.naming import Sources, view_names
 
@@ -35,7 +35,7 @@ class Plan:
 def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     """The plan of a DataFrame: DataFrame API, SQL, or pandas API on Spark."""
     frame = classic(df)
-    given = {name: classic(each)._jdf.queryExecution().analyzed() for name, each in (sources or {}).items()}
+    given = {name: _source(each) for name, each in (sources or {}).items()}
     jvm = Jvm(frame.sparkSession)
     compact = Compact(jvm)
     found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None, jvm.same_object)
@@ -74,6 +74,12 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     return Plan(root, jvm)
 
 
+def _source(df: object) -> Any:
+    """The plan of a DataFrame that is named as a source; of pandas API on Spark, without the index it attached."""
+    java = classic(df)._jdf.queryExecution().analyzed()
+    return without_index(java) if is_pandas(df) else java
+
+
 def _called(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
     """The rows under other columns. An order stays on top: a limit may follow."""
     pairs = list(zip(columns, rows.output, strict=True))
@@ -92,8 +98,8 @@ def classic(df: object) -> DataFrame:
         from pyspark.sql.classic.dataframe import DataFrame
     except ImportError as error:
         raise MissingExtra.of("pyspark", "spark") from error
-    if type(df).__module__.startswith("pyspark.pandas") and hasattr(df, "to_spark"):
-        df = _of_pandas(df)
+    if is_pandas(df):
+        df = as_spark(df)
     if not isinstance(df, DataFrame):
         if isinstance(df, Any_) or "connect" in type(df).__module__:
             raise NotTraceable(
@@ -107,13 +113,3 @@ def classic(df: object) -> DataFrame:
     if df.isStreaming:
         raise NotTraceable("a streaming DataFrame has no last row to ask about: trace the batch that it writes")
     return df
-
-
-def _of_pandas(df: Any) -> object:
-    """A frame of pandas API on Spark, its index as columns where it has names."""
-    names = list(df.index.names)
-    if all(isinstance(name, str) for name in names) and not set(names) & set(df.columns):
-        return df.to_spark(index_col=names)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that an index without a name is left out
-        return df.to_spark()

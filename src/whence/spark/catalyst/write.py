@@ -19,12 +19,14 @@ from whence.rows import (
     Intersect,
     Join,
     Limit,
+    Literal,
     Named,
     Opaque,
     Operator,
     Project,
     Sample,
     Sort,
+    SortKey,
     Source,
     Union,
     Values,
@@ -153,15 +155,18 @@ class Plans:
     @_lower.register
     def _(self, plan: Window) -> Any:
         calls = []
+        # A limit without an order became a row number without one, which Spark takes from no one but itself.
+        unordered = not plan.order and any(call.name == "RowNumber" for call in plan.functions)
+        keys = (SortKey(Literal(1, "integer")),) if unordered else plan.order
         for each in plan.calls:
             if isinstance(each.expr, WindowCall):
-                java = self._exprs.window(each.expr, plan.partition, plan.order)
+                java = self._exprs.window(each.expr, plan.partition, keys)
                 no = self.jvm.seq([])
                 ids = self.jvm.expr_id(each.attr.id)
                 calls.append(self.jvm.new("expressions.Alias", java, each.attr.name, ids, no, self.jvm.none, no))
             else:
                 calls.append(self._exprs.named([each]).apply(0))
-        partition, order = self._exprs.seq(plan.partition), self._exprs.seq(plan.order)
+        partition, order = self._exprs.seq(plan.partition), self._exprs.seq(keys)
         return self.jvm.made(f"{LOGICAL}.Window", self.jvm.seq(calls), partition, order, self._lower(plan.child))
 
     @_lower.register

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whence.errors import BadType
-from whence.rows import Attr, Compare, Join, Operator, conjunction
+from whence.rows import Attr, Call, Compare, Expr, Join, Literal, Operator, conjunction
+from whence.rows.determinism.clock import zone_of
 from whence.rows.filtering import filtered, settled
+from whence.rows.from_pandas import MISSING, is_frame, is_series, rows_of
 from whence.rows.questions.rows import Asked, asked_rows, comparable, is_simple, predicate
 from whence.spark.lineage import given
 from whence.spark.tracing.matching import schema_of
@@ -18,9 +20,11 @@ LITERALS = 100  # rows asked at once that go into the predicate; more go as a ta
 
 
 def asked_of(columns: tuple[Attr, ...], rows: object, spark: SparkSession) -> tuple[Asked, ...]:
-    """What users ask with: rows in any form, or a DataFrame of them."""
+    """What users ask with: rows in any form, or a DataFrame of them, of Spark or pandas."""
     if hasattr(rows, "collect") and hasattr(rows, "sparkSession"):
         rows = rows.collect()
+    if is_frame(rows) or is_series(rows):
+        rows = rows_of(rows, zone_of(str(spark.conf.get("spark.sql.session.timeZone"))))
     return asked_rows(columns, rows, spark.conf.get("spark.sql.caseSensitive") == "true")
 
 
@@ -41,8 +45,16 @@ def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> O
     (attrs, group), *_ = shapes.items()
     table = given(_table(attrs, group, spark))
     pairs = zip(attrs, table.columns, strict=True)
-    same = conjunction(*(Compare("<=>", comparable(a), comparable(b)) for a, b in pairs))
+    either = {attr for row in group for attr, value in row if value is MISSING}
+    same = conjunction(
+        *(Compare("<=>", *(_number(c) if a in either else comparable(c) for c in (a, b))) for a, b in pairs)
+    )
     return Join(settled(rows, same), table, "semi", same)
+
+
+def _number(attr: Attr) -> Expr:
+    """A number, with NULL for NaN: pandas does not tell them apart."""
+    return Call("nanvl", (attr, Literal(None, attr.dtype)), attr.dtype)
 
 
 def _table(attrs: tuple[Attr, ...], rows: list[Asked], spark: SparkSession) -> DataFrame:
@@ -50,7 +62,9 @@ def _table(attrs: tuple[Attr, ...], rows: list[Asked], spark: SparkSession) -> D
 
     schema = schema_of(attrs, [f"c{index}" for index in range(len(attrs))])
     try:
-        made = spark.createDataFrame([tuple(value for _, value in row) for row in rows], schema)
+        made = spark.createDataFrame(
+            [tuple(None if value is MISSING else value for _, value in row) for row in rows], schema
+        )
     except (PySparkException, TypeError, ValueError) as error:
         raise BadType(f"a value does not fit its column: {error}") from error
     return made

@@ -1,0 +1,85 @@
+"""Rows of pandas as a question: frames and series into dictionaries of Python's values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+from typing import Any
+
+NO_VALUE = ("NaTType", "NAType")  # pandas' own missing values
+
+
+class Missing:
+    """A missing number of pandas, which does not say whether it is NULL or NaN: either is meant."""
+
+    def __repr__(self) -> str:
+        return "nan"
+
+
+MISSING = Missing()
+
+
+def is_frame(value: object) -> bool:
+    """Whether it is a pandas DataFrame, or a frame with its methods."""
+    return hasattr(value, "iloc") and hasattr(value, "itertuples")
+
+
+def is_series(value: object) -> bool:
+    """Whether it is a pandas Series."""
+    return hasattr(value, "iloc") and hasattr(value, "items") and not is_frame(value)
+
+
+def rows_of(value: Any, zone: tzinfo | None = None) -> Any:
+    """A frame as a list of rows, a series as one row; anything else as it is. `zone` is that of times without one.
+
+    >>> import pandas as pd
+    >>> rows_of(pd.DataFrame({"a": [1, 2], "b": ["x", None]}))
+    [{'a': 1, 'b': 'x'}, {'a': 2, 'b': None}]
+    """
+    if is_series(value):
+        return {name: _read(each, zone) for name, each in value.items()}
+    if not is_frame(value):
+        return value
+    names = list(value.columns)
+    rows = (tuple(_read(each, zone) for each in row) for row in value.itertuples(index=False, name=None))
+    if len(set(names)) < len(names):  # columns with the same name are told apart by their places
+        return list(rows)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _read(value: Any, zone: tzinfo | None) -> object:
+    if type(value).__name__ == "NAType":
+        return MISSING
+    value = plain(value)
+    if isinstance(value, float) and value != value:
+        return MISSING
+    if isinstance(value, datetime) and value.tzinfo is None and zone is not None:
+        return value.replace(tzinfo=zone)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """A value of NumPy or pandas as Python has it; missing values of pandas are None.
+
+    >>> import numpy as np
+    >>> plain(np.array([np.int64(1), np.int64(2)])), plain(np.datetime64("2024-01-01T00:00", "ns"))
+    ([1, 2], datetime.datetime(2024, 1, 1, 0, 0))
+    """
+    kind = type(value).__name__
+    if kind in NO_VALUE:
+        return None
+    if kind == "Timestamp" and hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime(warn=False)
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        if value.dtype.kind == "M":  # nanoseconds would be a bare number
+            value = None if value.shape == () and str(value) == "NaT" else value.astype("datetime64[us]")
+        if value is None:
+            return None
+        return plain(value.tolist())
+    if kind == "Row" or hasattr(value, "__fields__"):
+        return value
+    if isinstance(value, list | tuple):
+        return type(value)(plain(each) for each in value) if type(value) in (list, tuple) else value
+    if isinstance(value, Mapping):
+        return {plain(key): plain(each) for key, each in value.items()}
+    return value
