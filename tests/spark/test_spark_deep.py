@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,6 +155,24 @@ def test_a_built_up_column_below_a_group_and_a_join(log: Log, numbers: DataFrame
         wanted, found = eager.backward(row), lazy.backward(row)
         assert found.precise
         assert sorted(found["numbers"].collect()) == sorted(wanted["numbers"].collect())
+
+
+def test_questions_about_wide_rows_take_as_many_steps_as_there_are_columns(log: Log, numbers: DataFrame) -> None:
+    from pyspark.sql import functions as F
+
+    def steps(columns: int) -> int:
+        """The calls of Python functions that a question takes."""
+        wide = numbers.select("id", *((F.col("x") + k).alias(f"c{k}") for k in range(columns))).filter("id > 3")
+        asked = wide.collect()[0]
+        pipeline = log.pipeline(wide, save="never")
+        profile = cProfile.Profile()
+        profile.enable()
+        pipeline.backward(asked)["numbers"].collect()
+        profile.disable()
+        return sum(each.callcount for each in profile.getstats())
+
+    steps(10)  # what is done once in a process
+    assert steps(160) < 3 * steps(80)
 
 
 def test_the_explanation_of_a_deep_plan_is_short(log: Log, numbers: DataFrame) -> None:

@@ -107,7 +107,8 @@ def count(
 def _answer(
     asked: Question, shown: str, wanted: tuple[Attr, ...], identity: bool, known: dict[str, Any] | None = None
 ) -> Any:
-    used = {attr for attr in asked.rows.columns if attr in asked.where.attrs or attr in wanted}
+    read = asked.where.attrs | frozenset(wanted)
+    used = {attr for attr in asked.rows.columns if attr in read}
     if not asked.rows.readable(used, identity):
         return None
     with connected() as connection, _refusals():
@@ -148,7 +149,8 @@ def _query(connection: Any, asked: Question) -> str | None:
     parts = conjuncts(asked.where)
     only = conjunction(*(each for each in parts if each.attrs and each.attrs <= own))
     rest = conjunction(*(each for each in parts if not (each.attrs and each.attrs <= own)))
-    given = put(connection, asked.table, asked.columns, only, (each for each in asked.columns if each in rest.attrs))
+    read = rest.attrs
+    given = put(connection, asked.table, asked.columns, only, (each for each in asked.columns if each in read))
     if given is None:
         return None
     values = given.values(connection)

@@ -26,4 +26,5 @@ class Distinct(Operator):
     @property
     def picks(self) -> tuple[Attr, ...]:
         """The columns whose value Spark picks from any of the duplicates."""
-        return tuple(attr for attr in self.output if attr not in self.keys)
+        keys = frozenset(self.keys)
+        return tuple(attr for attr in self.output if attr not in keys)

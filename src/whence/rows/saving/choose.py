@@ -203,7 +203,8 @@ class _Walker:
             at = replace(at, predicate=conjunction(*known))
             return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, False, trying=trying))
         needed = tuple(sorted(at.predicate.attrs, key=lambda attr: attr.id))
-        others = [attr for attr in dict.fromkeys(_comparable(wide.output)) if attr not in at.predicate.attrs]
+        read = at.predicate.attrs
+        others = [attr for attr in dict.fromkeys(_comparable(wide.output)) if attr not in read]
         closed = True
         try:
             most = len(self._below(wide, at.place, (*needed, *others), closed).saved)

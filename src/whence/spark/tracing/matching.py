@@ -274,7 +274,8 @@ def _spelled(where: Expr, by: Table) -> Expr | None:
     """The predicate with the few rows of the table written out; None if they are many, or cannot be written."""
     if may_fail_by(where, by.columns):  # Spark would compute it as soon as it sees the values
         return None
-    used = [index for index, attr in enumerate(by.columns) if attr in where.attrs]
+    read = where.attrs
+    used = [index for index, attr in enumerate(by.columns) if attr in read]
     if isinstance(by.data, Operator | Files | View) or by.data.num_rows > FEW:
         return None
     if any(by.columns[index].dtype.startswith(("{", "timestamp")) for index in used):

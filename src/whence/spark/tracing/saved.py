@@ -181,7 +181,8 @@ class Backward:
         below += [use.predicate for at, use in self._uses.items() if use.table == saved.place and at not in numbers]
         asked = {part.name for predicate in below for part in walk(predicate) if isinstance(part, Param)}
         kept = tuple(attr for attr in saved.columns if param(saved.place, attr).name in asked)
-        reached = tuple(attr for attr in saved.columns if attr in clause[0].attrs and attr not in kept)
+        read = clause[0].attrs
+        reached = tuple(attr for attr in saved.columns if attr in read and attr not in kept)
         columns = (*kept, *numbers.values(), *reached)
         # A row that there is for sure, and is alone before others are left out, is not one of the others.
         alone = clause[1] is not None and clause[1].here and clause[1].data.num_rows == 1
