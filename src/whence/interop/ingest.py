@@ -87,7 +87,7 @@ class Prov:
         from whence.interop import prov
         from whence.store.prov.importing import prefixes_of
 
-        return prov.read(source, known=prefixes_of(log))
+        return prov.read(source, known=prefixes_of(store))
 
 
 def ingestors() -> list[Ingestor]:
