@@ -114,6 +114,20 @@ def test_the_lineage_is_what_is_written_by_hand(sales: dict[str, DataFrame], log
             assert [row.g for row in reached.collect()] == [g for g in groups if number in expected[g]]
 
 
+def test_a_condition_in_an_aggregate_is_no_pivot(sales: dict[str, DataFrame], log: Log) -> None:
+    from pyspark.sql import functions as F
+
+    for text in (
+        "collect_list(if(k <=> 'a', s, null))",
+        "max(if(k <=> 'a', w, null))",
+        "sum(w) filter (where k = 'a')",
+    ):
+        df = sales["file"].groupBy("g").agg(F.expr(text).alias("a"))
+        found = log.pipeline(df, witness="group").backward({"g": "y"})
+        assert found.precise
+        assert sorted(row.id for row in found["sales"].collect()) == [4, 5, 6]
+
+
 def test_pivot_in_sql(spark: SparkSession, sales: dict[str, DataFrame], log: Log) -> None:
     sales["file"].createOrReplaceTempView("pivoted")
     try:

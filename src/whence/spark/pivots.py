@@ -18,7 +18,7 @@ def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Exp
     """Which rows of the input of an aggregate a pivot shows; None if it is no pivot.
 
     Catalyst writes `pivotfirst(k, value, 'a', 'b')` over an aggregate by `k`, or, where the type of the value does not
-    allow that, `f(if(k <=> 'a', value, null))` for each of the values.
+    allow that, `f(if(k <=> cast('a' as string), value, null))` for each of the values.
     """
     calls = [part for column in outputs for part in walk(column.expr) if isinstance(part, AggCall)]
     for call in calls:
@@ -32,16 +32,22 @@ def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Exp
 
 
 def _condition(arg: Expr) -> Compare | None:
-    """The condition of `if(k <=> 'a', value, null)`."""
+    """The condition of `if(k <=> cast('a' as string), value, null)`. Catalyst casts even text to text, which tells a
+    pivot from an aggregate that a user wrote that way: there, all rows of the group contribute.
+    """
     if not (isinstance(arg, Call) and arg.name == "If"):
         return None
     condition, _, otherwise = arg.args
-    same = isinstance(condition, Compare) and condition.op == "<=>" and not condition.right.attrs
+    same = isinstance(condition, Compare) and condition.op == "<=>" and _is_cast(condition.right)
     nothing = [part for part in walk(otherwise) if isinstance(part, Literal | Attr)]
     if not same or len(nothing) != 1 or not isinstance(nothing[0], Literal) or nothing[0].value is not None:
         return None
     assert isinstance(condition, Compare)
     return condition
+
+
+def _is_cast(value: Expr) -> bool:
+    return isinstance(value, Call) and value.name == "Cast" and not value.attrs
 
 
 def _values(call: AggCall, make: MakeLiteral, compact: Compact) -> Iterable[Literal]:
