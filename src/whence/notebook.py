@@ -148,7 +148,11 @@ def _parser() -> _Parser:
 
 def run_cell(shell: Any, line: str, cell: str) -> None:
     """Run a cell, and record it as an activity with what it used and generated."""
-    asked = _parser().parse_args(shlex.split(line))
+    try:
+        words = shlex.split(line)
+    except ValueError as wrong:
+        raise BadType(f"%%whence {line}: {wrong}; quotes have to be closed") from wrong
+    asked = _parser().parse_args(words)
     with open_log(locate(asked.log) or place_for_new()) as log:
         activity = log.activity(asked.name, agent=asked.agent, source=cell).used(*map(Path, asked.inputs))
         with looking(project_of(log.where)) as opened:

@@ -71,3 +71,17 @@ def test_wrong_words_are_errors(shell: Any) -> None:
 
     with pytest.raises(BadType, match="it is used as"):
         run_cell(shell, "train --inn data.csv", "x = 1")
+    with pytest.raises(BadType, match="quotes have to be closed"):
+        run_cell(shell, "train --in 'data.csv", "x = 1")
+
+
+def test_a_file_that_is_appended_to_is_used_and_one_that_is_left_as_it_is_not_generated(shell: Any) -> None:
+    shell.run_cell_magic("whence", "append", "with open('data.csv', 'a') as file: _ = file.write(',3')")
+    shell.run_cell_magic("whence", "look", "open('data.csv', 'r+').close()")
+    shell.run_cell_magic("whence", "rewrite", "with open('data.csv', 'w+') as file: _ = file.write('new')")
+    with wh.open("project.whence") as log:
+        edges = {edge for edge in log.graph.edges if edge[1] in ("used", "wasGeneratedBy")}
+        assert edges == {
+            ("append#1", "used", "data.csv@v1"), ("data.csv@v2", "wasGeneratedBy", "append#1"),
+            ("look#2", "used", "data.csv@v2"), ("data.csv@v3", "wasGeneratedBy", "rewrite#3"),
+        }  # fmt: skip

@@ -200,12 +200,15 @@ def events_of_others() -> list[dict[str, Any]]:
 def test_what_the_client_writes_is_imported_and_written_again(log: wh.Log) -> None:
     told = events_of_others()
     Path("events.jsonl").write_text("\n".join(map(json.dumps, told)))
-    assert log.import_("events.jsonl").activities == 1
+    assert log.import_("events.jsonl").activities == 2  # its own, and the parent it names
     graph, run = log.graph, told[0]["run"]["runId"]
     assert graph.ancestors("db/t@v1") == ["db/raw@v1", f"etl/load/{run}"]
+    parent = told[0]["run"]["facets"]["parent"]["run"]["runId"]
+    assert (f"etl/load/{run}", "wasInformedBy", f"etl/daily/{parent}") in graph.edges
     assert graph["db/t@v1"]["columns"]["fields"]["total"]["transformationType"] == "AGGREGATION"
     again = openlineage.events(graph)
     judged(again)
+    again = [each for each in again if each["run"]["runId"] == run]
     for before, after in zip(told, again, strict=True):
         assert after["eventType"] == before["eventType"]
         assert after["eventTime"][:19] == before["eventTime"][:19]
@@ -246,9 +249,15 @@ def test_attributes_of_edges_are_kept() -> None:
     ("wrong", "told"),
     [
         ({"inputs": {}}, r"event 0: inputs is no list"),
-        ({"inputs": [{"name": "x"}]}, r"event 0 has no namespace"),
-        ({"run": {"runId": "r", "facets": 3}}, r"event 0: facets is no object"),
-        ({"run": {"runId": "r", "facets": {"whence_activity": {}}}}, r"event 0 has no id"),
+        ({"inputs": [{"name": "x"}]}, r"event 0 has no inputs\[0\]\.namespace"),
+        ({"run": {"runId": "r", "facets": 3}}, r"event 0: run\.facets is no object, but 3"),
+        (
+            {"run": {"runId": "r", "facets": {"whence_activity": {}}}},
+            r"event 0 has no run\.facets\.whence_activity\.id",
+        ),
+        ({"eventType": []}, r"event 0: eventType is no string, but \[\]"),
+        ({"eventTime": "soon"}, r"event 0: eventTime is no time"),
+        ({"outputs": [[]]}, r"event 0: outputs\[0\] is no object"),
         ({"job": {"namespace": "n"}}, r"event 0 has no job\.name"),
         ({"eventTime": None}, r"event 0 has no eventTime"),
     ],
@@ -263,3 +272,92 @@ def test_bad_events_are_named(wrong: dict[str, Any], told: str) -> None:
 def test_events_of_no_run_are_left_out() -> None:
     with pytest.warns(GraphWarning, match="event 0 is of no run"):
         assert len(openlineage.graph_of([{"job": {"namespace": "n", "name": "j"}}])) == 0
+
+
+def airflow() -> list[dict[str, Any]]:
+    """A DAG of Airflow with a task that submits a Spark job; another attempt of it failed before."""
+    runs = {name: str(uuid.uuid5(uuid.NAMESPACE_URL, name)) for name in ("dag", "task", "spark", "failed")}
+    jobs = {name: {"namespace": "airflow", "name": name} for name in ("dag", "task")}
+    jobs |= {name: {"namespace": "spark", "name": "load"} for name in ("spark", "failed")}
+    producer = {"_producer": "https://example.org", "_schemaURL": "https://example.org"}
+
+    def event(kind: str, name: str, time: str, parents: list[str], **more: Any) -> dict[str, Any]:
+        named = [{"run": {"runId": runs[each]}, "job": jobs[each]} for each in parents]
+        facets = {"parent": {**producer, **named[0], **({"root": named[-1]} if named[1:] else {})}} if named else {}
+        return {"eventType": kind, "eventTime": time, "producer": "https://example.org", "schemaURL": "https://x.org",
+                "run": {"runId": runs[name], "facets": facets}, "job": {**jobs[name], "facets": more.pop("job", {})},
+                **more}  # fmt: skip
+
+    owner = {"ownership": {**producer, "owners": [{"name": "data team", "type": "team"}]}}
+    raw: dict[str, Any] = {"namespace": "db", "name": "raw", "facets": {}}
+    table: dict[str, Any] = {"namespace": "db", "name": "table", "facets": {}}
+    # The time of the failure is before that of the success, although as text it is after.
+    return [
+        event("START", "dag", "2026-01-01T00:00:00Z", [], job=owner),
+        event("START", "task", "2026-01-01T00:01:00Z", ["dag"], job=owner),
+        event("START", "spark", "2026-01-01T05:00:00Z", ["task", "dag"], inputs=[raw], outputs=[table]),
+        event("COMPLETE", "spark", "2026-01-01T05:30:00Z", ["task", "dag"], inputs=[raw], outputs=[table]),
+        event("START", "failed", "2026-01-01T06:00:00+02:00", ["task", "dag"], inputs=[raw], outputs=[table]),
+        event("FAIL", "failed", "2026-01-01T06:30:00+02:00", ["task", "dag"], inputs=[raw],
+              outputs=[{**table, "outputFacets": {"outputStatistics": {**producer, "rowCount": 3}}}]),
+        event("COMPLETE", "task", "2026-01-01T07:00:00Z", ["dag"]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("left_out", [[], ["dag"], ["dag", "task"]])
+def test_a_run_leads_to_its_parents_and_their_owner(log: wh.Log, left_out: list[str]) -> None:
+    told = [each for each in airflow() if each["job"]["name"] not in left_out]
+    Path("events.json").write_text(json.dumps(told))
+    log.import_("events.json")
+    graph = log.graph
+    names = {graph[name]["openlineage_job"]["name"]: name for name in graph.of_kind("activity")}
+    spark = next(
+        name for name in graph.of_kind("activity") if graph[name].get("state") == "COMPLETE" and "load" in name
+    )
+    informed = {edge for edge in graph.edges if edge[1] == "wasInformedBy"}
+    assert (spark, "wasInformedBy", names["task"]) in informed
+    assert (names["task"], "wasInformedBy", names["dag"]) in informed
+    owned = {edge[0] for edge in graph.edges if edge[1:] == ("wasAssociatedWith", "data team")}
+    assert owned == {names[each] for each in ("dag", "task") if each not in left_out}
+    Path("all.json").write_text(json.dumps(airflow()))
+    log.import_("all.json")  # what was only known by its name is completed
+    assert (names["dag"], "wasAssociatedWith", "data team") in log.graph.edges
+    openlineage.write(log.graph, "again.json")
+    judged(json.loads(Path("again.json").read_text()))
+    with wh.open("other.whence") as other:
+        other.import_("again.json")
+        assert sorted(other.graph.edges) == sorted(log.graph.edges)
+        assert {name: other.graph[name].properties for name in other.graph.ids} == {
+            name: log.graph[name].properties for name in log.graph.ids
+        }
+
+
+def test_what_a_failed_run_was_to_write_is_not_generated(log: wh.Log) -> None:
+    Path("events.json").write_text(json.dumps(airflow()))
+    log.import_("events.json")
+    graph = log.graph
+    failed = next(name for name in graph.of_kind("activity") if graph[name].get("state") == "FAIL")
+    assert graph.versions("db/table") == ["db/table@v1"]
+    assert [edge[2] for edge in graph.edges if edge[1] == "wasGeneratedBy"] != [failed]
+    assert failed not in graph.ancestors("db/table@v1")
+    assert (failed, "used", "db/raw@v1") in graph.edges
+    [output] = graph[failed]["outputs_not_generated"]
+    assert (output["name"], output["outputFacets"]["outputStatistics"]["rowCount"]) == ("table", 3)
+    written = [each for each in openlineage.events(graph) if each["eventType"] == "FAIL"]
+    assert written[0]["outputs"][0]["name"] == "table"
+    again = openlineage.graph_of(openlineage.events(graph))
+    assert sorted(again.edges) == sorted(graph.edges)
+
+
+def test_runs_are_in_the_order_of_time_whatever_their_zones() -> None:
+    """Written at 04:00 UTC and at 05:00 UTC; as text, the first is after the second."""
+    base = {
+        "eventType": "COMPLETE",
+        "job": {"namespace": "n", "name": "j"},
+        "outputs": [{"namespace": "n", "name": "t"}],
+    }
+    graph = openlineage.graph_of([
+        {**base, "run": {"runId": "second"}, "eventTime": "2026-01-01T05:00:00Z"},
+        {**base, "run": {"runId": "first"}, "eventTime": "2026-01-01T06:00:00+02:00"},
+    ])  # fmt: skip
+    assert ("n/t@v1", "wasGeneratedBy", "n/j/first") in graph.edges

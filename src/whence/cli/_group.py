@@ -45,7 +45,8 @@ class LazyGroup(click.Group):
                 warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)
         except WhenceError as error:
-            raise click.ClickException(str(error)) from error
+            told = [str(error), *getattr(error, "__notes__", ())]  # the notes say in which file it was
+            raise click.ClickException("\n".join(told)) from error
 
 
 def _show_warning(otherwise: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any) -> None:

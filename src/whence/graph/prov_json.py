@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import BadGraph, StoreError
-from whence.graph import names
+from whence.graph import names, strict_json
 from whence.graph.model import CODES, KINDS, RELATIONS
 from whence.graph.prov_records import Attributes, EdgeRecord, Records, VertexRecord, several
 
@@ -64,24 +64,15 @@ def _members(relation: str, attributes: Attributes) -> list[Attributes]:
 
 
 def _load(path: Path) -> Mapping[str, Any]:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in found if names.count(name) > 1)
-            raise BadGraph(f"{path.name}: {twice!r} is there twice in one object; the second would hide the first")
-        return found
-
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     try:
-        document = json.loads(text, object_pairs_hook=once)
-    except json.JSONDecodeError as error:
-        raise BadGraph(
-            f"{path} is no JSON: {error}; other formats of PROV are read by whence.interop.prov.read"
-        ) from error
+        document = strict_json.loads(text, str(path))
+    except BadGraph as error:
+        error.add_note("other formats of PROV are read by whence.interop.prov.read")
+        raise
     if not isinstance(document, dict):
         raise BadGraph(f"{path} holds no PROV-JSON: a document is an object with 'entity', 'activity', 'used' ...")
     return document

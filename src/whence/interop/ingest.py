@@ -111,8 +111,8 @@ def ingest(store: Store, source: str) -> Imported:
         )
     try:
         found = chosen.read(source, store)
+        graph, prefixes = (found, {}) if isinstance(found, Graph) else found
+        return add_graph(store, graph, prefixes)
     except WhenceError as error:
         error.add_note(f"while importing {source!r}")
         raise
-    graph, prefixes = (found, {}) if isinstance(found, Graph) else found
-    return add_graph(store, graph, prefixes)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import BadGraph, StoreError
-from whence.graph import Graph
+from whence.graph import Graph, strict_json
 from whence.graph.column_lineage import NAMESPACE, column_lineage, is_column_lineage
-from whence.interop.openlineage_reading import Event, graph_of
+from whence.interop.openlineage_fields import Event
+from whence.interop.openlineage_reading import FAILED, graph_of
 from whence.store.values import plain, several
 
 __all__ = ["NAMESPACE", "PRODUCER", "column_lineage", "events", "graph_of", "is_event_file", "read", "write"]
@@ -67,7 +68,7 @@ class _Writer:
             message = {"message": properties["error"], "programmingLanguage": "python"}
             run["facets"].setdefault("errorMessage", _facet("ErrorMessageRunFacet", message, "1-0-1"))
         inputs = self.datasets(("used", name), "inputFacets")
-        outputs = self.datasets(("wasGeneratedBy", name), "outputFacets")
+        outputs = self.datasets(("wasGeneratedBy", name), "outputFacets") + _not_generated(properties)
         times = [("START", _time(properties, _STARTED)), (_end(properties), _time(properties, _ENDED))]
         known = [(kind, time) for kind, time in times if time is not None]
         return [
@@ -79,7 +80,7 @@ class _Writer:
         ]  # fmt: skip
 
     def job(self, name: str, properties: Event, told: Event, agents: list[Event]) -> Event:
-        given = told.get("job")
+        given = told.get("job") or properties.get("openlineage_job")
         own = given if isinstance(given, Mapping) else {}
         facets = _facets(own)
         if agents:
@@ -129,6 +130,16 @@ class _Writer:
             facets["columnLineage"] = _facet("ColumnLineageDatasetFacet", dict(columns), "1-2-0")
         called = told.get("name") or (artifact if isinstance(artifact, str) else name)
         return {"namespace": str(told.get("namespace") or self.namespace), "name": str(called), "facets": facets}
+
+
+def _not_generated(properties: Mapping[str, Any]) -> list[Event]:
+    """The outputs that a run of others, which failed, was to write."""
+    found = properties.get("outputs_not_generated")
+    if properties.get("state") not in FAILED or not isinstance(found, list):
+        return []
+    return [
+        dict(each) for each in found if isinstance(each, Mapping) and {"namespace", "name", "facets"} <= each.keys()
+    ]
 
 
 def _plain(properties: Mapping[str, Any], where: str) -> Event:
@@ -199,8 +210,8 @@ def write(graph: Graph, path: Place) -> None:
 def is_event_file(path: Path) -> bool:
     """Whether a file of JSON holds run events: an object with a run and a job, or a list that begins with one."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # whoever reads it next says what is wrong
+        found = strict_json.loads(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError, BadGraph):  # whoever reads it next says what is wrong
         return False
     first = found[0] if isinstance(found, list) and found else found
     return isinstance(first, dict) and {"run", "job"} <= first.keys()
@@ -212,12 +223,11 @@ def read(path: Place) -> Graph:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
-    try:
-        if Path(path).suffix.lower() == ".json":
-            found = json.loads(text)
-            items = found if isinstance(found, list) else [found]
-        else:
-            items = [json.loads(line) for line in text.split("\n") if line.strip()]
-    except json.JSONDecodeError as error:
-        raise BadGraph(f"{path} is no JSON: {error}") from error
-    return graph_of(items)
+    if Path(path).suffix.lower() == ".json":
+        found = strict_json.loads(text, str(path))
+        items = found if isinstance(found, list) else [found]
+        return graph_of(items, [f"{path}, event {place}" for place in range(len(items))])
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    names = [f"{path}, line {number}" for number, _ in lines]
+    items = [strict_json.loads(line, name) for (_, line), name in zip(lines, names, strict=True)]
+    return graph_of(items, names)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from whence.errors import BadGraph
 from whence.graph import Graph, GraphWarning
+from whence.graph.model import CODES
+from whence.interop.openlineage_fields import Event, Fields
 
-Event = dict[str, Any]
 _ENDS = {"COMPLETE", "FAIL", "ABORT"}
+FAILED = {"FAIL", "ABORT"}
 # Facets that a graph has words for.
-_RUN, _JOB, _DATASET = {"whence_activity"}, {"ownership"}, {"whence_entity", "version", "columnLineage"}
+_JOB, _DATASET = {"ownership"}, {"whence_entity", "version", "columnLineage"}
 
 
-def graph_of(items: Iterable[Any]) -> Graph:
-    """The graph of events; those of one run are one activity.
+def graph_of(items: Iterable[Any], names: Sequence[str] | None = None) -> Graph:
+    """The graph of events; those of one run are one activity. `names` are what messages call the events.
 
-    A dataset that is written by several runs has a version for each; a run reads the version that was there last.
-    Facets that a graph has no words for are kept in properties called `openlineage`.
+    A dataset that is written by several runs has a version for each; a run reads the version that was there last. A
+    run that failed or was aborted generated nothing: what it was to write is its property `outputs_not_generated`. A
+    run was informed by its parent. Facets that a graph has no words for are kept in properties called `openlineage`.
 
     >>> run = {"runId": "0190-1"}
     >>> event = {"eventType": "COMPLETE", "eventTime": "2026-01-01T00:00:00Z", "run": run,
@@ -29,20 +33,107 @@ def graph_of(items: Iterable[Any]) -> Graph:
     >>> graph_of([event]).edges
     [('etl/load/0190-1', 'used', 's3/raw@v1'), ('db/t@v1', 'wasGeneratedBy', 'etl/load/0190-1')]
     """
-    runs: dict[str, list[tuple[int, Event]]] = {}
-    for place, event in enumerate(items):
-        if isinstance(event, Mapping) and "run" not in event and ("job" in event or "dataset" in event):
-            warnings.warn(f"event {place} is of no run, and is left out", GraphWarning, stacklevel=2)
+    runs: dict[str, _Run] = {}
+    for place, item in enumerate(items):
+        event = Fields.of(item, names[place] if names else f"event {place}")
+        if "run" not in event and ("job" in event or "dataset" in event):
+            warnings.warn(f"{event.event} is of no run, and is left out", GraphWarning, stacklevel=2)
             continue
-        runs.setdefault(_text(event, place, "run", "runId"), []).append((place, event))
-    taker = _Taker()
-    for run, own in sorted(runs.items(), key=lambda pair: min(str(each.get("eventTime", "")) for _, each in pair[1])):
-        taker.run(run, own)
+        identity = _run_id(event.object("run"), event)
+        runs.setdefault(identity, _Run(identity)).add(event)
+    taker = _Taker({run.id: run.name for run in runs.values()})
+    for run in sorted(runs.values(), key=lambda each: each.started):
+        taker.run(run)
     return Graph.build(taker.vertices.values(), [*taker.edges.values(), *taker.related()])
 
 
+def _run_id(run: Fields, event: Fields) -> str:
+    return run.text("runId") if "run" in event else event.text("run")
+
+
+@dataclass
+class _Dataset:
+    """What all events of a run say of one of its inputs or outputs."""
+
+    told: Fields
+    facets: Event = field(default_factory=dict)
+    more: Event = field(default_factory=dict)  # facets of the edge
+
+    @property
+    def named(self) -> dict[str, str]:
+        return {key: self.told.text(key) for key in ("namespace", "name")}
+
+    def facet(self, name: str) -> Fields:
+        return Fields(self.told.event, f"{self.told.path}.facets", self.facets).object(name)
+
+
+@dataclass
+class _Run:
+    """All events of one run."""
+
+    id: str
+    events: list[tuple[dt.datetime, str, Fields]] = field(default_factory=list)
+
+    def add(self, event: Fields) -> None:
+        self.events.append((*event.time("eventTime"), event))
+
+    @property
+    def started(self) -> dt.datetime:
+        return min(time for time, _, _ in self.events)
+
+    @property
+    def ordered(self) -> list[Fields]:
+        """The events in the order of time; where that is the same, in the order of the file."""
+        return [event for _, _, event in sorted(self.events, key=lambda each: each[0])]
+
+    def facets(self, part: str) -> Fields:
+        """The facets of the run or its job, out of all events."""
+        together: Event = {}
+        for event in self.ordered:
+            together |= event.object(part).object("facets").content
+        return Fields(self.ordered[0].event, f"{part}.facets", together)
+
+    @property
+    def job(self) -> dict[str, str]:
+        job = self.events[0][2].object("job")
+        return {key: job.text(key) for key in ("namespace", "name")}
+
+    @property
+    def name(self) -> str:
+        """What the run is called in the graph."""
+        own = self.facets("run")
+        return own.object("whence_activity").text("id") if "whence_activity" in own else _called(self.job, self.id)
+
+    def times(self) -> Event:
+        found: Event = {}
+        for _, text, event in sorted(self.events, key=lambda each: each[0]):
+            kind = event.optional("eventType")
+            if kind == "START":
+                found.setdefault("prov:startTime", text)
+            elif kind in _ENDS:
+                found |= {"prov:endTime": text, "state": kind}
+        return found
+
+    def side(self, side: str, more: str) -> list[_Dataset]:
+        """The datasets at one side; what several events say of one is put together."""
+        found: dict[tuple[str, str, str], _Dataset] = {}
+        for event in self.ordered:
+            for each in event.objects(side):
+                facets = each.object("facets")
+                label = facets.object("whence_entity").optional("id") or ""
+                known = found.setdefault((each.text("namespace"), each.text("name"), label), _Dataset(each))
+                known.facets |= facets.content
+                known.more |= each.object(more).content
+        return list(found.values())
+
+
+def _called(job: Mapping[str, str], run: str) -> str:
+    return f"{job['namespace']}/{job['name']}/{run}"
+
+
 class _Taker:
-    def __init__(self) -> None:
+    def __init__(self, runs: Mapping[str, str]) -> None:
+        self.runs = runs  # what the runs are called that there are events of
         self.vertices: dict[str, tuple[str, str, Event]] = {}
         self.edges: dict[str, tuple[str, str, str, Event]] = {}  # each once
         self.latest: dict[str, int] = {}
@@ -57,149 +148,124 @@ class _Taker:
             if target in self.vertices
         ]
 
-    def note(self, own: Event, place: int) -> tuple[str, Event]:
+    def note(self, own: Fields) -> tuple[str, Event]:
         """The id and the properties out of a facet of whence's own; its relations are noted, once."""
-        name = _text(own, place, "id")
+        name = own.text("id")
         if name not in self.relations:
             self.relations[name] = []
-            for each in _list(own, place, "relations"):
-                target = _text(each, place, "target")
-                self.relations[name].append(
-                    (_text(each, place, "relation"), target, _mapping(each, place, "attributes"))
-                )
+            for each in own.objects("relations"):
+                relation, target = each.text("relation"), each.text("target")
+                if relation not in CODES:
+                    raise each.wrong("relation", "relation of PROV")
+                self.relations[name].append((relation, target, each.object("attributes").content))
                 if "agent" in each:
-                    self.vertices.setdefault(target, (target, "agent", _mapping(each, place, "agent")))
-        return name, _mapping(own, place, "properties")
+                    self.vertices.setdefault(target, (target, "agent", each.object("agent").content))
+        return name, own.object("properties").content
 
-    def run(self, run: str, events: list[tuple[int, Event]]) -> None:
+    def run(self, run: _Run) -> None:
         """One activity out of all events of a run."""
-        place, first = events[0]
-        runs, jobs, sides = Event(), Event(), (dict[str, Event](), dict[str, Event]())
-        for at, event in events:
-            runs |= _mapping(_mapping(event, at, "run"), at, "facets")
-            jobs |= _mapping(_mapping(event, at, "job"), at, "facets")
-            for side, more, found in zip(
-                ("inputs", "outputs"), ("inputFacets", "outputFacets"), sides, strict=True
-            ):  # fmt: skip
-                for each in _list(event, at, side):
-                    _merge(found, each, at, more)
-        own = runs.get("whence_activity")
-        if own is not None:
-            name, properties = self.note(own, place)
-            agents = _list(own, place, "agents")
+        facets = run.facets("run")
+        inputs, outputs = run.side("inputs", "inputFacets"), run.side("outputs", "outputFacets")
+        if "whence_activity" in facets:
+            own = facets.object("whence_activity")
+            name, properties = self.note(own)
+            agents = [(each.text("id"), each) for each in own.objects("agents")]
+            # What has no facet of whence's was not generated, which the properties say as well.
+            outputs = [each for each in outputs if "whence_entity" in each.facets]
         else:
-            job = {key: _text(first, place, "job", key) for key in ("namespace", "name")}
-            called = f"{job['namespace']}/{job['name']}"
-            name, properties = f"{called}/{run}", {"command": called, "openlineage_run": run, **_times(events)}
-            told: Event = {"job": _with_facets(job, jobs, _JOB)}
-            if runs:
-                told["run"] = {"facets": runs}
-            properties["openlineage"] = told
-            owners = _list(_mapping(jobs, place, "ownership"), place, "owners")
-            agents = [{"id": _text(each, place, "name")} for each in owners]
+            name, properties = run.name, self.described(run, facets)
+            owners = run.facets("job").object("ownership").objects("owners")
+            agents = [(each.text("name"), Fields(each.event, each.path, {})) for each in owners]
+            self.parents(name, facets)
+            if properties.get("state") in FAILED:
+                if outputs:
+                    properties["outputs_not_generated"] = [
+                        {**each.named, "facets": each.facets, **({"outputFacets": each.more} if each.more else {})}
+                        for each in outputs
+                    ]
+                outputs = []
         self.vertices[name] = (name, "activity", properties)
-        for agent in agents:
-            person = _text(agent, place, "id")
-            self.vertices.setdefault(person, (person, "agent", _mapping(agent, place, "properties")))
-            self.edge(name, "wasAssociatedWith", person, _mapping(agent, place, "attributes"))
-        for each in sides[0].values():
-            used = self.dataset(each, place, made=False)
-            for own in _attributes(each, place):
-                self.edge(name, "used", used, own)
-        for each in sides[1].values():
-            made = self.dataset(each, place, made=True)
-            for own in _attributes(each, place):
-                self.edge(made, "wasGeneratedBy", name, own)
+        for person, told in agents:
+            self.vertices.setdefault(person, (person, "agent", told.object("properties").content))
+            self.edge(name, "wasAssociatedWith", person, told.object("attributes").content)
+        for each in inputs:
+            used = self.dataset(each, made=False)
+            for attributes in _attributes(each):
+                self.edge(name, "used", used, attributes)
+        for each in outputs:
+            made = self.dataset(each, made=True)
+            for attributes in _attributes(each):
+                self.edge(made, "wasGeneratedBy", name, attributes)
+
+    def described(self, run: _Run, facets: Fields) -> Event:
+        """The properties of a run of others."""
+        job = run.job
+        told: Event = {"job": _with_facets(dict(job), run.facets("job").content, _JOB)}
+        if facets.content:
+            told["run"] = {"facets": facets.content}
+        return {**_stub(job, run.id), **run.times(), "openlineage": told}
+
+    def parents(self, name: str, facets: Fields) -> None:
+        """The run was informed by the one that started it, and that by the first of all."""
+        if "parent" not in facets:
+            return
+        parent = facets.object("parent")
+        above = [parent, *([parent.object("root")] if "root" in parent else [])]
+        for each in above:
+            job = {key: each.object("job").text(key) for key in ("namespace", "name")}
+            run = each.object("run").text("runId")
+            other = self.runs.get(run) or _called(job, run)
+            if other == name:
+                continue
+            self.vertices.setdefault(other, (other, "activity", _stub(job, run)))
+            self.edge(name, "wasInformedBy", other, {})
+            name = other
 
     def edge(self, source: str, relation: str, target: str, attributes: Event) -> None:
         edge = (source, relation, target, attributes)
         self.edges.setdefault(json.dumps(edge, sort_keys=True), edge)
 
-    def dataset(self, told: Event, place: int, made: bool) -> str:
+    def dataset(self, dataset: _Dataset, made: bool) -> str:
         """The entity that an input or output is."""
-        facets = told["facets"]
+        facets = dataset.facets
         if "whence_entity" in facets:
-            name, properties = self.note(_mapping(facets, place, "whence_entity"), place)
+            name, properties = self.note(dataset.facet("whence_entity"))
             self.vertices.setdefault(name, (name, "entity", properties))
             return name
-        artifact = f"{told['namespace']}/{told['name']}"
-        version = _mapping(facets, place, "version").get("datasetVersion")
+        named = dataset.named
+        artifact = f"{named['namespace']}/{named['name']}"
+        version: str | int | None = dataset.facet("version").optional("datasetVersion")
         if version is None:
             if made or artifact not in self.latest:
                 self.latest[artifact] = self.latest.get(artifact, 0) + 1
             version = self.latest[artifact]
         name = f"{artifact}@v{version}"
         properties = {"artifact": artifact, "version": version}
-        lineage = _mapping(facets, place, "columnLineage")
+        lineage = dataset.facet("columnLineage").content
         if lineage:
             properties["columns"] = {key: value for key, value in lineage.items() if not key.startswith("_")}
-        kept = _with_facets({"namespace": told["namespace"], "name": told["name"]}, facets, _DATASET)
+        kept = _with_facets(dict(named), facets, _DATASET)
         known = self.vertices.setdefault(name, (name, "entity", properties))[2]
         before = known.get("openlineage", {}).get("facets", {})
         known |= {**properties, "openlineage": _with_facets(kept, before | kept.get("facets", {}), set())}
         return name
 
 
-def _merge(found: dict[str, Event], told: object, place: int, more: str) -> None:
-    """Take what an event says of a dataset to what earlier events of the run said."""
-    namespace, name = (_text(told, place, key) for key in ("namespace", "name"))
-    facets = _mapping(told, place, "facets")
-    label = _mapping(facets, place, "whence_entity").get("id", "")
-    known = found.setdefault(
-        f"{namespace}\0{name}\0{label}", {"namespace": namespace, "name": name, "facets": {}, "more": {}}
-    )
-    known["facets"] |= facets
-    known["more"] |= _mapping(told, place, more)
+def _stub(job: Mapping[str, str], run: str) -> Event:
+    """What is known of a run by its name alone; whatever its own events say is added when they are imported."""
+    called = f"{job['namespace']}/{job['name']}"
+    return {"command": called, "openlineage_run": run, "openlineage_job": dict(job)}
 
 
-def _attributes(dataset: Event, place: int) -> list[Event]:
+def _attributes(dataset: _Dataset) -> list[Event]:
     """The attributes of each edge to a dataset: whence's own, and, with the first, the facets of others."""
-    more = dict(dataset["more"])
-    found = [
-        _mapping({"edge": each}, place, "edge") for each in _list(more.pop("whence_relation", None), place, "edges")
-    ]
+    more = Fields(dataset.told.event, f"{dataset.told.path}.facets", dict(dataset.more))
+    found = [each.content for each in more.object("whence_relation").objects("edges")]
+    more.content.pop("whence_relation", None)
     first, *rest = found or [{}]
-    return [{**first, "openlineage": {"facets": more}} if more else first, *rest]
+    return [{**first, "openlineage": {"facets": more.content}} if more.content else first, *rest]
 
 
 def _with_facets(told: Event, facets: Event, known: set[str]) -> Event:
     others = {name: each for name, each in facets.items() if name not in known}
     return {**told, "facets": others} if others else {key: each for key, each in told.items() if key != "facets"}
-
-
-def _times(events: list[tuple[int, Event]]) -> Event:
-    found: Event = {}
-    for place, event in events:
-        kind = event.get("eventType")
-        if kind == "START":
-            found.setdefault("prov:startTime", _text(event, place, "eventTime"))
-        elif kind in _ENDS:
-            found |= {"prov:endTime": _text(event, place, "eventTime"), "state": kind}
-    return found
-
-
-# --- what an event may hold
-
-
-def _text(event: object, place: int, *keys: str) -> str:
-    value = event
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    if not isinstance(value, str) or not value:
-        raise BadGraph(f"event {place} has no {'.'.join(keys)}, which OpenLineage asks for")
-    return value
-
-
-def _mapping(held: object, place: int, key: str) -> Event:
-    """A part that may be missing, and otherwise is an object."""
-    found = held.get(key) if isinstance(held, Mapping) else None
-    if found is not None and not isinstance(found, Mapping):
-        raise BadGraph(f"event {place}: {key} is no object, but {found!r}")
-    return dict(found or {})
-
-
-def _list(held: object, place: int, key: str) -> list[Any]:
-    found = held.get(key) if isinstance(held, Mapping) else None
-    if found is not None and not isinstance(found, list):
-        raise BadGraph(f"event {place}: {key} is no list, but {found!r}")
-    return list(found or ())

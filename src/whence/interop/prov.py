@@ -5,14 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from xml.parsers import expat
 
-from whence.errors import BadGraph, BadType, MissingExtra, StoreError
-from whence.graph import Graph, GraphWarning, names
+from whence.errors import BadGraph, BadType, MissingExtra, StoreError, WhenceError
+from whence.graph import Graph, GraphWarning, names, strict_json
 from whence.graph.model import CODES, KINDS, RELATIONS, Kind
 from whence.graph.prov_records import BUNDLE, OPEN, Records, several
 
@@ -93,7 +95,8 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
     endDocument
     """
     _require()
-    document = _Writer(graph, graph.prefixes if prefixes is None else prefixes, format).document()
+    with _without_warnings_of_prov():
+        document = _Writer(graph, graph.prefixes if prefixes is None else prefixes, format).document()
     if format == "rdf" and document.has_bundles():
         named = ", ".join(str(each.identifier) for each in document.bundles)
         warnings.warn(
@@ -237,14 +240,53 @@ def parse(
     _require()
     from prov.model import ProvDocument
 
-    try:
-        with warnings.catch_warnings():
+    if format == "json":
+        text = json.dumps(strict_json.loads(text, where))  # the library accepts what is no JSON, and then fails
+    elif format == "xml":
+        _refuse_entities(text, where)
+    with warnings.catch_warnings():
+        try:
             warnings.simplefilter("ignore")
             document = ProvDocument.deserialize(content=text, **_options(format))
             document = document.unified()
-    except Exception as error:  # of any kind: the parsers of four formats fail on bad input each in its own ways
-        raise BadGraph(f"{where} is no PROV document in the format {format}: {error}") from error
-    return _read(document, known or {})
+        except Exception as error:  # of any kind: the parsers of four formats fail on bad input each in its own ways
+            raise BadGraph(f"{where} is no PROV document in the format {format}: {error}") from error
+    with _without_warnings_of_prov():
+        try:
+            return _read(document, known or {})
+        except WhenceError as error:
+            error.add_note(f"while reading {where}")
+            raise
+        except (AttributeError, TypeError, ValueError) as error:  # a value of a type that its place in PROV excludes
+            raise BadGraph(f"{where} holds a value that PROV does not have there: {error}") from error
+
+
+def _refuse_entities(text: str, where: str) -> None:
+    """No document of PROV needs a document type declaration. One may read other files, or grow beyond all bounds."""
+
+    def refuse(*_: object) -> None:
+        raise BadGraph(
+            f"{where} has a document type declaration (<!DOCTYPE ...>), which may refer to other files or define "
+            "entities: remove it, and write out what its entities stand for"
+        )
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode("utf-8", "surrogatepass"), True)
+    except (expat.ExpatError, ValueError) as error:
+        raise BadGraph(f"{where} is no XML: {error}") from error
+
+
+@contextmanager
+def _without_warnings_of_prov() -> Iterator[None]:
+    """Hide the library's warnings of names and values that whence escapes itself; those of whence are shown."""
+    with warnings.catch_warnings():
+        if find_spec("prov._warnings") is not None:  # older versions have no category of their own
+            from prov._warnings import ProvWarning
+
+            warnings.simplefilter("ignore", ProvWarning)
+        yield
 
 
 def _read(document: ProvDocument, known: Mapping[str, str]) -> Document:

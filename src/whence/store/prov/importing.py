@@ -128,15 +128,20 @@ class _Taker:
         self.counts[kind] += 1
         own = dict(properties)
         if kind == "entity":
-            row: Row = {"name": name, "kind": str(own.pop("kind", "entity")), "shape": [], "created": _created(own)}
+            row: Row = {
+                "name": name,
+                "kind": _printable(own.pop("kind", "entity")) or "entity",
+                "shape": [],
+                "created": _created(own),
+            }
             row["properties"] = own
         elif kind == "agent":
             if own.get("name") == name:
                 del own["name"]
-            row = {"name": name, "kind": str(own.pop("kind", "agent")), "properties": own}
+            row = {"name": name, "kind": _printable(own.pop("kind", "agent")) or "agent", "properties": own}
         else:
             row = {
-                "name": str(own.get("command", name))[:400].strip() or name, "args": {}, "properties": own,
+                "name": _printable(own.get("command", name)) or name, "args": {}, "properties": own,
                 **_times(name, own), "identifier": name,
             }  # fmt: skip
         self.new[kind][name] = row
@@ -178,7 +183,7 @@ class _Taker:
                     "version": int(version),
                     "fingerprint": str(hash),
                 }:
-                    if (artifact, version) not in taken:
+                    if (artifact, version) not in taken and type(version) is int and abs(version) < 2**63:
                         taken.add((artifact, version))
                         values = {"entity": self.ids[name][1], "artifact": artifact, "version": version, "hash": hash}
                         self.pending.setdefault("snapshots", []).append(values)
@@ -239,6 +244,11 @@ class _Taker:
         for name, rows in self.pending.items():
             _many(self.connection, t.metadata.tables[name], rows)
         return Imported(counts["entity"], counts["activity"], counts["agent"], counts["relation"])
+
+
+def _printable(value: object) -> str:
+    """A value as text that every catalog can hold, and that is not too long for a name."""
+    return "".join(each for each in str(value) if each.isprintable())[:400].strip()
 
 
 def _text(properties: Row) -> str:

@@ -1,0 +1,64 @@
+"""JSON that somebody else wrote: whatever is wrong with it is an error that says where."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from whence.errors import BadGraph
+
+DEEPEST = 100  # levels of lists and objects within each other
+
+
+def loads(text: str, where: str) -> Any:
+    """The value of a text; `where` names it in messages.
+
+    >>> loads('{"a": [1]}', "a.json")
+    {'a': [1]}
+    >>> loads('{"a": NaN}', "a.json")
+    Traceback (most recent call last):
+    whence.errors.BadGraph: a.json is no JSON: NaN is no number of JSON
+    """
+
+    def constant(name: str) -> NoReturn:
+        raise BadGraph(f"{where} is no JSON: {name} is no number of JSON")
+
+    def number(digits: str) -> float:
+        found = float(digits)
+        if not math.isfinite(found):
+            raise BadGraph(f"{where}: the number {digits[:40]} is too large")
+        return found
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in found if keys.count(key) > 1)
+            raise BadGraph(f"{where}: {twice!r} is there twice in one object; the second would hide the first")
+        return found
+
+    try:
+        found = json.loads(text, parse_constant=constant, parse_float=number, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise BadGraph(f"{where} is no JSON: {error}") from error
+    except ValueError as error:  # a whole number of thousands of digits
+        raise BadGraph(f"{where} cannot be read: {error}") from error
+    except RecursionError:
+        raise _too_deep(where) from None
+    level = [found]
+    for _ in range(DEEPEST):
+        level = [each for value in level for each in _inside(value)]
+        if not level:
+            return found
+    raise _too_deep(where)
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _too_deep(where: str) -> BadGraph:
+    return BadGraph(f"{where}: lists and objects are more than {DEEPEST} levels deep within each other")
