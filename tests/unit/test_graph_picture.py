@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import io
+import re
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from PIL import Image
 
 import whence as wh
+from whence.cli._output import emit_table
 from whence.errors import BadType, StoreError
 from whence.graph import Graph, Segment, Summary
 from whence.graph.picture import scene
@@ -69,6 +72,82 @@ def test_edges_are_as_wide_as_they_are_frequent(summary: Summary) -> None:
         assert path is not None
         widths.setdefault(str(each.findtext(f"{SVG}text")), set()).add(path.get("stroke-width"))
     assert widths == {"50%": {"2.75"}, "100%": {"4.5"}}
+
+
+def read_dot(text: str) -> list[dict[str, str]]:
+    """The attributes of the nodes and edges of a digraph, by the grammar of DOT; anything else is an error.
+
+    In a quoted string, Graphviz takes a backslash with what follows as one, so that only an unescaped quote ends it.
+    """
+    token = re.compile(
+        r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<word>[A-Za-z0-9_.]+)|(?P<sign>->|[\[\]{}=,;]))', re.DOTALL
+    )
+    place, tokens = 0, []
+    while text[place:].strip():
+        found = token.match(text, place)
+        assert found, f"no token of DOT: {text[place : place + 40]!r}"
+        tokens.append(found[0].strip())
+        place = found.end()
+    assert tokens[:3] == ["digraph", "whence", "{"]
+    assert tokens[-1] == "}"
+    statements: list[list[str]] = [[]]
+    for each in tokens[3:-1]:
+        if each == ";":
+            statements.append([])
+        else:
+            statements[-1].append(each)
+    result = []
+    for statement in statements:
+        if len(statement) < 2 or "[" not in statement or statement[0] == "node":
+            continue
+        head, inside = statement[: statement.index("[")], statement[statement.index("[") + 1 : -1]
+        assert len(head) in (1, 3)
+        assert statement[-1] == "]"
+        pairs = [inside[start : start + 4] for start in range(0, len(inside), 4)]
+        assert all(pair[1] == "=" and pair[3:] in ([","], []) for pair in pairs)
+        result.append({pair[0]: shown(pair[2]) for pair in pairs})
+    return result
+
+
+def shown(word: str) -> str:
+    """What Graphviz shows of a value: escapes of labels and entities of HTML stand for something."""
+    if not word.startswith('"'):
+        return word
+    simple = {"n": "\n", "\\": "\\", '"': '"'}
+    text = re.sub(r"\\(.)", lambda match: simple[match[1]], word[1:-1])  # another escape (\N, \l) is an error here
+    return html.unescape(text)
+
+
+NASTY = [
+    'quo"te', "back\\slash", "ends\\", "\\N \\G \\l", "two\nlines", "<b>bold</b>", "<", "&lt; &amp;", "a]; n0 -> n1 [b",
+    '\\"', '"];evil[label="', "\udcff", "t\tab", "/* c */ // d", "#34; end", "{x|y}", "`code`", "é\u202e",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_text_is_shown_as_it_is_by_every_program(text: str, tmp_path: Path) -> None:
+    vertices = [("e", "entity", {"filename": text}), ("a", "activity", {"command": text}), (f"{text}?", "agent", {})]
+    graph = Graph.build(vertices, [("a", "used", "e"), ("a", "wasAssociatedWith", f"{text}?")])
+    label = " ".join(f"{text}?".split())  # a label is on one line
+    expected = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in label)
+    dot = read_dot(graph.to_dot())
+    assert len(dot) == 5
+    assert [each["shape"] for each in dot if "shape" in each] == ["ellipse", "box", "house"]
+    assert dot[2]["label"] == expected
+    mermaid = graph.to_mermaid()
+    nodes = [line for line in mermaid.split("\n") if ":::" in line]
+    assert len(nodes) == 3
+    assert all(line.count('"') == 2 for line in nodes)
+    codes = re.findall(r"#(\d+);|(.)", nodes[2].split('"')[1])
+    assert "".join(chr(int(code)) if code else letter for code, letter in codes) == label
+    assert [each.findtext(f"{SVG}text") for each in groups(graph.to_svg(), "agent")] == [expected]
+    for ending in ("dot", "mmd", "svg"):
+        graph.draw(tmp_path / f"a.{ending}")
+
+
+def test_tables_have_one_line_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_table(("a", "b"), [("x\ty", "1\n2"), ("\x1b[31m", "z")])
+    assert capsys.readouterr().out.splitlines() == ["a\tb", "x\\ty\t1\\n2", "\\x1b[31m\tz"]
 
 
 def test_labels_may_hold_anything() -> None:

@@ -29,7 +29,7 @@ def emit_table(
     if not terminal() and not aligned:
         click.echo("\t".join(columns))
         for row in rows:
-            click.echo("\t".join(str(value) for value in row))
+            click.echo("\t".join(_field(value) for value in row))
         return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -40,8 +40,19 @@ def emit_table(
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(value if isinstance(value, Text) else Text(str(value)) for value in row))
+        table.add_row(*(value if isinstance(value, Text) else Text(_field(value)) for value in row))
     Console(width=None if terminal() else 160).print(table)
+
+
+def _field(value: object) -> str:
+    """A value on one line: a tab or an end of line within it would look like the end of a column or row.
+
+    >>> print(_field("sh -c 'a\\nb'"))
+    sh -c 'a\\nb'
+    """
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in str(value)
+    )
 
 
 def size_text(count: float) -> str:

@@ -53,5 +53,12 @@ def _entities(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    """A string of DOT that shows this text: Graphviz gives a meaning to backslashes, and to `&` as HTML does.
+
+    >>> print(_quoted('a\\\\b "c" &lt;'))
+    "a\\\\b \\"c\\" &amp;lt;"
+    """
+    shown = "".join(each if each == "\n" or each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    for special, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("&", "&amp;")):
+        shown = shown.replace(special, escaped)
+    return f'"{shown}"'
