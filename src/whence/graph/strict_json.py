@@ -18,6 +18,7 @@ def loads(text: str, where: str) -> Any:
     {'a': [1]}
     >>> loads('{"a": NaN}', "a.json")
     Traceback (most recent call last):
+        ...
     whence.errors.BadGraph: a.json is no JSON: NaN is no number of JSON
     """
 
@@ -40,6 +41,8 @@ def loads(text: str, where: str) -> Any:
 
     try:
         found = json.loads(text, parse_constant=constant, parse_float=number, object_pairs_hook=once)
+    except BadGraph:
+        raise
     except json.JSONDecodeError as error:
         raise BadGraph(f"{where} is no JSON: {error}") from error
     except ValueError as error:  # a whole number of thousands of digits

@@ -274,6 +274,8 @@ def _refuse_entities(text: str, where: str) -> None:
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(text.encode("utf-8", "surrogatepass"), True)
+    except BadGraph:
+        raise
     except (expat.ExpatError, ValueError) as error:
         raise BadGraph(f"{where} is no XML: {error}") from error
 
