@@ -295,6 +295,8 @@ def test_an_operation_is_recorded_with_all_it_touched(log: wh.Log) -> None:
     )
     assert log.operations() == [operation]
     assert (operation.inputs, operation.outputs, operation.reuse) == (("X", "Y"), ("sum", "difference"), True)
+    assert operation.started is not None
+    assert operation.ended is not None
     assert operation.started <= operation.ended
     assert operation.args["axis"] == 1
     assert json.loads(json.dumps(operation.as_dict()))["args"]["fill"] == {"$": "float", "value": "inf"}

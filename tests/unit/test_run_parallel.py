@@ -243,3 +243,20 @@ def test_what_one_process_read_and_another_of_the_run_rewrote_is_known(project: 
     assert told["generated"] == {"data.csv": "data.csv@v2"}
     with wh.open("project.whence") as log:
         assert log.graph["data.csv@v1"]["size"] == len("1,2,3")
+
+
+def test_a_program_that_rewrites_many_files_reads_its_notes_once(project: Path) -> None:
+    """What it looked at before, another process may have read: only what is new of the notes is looked at again."""
+    for number in range(50):
+        (project / "models" / f"{number}").write_text("old")
+    code = (
+        "import subprocess, sys\n"
+        "open('models/7').read()\n"
+        'inner = \'for n in range(50): open(f"models/{n}", "w").write(f"new {n}")\'\n'
+        "subprocess.run([sys.executable, '-c', inner], check=True)"
+    )
+    told = finish({"x": start("x", sys.executable, "-c", code)})["x"]
+    assert told["used"] == {"models/7": "models/7@v1"}
+    assert len(told["generated"]) == 50
+    assert told["generated"]["models/7"] == "models/7@v2"
+    assert told["generated"]["models/8"] == "models/8@v1"

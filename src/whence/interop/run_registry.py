@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import tempfile
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
@@ -59,8 +60,8 @@ class Registered:
                 break
             except FileNotFoundError:
                 continue
-            except OSError as error:
-                raise StoreError(f"{self.place} cannot be written: {error.strerror or error}") from error
+            except OSError:  # nobody writes into such a project, but the run itself may still be recorded
+                self.place = Path(tempfile.mkdtemp(prefix="whence-run-")) / self.place.name
         else:
             raise StoreError(f"{self.place.parent} is removed again and again: end what removes it")
 

@@ -77,6 +77,8 @@ class _Watch:
         self.notes, self.project = notes, project
         self.read: set[str] = set()
         self.written: set[str] = set()
+        self.known = 0  # how much of the notes of all processes was looked at
+        self.read_by_any: set[bytes] = set()
         self.thread = _thread._local()  # threads open files at the same time
 
     def note(self, kind: str, path: str, value: str = "") -> None:
@@ -91,8 +93,12 @@ class _Watch:
         """Whether this process, or another of the same run, read the file."""
         if path in self.read:
             return True
-        with open(self.notes, "rb") as file:
-            return os.fsencode(f"read\0{path}\0") in file.read()
+        with open(self.notes, "rb") as file:  # only what was noted since it was last looked at
+            file.seek(self.known)
+            *lines, _ = file.read().split(b"\0\n")
+        self.known += sum(len(line) + 2 for line in lines)
+        self.read_by_any.update(line.split(b"\0")[1] for line in lines if line.startswith(b"read\0"))
+        return os.fsencode(path) in self.read_by_any
 
     def before_change(self, path: str) -> None:
         """A file that was read is about to change: what it held so far is what was used."""
