@@ -32,10 +32,13 @@ bool has_zero(const std::vector<int64_t>& shape) { return std::find(shape.begin(
 
 Column::Column(std::vector<int64_t> values) {
   if (values.empty()) return;
+  const auto step = [&](size_t i) {  // not signed: numbers from a file may be anything
+    return static_cast<int64_t>(static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(values[i - 1]));
+  };
   first_ = values[0];
-  step_ = values.size() > 1 ? values[1] - values[0] : 0;
+  step_ = values.size() > 1 ? step(1) : 0;
   for (size_t i = 1; i < values.size(); ++i) {
-    if (values[i] - values[i - 1] != step_) {
+    if (step(i) != step_) {
       values.shrink_to_fit();
       values_ = std::move(values);
       return;

@@ -18,7 +18,9 @@ class Column {
   Column(int64_t first, int64_t step) : first_(first), step_(step) {}
   explicit Column(std::vector<int64_t> values);
   int64_t operator[](size_t i) const {
-    return values_.empty() ? first_ + step_ * static_cast<int64_t>(i) : values_[i];
+    // Wraps around where numbers from a file are too large, which is found when they are validated.
+    return values_.empty() ? static_cast<int64_t>(static_cast<uint64_t>(first_) + static_cast<uint64_t>(step_) * i)
+                           : values_[i];
   }
   bool dense() const { return !values_.empty(); }
   void push_back(int64_t value);
