@@ -127,3 +127,69 @@ def test_in_the_log(tmp_path: Any) -> None:
         cells = [c for name in set(tracked.last.inputs)
                  for c in log.backward(tracked.last.outputs[0], [(0,)], to=name).cells().tolist()]  # fmt: skip
         assert sorted(cells) == [[0], [4]]
+
+
+def test_two_ways_from_the_same_cells_are_united() -> None:
+    """The same tuples in rows of two forms: one of them stays."""
+
+    def deviation(a: Any) -> Any:
+        some = a[..., ::2]
+        return np.std(some, axis=1, keepdims=True, mean=some.mean(axis=1, keepdims=True))
+
+    found = run(deviation, np.arange(9.0).reshape(3, 3))
+    assert pairs(found)["a"] == [[i, 0, i, j] for i in range(3) for j in (0, 2)]
+
+
+def test_a_view_that_values_chose_is_a_view() -> None:
+    def trimmed(a: Any) -> Any:
+        z = a.copy()
+        middle = np.trim_zeros(z)
+        middle[...] = middle[::-1] * 2
+        return z
+
+    def row(a: Any, b: Any) -> Any:
+        z = a.copy()
+        z[b[0].astype(int)][...] = 5
+        return z
+
+    for selection in (False, True):
+        found = captured(trimmed, (V,), {}, ("a",), "f", selection=selection)
+        values = [edge.relation.to_array().tolist() for edge in found.edges if edge.kind == "value"]
+        assert values == [[[i, 4 - i] for i in range(5)]]
+        found = captured(row, (np.ones((2, 2)), np.array([1.0])), {}, ("a", "b"), "f", selection=selection)
+        values = [edge.relation.to_array().tolist() for edge in found.edges if edge.kind == "value"]
+        assert values == [[[0, 0, 0, 0], [0, 1, 0, 1]]]
+        assert any(edge.input == 1 for edge in found.edges) == selection
+
+
+def test_setting_a_shape() -> None:
+    def reshaped(a: Any) -> Any:
+        z = a[1:] * 2
+        z.shape = (2, 2)
+        z[0] = 0
+        return z
+
+    assert pairs(run(reshaped, V)) == {"a": [[1, 0, 3], [1, 1, 4]]}
+
+    def shaped(a: Any) -> Any:
+        a.shape = (5, 1)
+        return a + 0
+
+    v = V.copy()
+    with pytest.raises(NoRule, match="use reshape"):
+        captured(shaped, (v.astype("f4"),), {}, ("a",), "f", selection=False)
+    assert v.shape == (5,)
+
+
+def test_nan_to_num_in_place_writes_its_argument() -> None:
+    def cleaned(a: Any) -> Any:
+        np.nan_to_num(a, copy=False, nan=a[0])
+        return a * 2
+
+    v = np.array([1.0, np.nan, 3.0])
+    found = run(cleaned, v)
+    assert found.written == (0,)
+    assert v.tolist() == [1.0, 1.0, 3.0]
+    assert pairs(found) == {"a": [[0, 0], [1, 0], [1, 1], [2, 2]]}
+    found = captured(np.nan_to_num, (v,), {"copy": False}, ("x",), "f", selection=False)
+    assert found.written == (0,)

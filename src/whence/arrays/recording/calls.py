@@ -272,6 +272,8 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     except rules.NoRule as error:
         raise _after_all(call, traced, error) from error
     except Exception as error:
+        if run.refused is None and isinstance(error, TypeError) and "Traced" in str(error):  # np.frombuffer(x)
+            run.refuse(rules.NoRule(f"{label} gives a traced array to code that reads plain memory ({error})"))
         if run.refused is None:
             raise
         raise _after_all(call, traced, run.refused) from error  # which may be why the function failed

@@ -60,8 +60,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     for each, test in given:
         sources = np.broadcast_to(numbered(shape(each)), shape(x))
         links.append(Link(each, moved(np.where(test(np.asarray(x)), sources, -1), shape(each))))
-    if given and not copy:
-        raise TypeError("numbers of another array written into this one")
+    if not copy:
+        raise TypeError("copy=False, which writes into its argument")
     return links
 
 

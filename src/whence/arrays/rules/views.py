@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from whence.arrays.rules._layouts import overlaps_itself
-from whence.arrays.rules._rows import Factor, Shape, factor, moved, only_in, product, row, whole_out
+from whence.arrays.rules._rows import Factor, Shape, factor, moved, numbered, only_in, product, row, whole_out
 from whence.arrays.rules._rules import Link, Links, named, rule, shape
 from whence.errors import NoRule
 from whence.relation import Relation
 
 View = Callable[[Any], Any]
+
+MOST_CELLS = 1 << 22
+"""Views without a simple form are followed cell by cell up to so many."""
 
 
 def viewed(in_shape: Shape, view: View) -> Relation:
@@ -40,9 +43,7 @@ def viewed(in_shape: Shape, view: View) -> Relation:
         start = int(found[(0,) * found.ndim])
         steps = {k: s // found.itemsize for k, s in enumerate(found.strides) if s and out_shape[k] > 1}
         if len(steps) > 1:
-            raise NoRule(
-                "an axis of the input that several axes of the view run along is beyond the rows of a relation"
-            )
+            return _by_cells(in_shape, out_shape, view)
         if steps:
             ((k, step),) = steps.items()
             children.setdefault(k, []).append((axis, start, step))
@@ -56,6 +57,15 @@ def viewed(in_shape: Shape, view: View) -> Relation:
             under = [(start, start, 0, step, step) for _, start, step in tied]
             factors.append(factor([k], [axis for axis, _, _ in tied], [row((0, side - 1), *under)]))
     return product(out_shape, in_shape, factors)
+
+
+def _by_cells(in_shape: Shape, out_shape: Shape, view: View) -> Relation:
+    """The relation of a view of which several axes run along one of the input's: windows."""
+    if math.prod(out_shape) > MOST_CELLS:
+        raise NoRule(
+            f"a view of {math.prod(out_shape):,} cells, of which several axes run along one of the input, is too large"
+        )
+    return moved(view(numbered(in_shape)), in_shape)
 
 
 def _index_along(in_shape: Shape, axis: int) -> Any:

@@ -103,6 +103,12 @@ def _into(array: Any) -> Any:
     return array
 
 
+def nan_to_num_in_place(x: Any, copy: bool = False, *args: Any, **kwargs: Any) -> Any:
+    """np.nan_to_num(x, copy=False), which returns the array that it wrote to."""
+    x[...] = np.nan_to_num(x, True, *args, **kwargs)
+    return x
+
+
 COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
     np.copyto: copyto,
     np.fill_diagonal: fill_diagonal,

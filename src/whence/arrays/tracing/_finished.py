@@ -21,7 +21,7 @@ ROUNDS = 8
 class Body:
     """What traced arrays and finished ones consist of: the same, so that the one can become the other."""
 
-    __slots__ = ("__weakref__", "_buffer", "_cached", "_number_in_run", "_run", "_view", "value")
+    __slots__ = ("__weakref__", "_buffer", "_cached", "_decided", "_number_in_run", "_run", "_view", "value")
 
 
 class Finished(NDArrayOperatorsMixin, Body):

@@ -6,6 +6,7 @@ would take numbers out of the traced world is counted, or refused.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from whence.arrays import rules
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.tracing._methods import METHODS
-from whence.arrays.tracing._sizes import Size
+from whence.arrays.tracing._sizes import Size, bare
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
 
@@ -37,6 +38,7 @@ class Members(NDArrayOperatorsMixin):
         def _made(self, result: Any, links: rules.Links, mine: dict[int, Any]) -> Any: ...
         def __getitem__(self, key: Any) -> Any: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
+        def _reshaped(self, relation: Relation) -> None: ...
 
     @property  # type: ignore[misc]  # as typing sees it, a class does not change
     def __class__(self) -> Any:
@@ -142,6 +144,16 @@ class Members(NDArrayOperatorsMixin):
         """The lengths of the axes; comparing one in Python is noticed."""
         lengths = enumerate(self.value.shape)
         return tuple(Size.of(side, self._run, said=f"#{self._number_in_run}.{i}") for i, side in lengths)
+
+    @shape.setter
+    def shape(self, given: Any) -> None:
+        if self._run.holds_also(self):
+            self._refused("setting the shape of an array that has another name as well is not followed: use reshape")
+        before = self.value.shape
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the function's own warning, and not its caller's
+            self.value.shape = bare(given)
+        self._reshaped(reshaped(before, self.value.shape))
 
     @property
     def size(self) -> Size:

@@ -71,14 +71,14 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
 
 
 def _without_parts(relations: list[Relation]) -> list[Relation]:
-    """The relations without those that another one holds."""
+    """The relations without those that another one holds; of two that hold each other, one stays."""
     rows = [_rows_of(each) if len(each) <= FEW else None for each in relations]
-    kept = []
+    left = list(range(len(rows)))
     for i, own in enumerate(rows):
-        others = [rows[j] for j in range(len(rows)) if j != i and relations[j]._views == relations[i]._views]
-        if own is None or not any(other and all(any(map(row.within, other)) for row in own) for other in others):
-            kept.append(relations[i])
-    return kept
+        others = [rows[j] for j in left if j != i and relations[j]._views == relations[i]._views]
+        if own is not None and any(other and all(any(map(row.within, other)) for row in own) for other in others):
+            left.remove(i)
+    return [relations[i] for i in left]
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,13 @@ class Run:
         if self.refused is None:
             self.refused = error
 
+    def holds_also(self, array: Any) -> bool:
+        """Whether the same array of NumPy's is an input, or has another traced array."""
+        others = (each() for each in list(self._alive.values()))
+        return any(each is array for each in self._inputs) or any(
+            each is not None and each is not array and each.value is array.value for each in others
+        )
+
     def before_writing(self, array: Any) -> None:
         """An error if a write changes more than it seems to: cells of another input, or several of a view."""
         buffer = array._buffer

@@ -20,7 +20,7 @@ from whence.arrays import rules
 from whence.arrays.rules._rows import moved
 from whence.arrays.rules.elementwise import broadcast
 from whence.arrays.rules.shapes import reshaped
-from whence.arrays.tracing._composed import COMPOSED
+from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
 from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._members import Members
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, overwritten, union, united
@@ -72,6 +72,7 @@ class Traced(Members, Body):
         self.value = value
         self._number_in_run = run.next_array(self)
         self._cached: tuple[int, Origins] | None = None
+        self._decided: Origins = {}  # what decided which cells of the buffer a view shows
 
     # --- lineage
 
@@ -80,7 +81,8 @@ class Traced(Members, Body):
         if self._view is None:
             return self._buffer.origins
         if self._cached is None or self._cached[0] != self._buffer.version:
-            self._cached = (self._buffer.version, composed(self._view, self._buffer.origins))
+            found = composed(self._view, self._buffer.origins)
+            self._cached = (self._buffer.version, united([found, self._decided]) if self._decided else found)
         return self._cached[1]
 
     def relation(self, number: int, kind: rules.Kind = "value") -> Relation:
@@ -90,11 +92,19 @@ class Traced(Members, Body):
             return Relation.empty(self.value.shape, self._run.shapes[number])
         return found[0] if len(found) == 1 else merged(found)
 
+    def _reshaped(self, relation: Relation) -> None:
+        """The array itself has another shape from now on."""
+        self._view = relation if self._view is None else relation.compose(self._view)
+        self._cached = None
+
     def _write(self, target: Relation, origins: Origins) -> None:
         """Cells of this array were written: `target` (own cells <- cells of the new value) says which, from where."""
         whole = target if self._view is None else self._view.inverse.compose(target)
         written = whole.forward(Selection.all(whole.in_shape))
         self._buffer.origins = overwritten(self._buffer.origins, composed(whole, origins), written)
+        if self._decided:  # other values would have had other cells of the memory written
+            every = Relation.whole(self._buffer.shape, self.value.shape)
+            self._buffer.origins = united([self._buffer.origins, composed(every, self._decided, "selection")])
         self._buffer.version += 1
         self._run.wrote = True
 
@@ -141,6 +151,8 @@ class Traced(Members, Body):
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.shape, np.size) and len(args) == 1:
             return getattr(args[0], function.__name__)
+        if function is np.nan_to_num and rules.argument(function, args, kwargs, "copy") is False:
+            return nan_to_num_in_place(*args, **kwargs)
         if function in COMPOSED:
             return COMPOSED[function](*args, **kwargs)
         unwrapped, mine = self._unwrapped((args, kwargs))
@@ -205,10 +217,16 @@ class Traced(Members, Body):
         for link in links:
             if link.relation.out_shape != value.shape:
                 raise NoRule(f"a rule gives the shape {link.relation.out_shape} where NumPy has {value.shape}")
-        if len(links) == 1 and id(links[0].operand) in mine and _root(value) is _root(links[0].operand):
-            source, relation = mine[id(links[0].operand)], links[0].relation
+        values = [link for link in links if link.kind == "value"]
+        shown = [link for link in values if id(link.operand) in mine and _root(value) is _root(link.operand)]
+        if shown and len(values) == 1:
+            source, relation = mine[id(shown[0].operand)], shown[0].relation
             view = relation if source._view is None else relation.compose(source._view)
-            return Traced(self._run, source._buffer, view, value)
+            made = Traced(self._run, source._buffer, view, value)
+            made._decided = self._origins_of([link for link in links if link.kind != "value"], mine)
+            return made
+        if shown and value.size:
+            raise NoRule("a function that returns the memory of one argument with numbers of others is not followed")
         return Traced(self._run, Buffer(value.shape, self._origins_of(links, mine)), None, value)
 
     def _origins_of(self, links: rules.Links, mine: dict[int, Traced]) -> Origins:
@@ -232,6 +250,9 @@ class Traced(Members, Body):
             decided = [
                 composed(rules.deciding(plain, shape, each.value), each.origins(), "selection") for each in chosen_by
             ]
+            if made._view is not None:  # whoever writes into it writes into this array
+                made._decided = united(decided)
+                return made
             return Traced(self._run, Buffer(shape, united([made.origins(), *decided])), None, made.value)
         return made
 
