@@ -26,7 +26,7 @@ NumPy's, and changes every input cell a little: what changes must be in the line
 - **refused**: an error names the function; nothing is lost in silence.
 - **rule**: lineage follows from shapes and arguments (and values, where they decide), without a run on annotations.
 
-A test gives every parameter of these functions, of the methods of arrays and of those of ufuncs an array: what NumPy takes
+A test gives an array to every parameter of these functions, of the methods of arrays and of ufuncs: what NumPy takes
 from it is in the lineage, or an error names the parameter.
 
 The column *dtype* is the same for arrays of `wh.tracked`. Complex numbers, which Fourier transforms return, are beyond

@@ -213,6 +213,15 @@ def _helper(a: Any) -> Any:
         return a[::-1] + 0
 
 
+def overflowing(a: Any) -> Any:
+    small = a.astype(np.int8)
+    try:
+        with np.errstate(over="raise"):
+            return a[0] * float(small.dtype.itemsize) + (small[0, 0] * small[1, 1])
+    except FloatingPointError:
+        return a[::-1][0] + 0
+
+
 ONE = np.array([[2.0, 1.0], [1.0, 3.0]])
 NONE = np.array([[0.0, 0.0], [-1.0, -2.0]])
 ZERO = np.array([[1.0, 2.0], [0.0, 1.0]])
@@ -226,6 +235,7 @@ RAISED: dict[str, tuple[Function, Any, Any]] = {
     "call": (called_back, ONE, ZERO),
     "index": (too_many, ONE * -1, ONE),
     "helper": (helped, ONE, -10 * ONE),
+    "integers": (overflowing, ONE, 30 * ONE),
 }
 
 

@@ -17,7 +17,9 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     outer = lanes.value.shape[:-1]
     made = [func1d(lanes[index], *args, **kwargs) for index in np.ndindex(outer)]
     inner = np.shape(made[0])
-    whole = np.reshape(np.stack(made), (*outer, *map(int, inner)))
+    first = made[0].dtype if hasattr(made[0], "dtype") else np.asarray(made[0]).dtype
+    stacked = np.copy(np.stack(made), order="C")  # as NumPy collects them: in C order, and of the type of the first
+    whole = np.reshape(stacked if stacked.dtype == first else stacked.astype(first), (*outer, *map(int, inner)))
     return np.moveaxis(whole, range(len(outer), len(outer) + len(inner)), range(at, at + len(inner)))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -133,7 +134,11 @@ class Traced(Members, Body):
         raw = dict(unwrapped[1])
         if targets:
             raw["out"] = tuple(None if each is None else each.value for each in targets)
-        result = self._run.call(getattr(ufunc, method), ufunc, unwrapped[0], raw)
+        numbers = None if raw or method != "__call__" or ufunc not in OPERATORS else _numbers(inputs)
+        if numbers is not None:  # Python's operators on numbers, which notice that integers overflow
+            result = self._run.call(OPERATORS[ufunc], ufunc, numbers, {})
+        else:
+            result = self._run.call(getattr(ufunc, method), ufunc, unwrapped[0], raw)
         if not targets:
             return self._wrapped(result, outputs, mine)
         results = result if isinstance(result, tuple) else (result,)
@@ -325,6 +330,19 @@ class Traced(Members, Body):
         # len() gives plain integers, whose comparisons nobody notices; a rebound function has a len of its own.
         self._run.looked_at.add(LENGTH)
         return len(self.value)
+
+
+OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow, np.negative: operator.neg,
+    np.absolute: operator.abs, np.left_shift: operator.lshift, np.right_shift: operator.rshift,
+}  # fmt: skip
+
+
+def _numbers(inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The operands as the numbers that they are without a trace, if there is no array among them."""
+    plain = tuple(bare(each.plain if isinstance(each, Traced) else each) for each in inputs)
+    return plain if all(isinstance(each, (int, float, np.generic)) for each in plain) else None
 
 
 def _from_compiled_code() -> bool:
