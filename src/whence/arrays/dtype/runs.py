@@ -17,6 +17,7 @@ from whence.arrays.dtype.losses import watch
 from whence.arrays.recording.calls import Array, Call, Captured, Edge, outputs_of, placed
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._decisions import handles_errors
+from whence.arrays.tracing._holding import laid_out
 from whence.arrays.tracing._left import RunArray, plain_afterwards
 from whence.errors import NoRule, WhenceError
 
@@ -105,4 +106,6 @@ def _plain(item: Any) -> Any:
         return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
     if not is_tracked(item):
         return item
-    return values(item).copy(order="K") if isinstance(item, np.ndarray) else np.float64(item.value)
+    if not isinstance(item, np.ndarray):
+        return np.float64(item.value)
+    return values(item).copy(order="K") if item.flags.forc else laid_out(values(np.asarray(item)), [])

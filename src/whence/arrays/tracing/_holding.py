@@ -153,7 +153,7 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
     def plain(item: Any) -> Any:
         if is_tracked(item):
-            numbers = _laid_out(values(np.asarray(item)), memory)
+            numbers = laid_out(values(np.asarray(item)), memory)
             mine[id(numbers)] = item
             return numbers
         if isinstance(item, (list, tuple)):
@@ -189,7 +189,7 @@ def _arrays_in(item: Any) -> Iterator[Any]:
             yield from _arrays_in(each)
 
 
-def _laid_out(numbers: Any, memory: list[tuple[int, int, Any]]) -> Any:
+def laid_out(numbers: Any, memory: list[tuple[int, int, Any]]) -> Any:
     """A plain copy that lies in memory as the tracked cells do: BLAS adds in an order that follows from that.
 
     `memory` has what was copied already, as (first byte, last byte, copy): an array and its transpose share theirs.
