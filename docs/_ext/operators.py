@@ -51,6 +51,7 @@ from whence.rows import (
 )
 from whence.rows.determinism.reasons import unpinned
 from whence.rows.eager import eager
+from whence.rows.frames import OF_LIMIT
 from whence.rows.pushdown import Aim, push, row_selection
 from whence.rows.saving import scheme
 from whence.testing.proofs import equivalent
@@ -196,6 +197,16 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             "`sum(b) over (order by a rows 1 preceding)`, where rows tie",
             Window(T, (Named(N, WindowCall("Sum", (B,), Frame("rows", -1, 0), "long")),), (), (SortKey(A),)),
             "the row, and the rows of the frame",
+        ),
+        Example(
+            "`lateral (select ... order by b limit 3)`",
+            Window(
+                T,
+                (Named(N, WindowCall("RowNumber", (), Frame("rows", None, 0), "long", OF_LIMIT)),),
+                (A,),
+                (SortKey(B),),
+            ),
+            ROW,
         ),
         Example("`applyInPandas`, a grouped map", GroupedMap(T, (A,), (M, N), FUNCTION), GROUP),
         Example("`cogroup`", Cogroup(T, U, (A,), (C,), (M, N), FUNCTION), "all rows of the group on both sides"),

@@ -23,6 +23,7 @@ from whence.rows.saving.sizes import Sizes, width
 from whence.rows.saving.widen import BLOCK, widened
 from whence.rows.tree import walk
 
+MOST = 40_000  # facts that are pushed through operators before the plan is left to replay: seconds, not minutes
 FEW, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
 
 
@@ -102,6 +103,7 @@ class _Walker:
     ) -> None:
         """Nothing is saved at `limit`, which the plan shows without it, or above."""
         self._witness, self._sizes, self._chosen, self._limit = witness, sizes, chosen, limit
+        self._pushed = 0  # facts, so far
         self._serving: dict[tuple[Place, int], bool] = {}
         self._tried: dict[tuple[Place, int], _Part] = {}
 
@@ -123,6 +125,9 @@ class _Walker:
         if at.predicate == FALSE:  # nothing below contributes
             children: Iterable[_At] = (_At(c, (*at.place, i), FALSE, at.sure) for i, c in enumerate(op.children))
         else:
+            self._pushed += len(conjuncts(at.predicate))
+            if self._pushed > MOST:
+                raise _Stuck(f"{type(op).__name__}: there are too many ways to trace it with what could be saved")
             pushed = push(op, at.predicate, Aim.LINEAGE, self._witness)
             if not pushed.precise or (pushed.relies and not at.sure):
                 why = f"{type(op).__name__}: {LOST if pushed.precise else pushed.why}"
@@ -232,12 +237,20 @@ class _Walker:
                 return False
 
         asked = _asked_below(wide)
-        likely = [attr for attr in others if asked & _origins(wide, attr)]
+        origins = _origins(wide, others)
+        likely = [attr for attr in others if asked & origins[attr]]
         chosen = likely if serves(likely) else others
-        for attr in sorted(chosen, key=width, reverse=True):
-            fewer = [each for each in chosen if each != attr]
+        # Many at once, and half of them if that is too many: of a wide table, few columns are needed.
+        left = [sorted(chosen, key=width, reverse=True)]
+        while left:
+            part = left.pop()
+            without = frozenset(part)
+            fewer = [each for each in chosen if each not in without]
             if serves(fewer):
                 chosen = fewer
+            elif len(part) > 1:
+                half = len(part) // 2
+                left += [part[half:], part[:half]]
         return chosen
 
     def _below(
@@ -284,20 +297,27 @@ def _telling(op: Aggregate) -> set[Attr]:
     }
 
 
-def _origins(op: Operator, attr: Attr) -> frozenset[Attr]:
-    """The column, and what it was called below."""
-    found = {attr}
-    while isinstance(op, BLOCK):
-        if isinstance(op, Project):
-            made = {column.attr: column.expr for column in op.columns}
-            expr = made.get(attr)
-            if not isinstance(expr, Attr):
-                break
-            attr = expr
-            found.add(attr)
-            op = op.child
-        elif isinstance(op, Join):
-            op = op.left if attr in op.left.output else op.right
-        else:
-            op = op.child
-    return frozenset(found)
+def _origins(op: Operator, attrs: Iterable[Attr]) -> dict[Attr, set[Attr]]:
+    """Each column with what it was called below."""
+    found = {attr: {attr} for attr in attrs}
+    called = {attr: attr for attr in found}  # what each column is called at the operator
+    _descend(op, called, found)
+    return found
+
+
+def _descend(op: Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[Attr]]) -> None:
+    if not called or not isinstance(op, BLOCK):
+        return
+    if isinstance(op, Project):
+        made = {column.attr: column.expr for column in op.columns}
+        below = {attr: made.get(name) for attr, name in called.items()}
+        called = {attr: expr for attr, expr in below.items() if isinstance(expr, Attr)}
+        for attr, name in called.items():
+            found[attr].add(name)
+        _descend(op.child, called, found)
+    elif isinstance(op, Join):
+        left = frozenset(op.left.output)
+        _descend(op.left, {attr: name for attr, name in called.items() if name in left}, found)
+        _descend(op.right, {attr: name for attr, name in called.items() if name not in left}, found)
+    else:
+        _descend(op.child, called, found)
