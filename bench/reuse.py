@@ -19,7 +19,7 @@ from bench._common import Claim, Progress, check_size, claim, dots, main, quiet,
 
 import whence as wh
 from whence.arrays.recording.calls import Captured, captured, parameters_of
-from whence.arrays.reuse import Memory
+from whence.arrays.reuse import ReuseIndex
 from whence.arrays.reuse.views import same
 from whence.testing import numpy_calls
 from whence.testing.numpy_calls import PAPERS
@@ -33,11 +33,11 @@ def coverage(name: str, runs: int) -> dict[str, Any]:
     """One function: what was foretold for the same shapes and for others, and how often that was wrong."""
     rng = np.random.default_rng(7)
     shelf = Shelf()
-    memory: Memory | None = None
+    memory: ReuseIndex | None = None
     found: dict[str, Any] = {"dim": 0, "gen": 0, "wrong": 0, "values": False, "compressed": True}
     for _ in range(runs):
         call = PAPERS[name](rng)
-        memory = memory or Memory(shelf, call.function, name)
+        memory = memory or ReuseIndex(shelf, call.function, name)
         truth = captured(call.function, call.args, call.kwargs, parameters_of(call.function), name, selection=False)
         found["values"] |= truth.values_matter
         for again in (False, True):  # a second call of the same shapes, with other values

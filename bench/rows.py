@@ -125,7 +125,7 @@ def _measure(name: str, spark: SparkSession, place: Path, scale: Scale) -> Measu
 def _planned(log: Log, df: DataFrame, name: str, save: str) -> Pipeline:
     """The pipeline, read and with all it takes to trace its rows decided."""
     made = log.pipeline(df, name=name, save=save)
-    assert made.scheme is not None
+    assert made.trace_plan is not None
     return made
 
 
@@ -141,7 +141,7 @@ def _baselines(
 ) -> None:
     from whence.rows.pushdown import infer
     from whence.rows.questions.rows import asked_rows, predicate
-    from whence.spark.tracing.matching import Engine
+    from whence.spark.tracing.matching import Matcher
     from whence.spark.tracing.saved import source_table
 
     eager = log.pipeline(spark.sql(text), mode="eager")
@@ -153,7 +153,7 @@ def _baselines(
     out.precise = out.precise and all(_contents(_ask(each, row)[1]) == expected for each in (pipeline, saving, never))
     question = predicate(asked_rows(pipeline.plan.output, row))
     inference = infer(pipeline.plan, question)
-    engine, superset, exact = Engine(pipeline._plan.jvm), 0, 0
+    engine, superset, exact = Matcher(pipeline._plan.jvm), 0, 0
     for source in _first_uses(pipeline):
         clauses = [(inference.lineage[use.occurrence], use) for use in _uses(pipeline, source.name)]
         if len(clauses) == 1:
@@ -207,8 +207,8 @@ def _first_uses(pipeline: Pipeline) -> Iterator[Any]:
 def _saved(pipeline: Pipeline) -> int:
     from whence.rows.saving import OUTPUT
 
-    assert pipeline._kept is not None
-    results = pipeline._kept.results.items()
+    assert pipeline._artifacts is not None
+    results = pipeline._artifacts.results.items()
     return sum(Path(path).stat().st_size for place, result in results if place != OUTPUT for path in result.paths)
 
 
@@ -218,7 +218,7 @@ def _unprojected(pipeline: Pipeline, place: Path) -> int:
     from whence.spark.catalyst.write import frame
 
     total = 0
-    for number, each in enumerate(pipeline.scheme.saved):
+    for number, each in enumerate(pipeline.trace_plan.saved):
         rows = frame(operator_at(pipeline.plan, each.place), pipeline._plan.jvm)
         folder = place / f"{pipeline.called}-all-{number}"
         rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).write.parquet(f"file://{folder}")

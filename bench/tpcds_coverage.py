@@ -31,7 +31,7 @@ from whence.spark import local_session
 from whence.spark.catalyst.plan import Plan, read
 from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.testing.rows import CarriedRow, IdSets, carried, over_only, same_value, selected, united
+from whence.testing.rows import AnnotatedRow, IdSets, annotated, over_only, same_value, selected, united
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,7 +65,7 @@ def checked(spark: SparkSession, path: Path) -> Report:
     start = time.perf_counter()
     inference = infer(plan.root)
     report.infer, report.precise = time.perf_counter() - start, inference.precise
-    rows = carried(plan)
+    rows = annotated(plan)
     report.rows = len(rows)
     if rounded(row.values for row in rows) != rounded(map(tuple, df.collect())):
         _without_limit(spark, text, report)
@@ -78,11 +78,11 @@ def _without_limit(spark: SparkSession, text: str, report: Report) -> None:
     """The outputs differ: by ties at the limit, or really?"""
     whole = re.sub(r"\blimit\s+\d+\s*;?\s*$", "", text.strip(), flags=re.IGNORECASE)
     df = spark.sql(whole)
-    if whole == text.strip() or rounded(row.values for row in carried(read(df))) != rounded(map(tuple, df.collect())):
+    if whole == text.strip() or rounded(row.values for row in annotated(read(df))) != rounded(map(tuple, df.collect())):
         report.trouble.append("the output with ids is another")
 
 
-def _asked(plan: Plan, df: DataFrame, rows: list[CarriedRow], report: Report) -> None:
+def _asked(plan: Plan, df: DataFrame, rows: list[AnnotatedRow], report: Report) -> None:
     pipeline = Pipeline(df)
     # A sum of floating-point numbers may differ in its last digits from run to run: it is not asked for.
     chosen = [i for i, attr in enumerate(plan.root.output) if attr.dtype not in ("float", "double")]

@@ -53,7 +53,7 @@ from whence.rows.determinism.reasons import unpinned
 from whence.rows.eager import eager
 from whence.rows.frames import OF_LIMIT
 from whence.rows.pushdown import Aim, push, row_selection
-from whence.rows.saving import scheme
+from whence.rows.saving import trace_plan
 from whence.testing.proofs import equivalent
 
 PAGE = Path(__file__).parents[1] / "reference" / "operators.md"
@@ -267,8 +267,8 @@ def saved(op: Operator) -> str:
     needed = {attr for each in found for attr in each}
     rest = tuple(attr for attr in op.output if attr not in needed)
     count = Named(Attr(99, "count", "long"), AggCall("Count", (Literal(1, "integer"),), "long"))
-    chosen = scheme(Project(op, keep(*rest)) if rest else Aggregate(op, (), (count,)))
-    if chosen.missing is not None:
+    chosen = trace_plan(Project(op, keep(*rest)) if rest else Aggregate(op, (), (count,)))
+    if chosen.unavailable_reason is not None:
         return "nothing: replayed"
     return ", ".join(f"`{attr.name}`" for each in chosen.saved for attr in each.columns if attr not in rest)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from whence.arrays.recording.calls import captured, parameters_of
-from whence.arrays.reuse import Memory
+from whence.arrays.reuse import ReuseIndex
 from whence.arrays.reuse.views import same
 from whence.testing.shelf import Shelf
 
@@ -183,7 +183,7 @@ def test_no_prediction_is_wrong(name: str) -> None:
     function, arguments, general = FUNCTIONS[name]
     rng = np.random.default_rng(seed_of(name))
     shelf = Shelf()
-    memory = Memory(shelf, function, name)
+    memory = ReuseIndex(shelf, function, name)
     foretold = 0
     for _ in range(90 if "k" in parameters_of(function) else 45):
         args = arguments(rng)
@@ -199,7 +199,7 @@ def test_no_prediction_is_wrong(name: str) -> None:
     assert (foretold > 0) == general or not general
     if general:
         assert "confirmed" in states
-    again = Memory(shelf, function, name)  # another program
+    again = ReuseIndex(shelf, function, name)  # another program
     args = arguments(rng)
     known = again.predict(args, {})
     if known is not None:
@@ -215,7 +215,7 @@ def test_values_that_decide_are_recognised() -> None:
 
 
 def test_a_wrong_view_is_taken_away() -> None:
-    memory = Memory(Shelf(), np.negative, "f")
+    memory = ReuseIndex(Shelf(), np.negative, "f")
     x = np.ones(4)
     memory.learn((x,), {}, captured(lambda a: a + 1, (x,), {}, ("a",), "f", selection=False))
     assert memory.predict((x,), {}) is not None
@@ -228,7 +228,7 @@ def test_a_wrong_view_is_taken_away() -> None:
 
 
 def test_arrays_that_are_the_same_one_are_another_call() -> None:
-    memory = Memory(Shelf(), np.add, "f")
+    memory = ReuseIndex(Shelf(), np.add, "f")
     x, y = np.ones(4), np.zeros(4)
     memory.learn((x, x), {}, captured(lambda a, b: a + b, (x, x), {}, ("a", "b"), "f", selection=False))
     assert memory.predict((y, y), {}) is not None

@@ -12,7 +12,7 @@ import pytest
 
 from whence.arrays import rules
 from whence.arrays.recording.calls import arrays_in, captured, parameters_of
-from whence.arrays.reuse import Memory
+from whence.arrays.reuse import ReuseIndex
 from whence.arrays.reuse.views import same
 from whence.errors import NoRule
 from whence.testing.numpy_beyond import EVERYTHING
@@ -21,7 +21,7 @@ from whence.testing.shelf import Shelf
 Function = Callable[..., Any]
 
 
-def told(memory: Memory, function: Function, *args: Any) -> str | None:
+def told(memory: ReuseIndex, function: Function, *args: Any) -> str | None:
     """Foretell and trace a call; the level if it was foretold, rightly."""
     foretold = memory.predict(args, {})
     found = captured(function, args, {}, parameters_of(function), "f", selection=False)
@@ -62,7 +62,7 @@ LENGTHS: dict[str, Function] = {
 def test_lengths(name: str) -> None:
     function = LENGTHS[name]
     for seed in range(6):
-        rng, memory = np.random.default_rng(seed), Memory(Shelf(), function, name)
+        rng, memory = np.random.default_rng(seed), ReuseIndex(Shelf(), function, name)
         for i in range(30):
             low, high = ((4, 9), (8, 30)) if seed % 3 == 0 and i < 20 else ((4, 14), (4, 14))
             told(memory, function, rng.random((int(rng.integers(*low)), int(rng.integers(*high)))))
@@ -70,7 +70,7 @@ def test_lengths(name: str) -> None:
 
 def test_lengths_that_are_divided_are_learned_all_the_same() -> None:
     function = LENGTHS["half"]
-    rng, memory = np.random.default_rng(0), Memory(Shelf(), function, "half")
+    rng, memory = np.random.default_rng(0), ReuseIndex(Shelf(), function, "half")
     levels = [told(memory, function, rng.random(int(n))) for n in rng.integers(4, 60, 25)]
     assert levels[:4] == [None] * 4
     assert levels.count("gen") > 8
@@ -104,7 +104,7 @@ INDICES: dict[str, tuple[Function, Any, Any]] = {
 def test_indices_in_arrays(name: str) -> None:
     function, one, other = INDICES[name]
     a = np.random.default_rng(0).random((4, 4)) + 0.1
-    memory = Memory(Shelf(), function, name)
+    memory = ReuseIndex(Shelf(), function, name)
     told(memory, function, a, one)
     assert told(memory, function, a, one) == "base"
     assert told(memory, function, a, other) is None
@@ -120,7 +120,7 @@ ORDERS: dict[str, Function] = {
 @pytest.mark.parametrize("name", ORDERS)
 def test_order_in_memory(name: str) -> None:
     function, rng = ORDERS[name], np.random.default_rng(0)
-    memory = Memory(Shelf(), function, name)
+    memory = ReuseIndex(Shelf(), function, name)
     for i in range(24):
         a = rng.random((int(rng.integers(4, 9)), int(rng.integers(4, 9))))
         told(memory, function, (a, np.asfortranarray(a), np.repeat(a, 2, axis=0)[::2])[i % 3])
@@ -247,7 +247,7 @@ def test_values_that_decide_through_exceptions_and_warnings(name: str, turned: b
     found = captured(function, (one,), {}, ("a",), "f", selection=False)
     assert found.values_matter
     assert np.array_equal(found.result, function(one), equal_nan=True)
-    memory = Memory(Shelf(), function, name)
+    memory = ReuseIndex(Shelf(), function, name)
     assert told(memory, function, one) is None
     assert told(memory, function, other) is None  # and never by shape alone
     assert told(memory, function, one) == "base"
@@ -277,7 +277,7 @@ def test_a_refusal_that_the_function_handles_is_no_result() -> None:
 
 @pytest.mark.parametrize("order", "AK")
 def test_orders_of_memory_are_not_foretold_for_other_layouts(order: str) -> None:
-    rng, memory = np.random.default_rng(0), Memory(Shelf(), function := ORDER_OF[order], order)
+    rng, memory = np.random.default_rng(0), ReuseIndex(Shelf(), function := ORDER_OF[order], order)
     for _ in range(6):
         told(memory, function, a := rng.random((4, 5)))
         told(memory, function, np.asfortranarray(a))

@@ -53,7 +53,7 @@ CHANGING: dict[str, Callable[[DataFrame], DataFrame]] = {
 def test_a_run_that_cannot_be_had_again_is_pinned(t: DataFrame, log: Log, name: str) -> None:
     df = CHANGING[name](t)
     pipeline = log.pipeline(df)
-    assert "carries the ids of source rows along" in pipeline.explain()
+    assert "annotates each row with the ids of its source rows" in pipeline.explain()
     out = pipeline.run()
     assert out.schema.simpleString() == df.schema.simpleString()
     rows = out.collect()
@@ -63,7 +63,7 @@ def test_a_run_that_cannot_be_had_again_is_pinned(t: DataFrame, log: Log, name: 
     seen: list[int] = []
     for row in rows[:4]:
         found = pipeline.backward(row)
-        assert found.how == "carried"
+        assert found.how == "annotated"
         ids = named(found)
         listed = next((value for value in row if isinstance(value, list)), None)
         assert ids == sorted(listed) if listed is not None else len(ids) == 1
@@ -105,7 +105,7 @@ def test_the_time_is_that_of_the_run(spark: SparkSession, t: DataFrame, log: Log
     assert abs((at - started).total_seconds()) < 60
     assert {row["at"] for row in rows} == {rows[0]["at"]}
     found = pipeline.backward(rows[0])
-    assert found.how == "saved"  # nothing is carried along for it
+    assert found.how == "saved"  # its rows are not annotated
     assert named(found) == [i for i in range(80) if i % 4 == rows[0].k]
     assert named(log.pipeline(df).backward(rows[0])) == named(found)
     later = pipeline.run().collect()

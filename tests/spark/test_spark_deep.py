@@ -15,7 +15,7 @@ from whence.rows.filtering import LARGEST
 from whence.rows.pushdown import infer
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.plan import read
-from whence.spark.compact import Compact
+from whence.spark.catalyst.shared import Compact
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

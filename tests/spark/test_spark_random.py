@@ -16,7 +16,7 @@ from whence.rows.questions.rows import Asked
 from whence.spark.catalyst.plan import read
 from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.testing.rows import CarriedRow, answer_faults, carried, faults, over_only
+from whence.testing.rows import AnnotatedRow, annotated, answer_faults, faults, over_only
 from whence.testing.strategies.pipelines import STEPS, Drawn, pipelines
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def test_a_run_goes_on_where_spark_renumbers_columns(spark: SparkSession, tmp_pa
     for save in ("auto", "always"):
         ran = Pipeline(df, save=save)
         assert shown(map(tuple, ran.run().collect())) == shown(map(tuple, df.collect()))
-        assert ran._kept is not None
-        assert not ran._kept.failures
-        assert ran._kept.results
+        assert ran._artifacts is not None
+        assert not ran._artifacts.failures
+        assert ran._artifacts.results
 
 
 def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder: Path) -> None:
@@ -66,7 +66,7 @@ def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder
     df = drawn.frame(spark, random.choice([folder, folder, None]))
     plan = read(df)
     steady = not unpinned(plan.root)
-    rows = carried(plan, witness)
+    rows = annotated(plan, witness)
     if steady:
         assert shown(row.values for row in rows) == shown(map(tuple, df.collect())), "the output with ids is another"
     if not rows:
@@ -84,8 +84,8 @@ def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder
     assert not answer_faults(Pipeline(df, witness=witness), plan, rows, questions[0])
     ran = Pipeline(df, witness=witness, save=random.choice(["auto", "always"]))
     assert shown(map(tuple, ran.run().collect())) == shown(row.values for row in rows), "it goes on from other rows"
-    assert ran._kept is not None
-    assert not ran._kept.failures
+    assert ran._artifacts is not None
+    assert not ran._artifacts.failures
     if ran._known() is not None:
         assert not [fault for each in questions[:2] for fault in answer_faults(ran, plan, rows, each)]
     if drawn.monotone:
@@ -106,7 +106,7 @@ def test_forward_is_the_inverse(spark: SparkSession) -> None:
     for names in (("left join", "max and min"), ("union all, told apart", "except all"), ("running sum", "in or")):
         drawn = Drawn(ROWS, (*ROWS[2:], ROWS[1]), tuple((name, 1) for name in names))
         df = drawn.frame(spark)
-        rows = carried(read(df))
+        rows = annotated(read(df))
         pipeline = Pipeline(df)
         for number, row in enumerate(ROWS[:2]):
             reached = pipeline.forward("rx", row).collect()
@@ -114,6 +114,6 @@ def test_forward_is_the_inverse(spark: SparkSession) -> None:
             assert shown(map(tuple, reached)) == shown(each.values for each in rows if held(each, uses, spark, number))
 
 
-def held(row: CarriedRow, uses: list[int], spark: SparkSession, number: int) -> bool:
+def held(row: AnnotatedRow, uses: list[int], spark: SparkSession, number: int) -> bool:
     ids = [each for each, *_ in spark.sql("select monotonically_increasing_id() i, * from rx").collect()]
     return ids[number] in set(chain.from_iterable(row.ids[use] for use in uses))

@@ -99,8 +99,8 @@ def test_only_what_is_needed_is_saved_and_said(spark: SparkSession, shop: Path, 
     assert "a run saves 1 intermediate result" in before
     assert ":region" in before
     pipeline.run()
-    assert pipeline._kept is not None
-    (saved,) = [result for place, result in pipeline._kept.results.items() if place != OUTPUT]
+    assert pipeline._artifacts is not None
+    (saved,) = [result for place, result in pipeline._artifacts.results.items() if place != OUTPUT]
     assert {attr.name for attr in saved.columns} <= {"region", "customer", "id"}
     assert len(saved.paths) == 1
     assert Path(saved.paths[0]).is_relative_to(Path(log.where))
@@ -141,8 +141,8 @@ def test_a_place_with_a_name_of_any_kind(
     monkeypatch.setattr("tempfile.tempdir", str(odd))
     pipeline = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     row = pipeline.run().collect()[0]
-    assert pipeline._kept is not None
-    assert not pipeline._kept.failures
+    assert pipeline._artifacts is not None
+    assert not pipeline._artifacts.failures
     assert pipeline.backward(row).how == "saved"
 
 
@@ -169,8 +169,8 @@ def test_a_later_program_asks_without_running(spark: SparkSession, shop: Path, l
 def test_a_saved_result_that_is_damaged_or_gone(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     first = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     row = first.run().collect()[0]
-    assert first._kept is not None
-    (path,) = next(result.paths for place, result in first._kept.results.items() if place != OUTPUT)
+    assert first._artifacts is not None
+    (path,) = next(result.paths for place, result in first._artifacts.results.items() if place != OUTPUT)
     whole = Path(path).read_bytes()
     Path(path).write_bytes(whole[:-9] + b"123456789")
     with pytest.raises(Damaged, match="save='never'"):
@@ -292,8 +292,8 @@ def test_results_within_results(spark: SparkSession, shop: Path) -> None:
 def test_temporary_files_go_with_the_pipeline(spark: SparkSession, shop: Path) -> None:
     pipeline = Pipeline(revenue(spark, shop))
     pipeline.run()
-    assert pipeline._kept is not None
-    folder = pipeline._kept.held[0].folder  # type: ignore[attr-defined]
+    assert pipeline._artifacts is not None
+    folder = pipeline._artifacts.held[0].folder  # type: ignore[attr-defined]
     assert os.path.isdir(folder)
     del pipeline
     assert not os.path.isdir(folder)

@@ -18,7 +18,7 @@ from whence.rows.pushdown import infer
 from whence.spark.catalyst.plan import read
 from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.testing.rows import answer_faults, carried, faults, over_only
+from whence.testing.rows import annotated, answer_faults, faults, over_only
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,7 +127,7 @@ def tpcds(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None
 def test_lineage_of_a_query(spark: SparkSession, path: Path) -> None:
     df = spark.sql(path.read_text())
     plan = read(df)
-    rows = carried(plan)
+    rows = annotated(plan)
     assert sorted(map(repr, (row.values for row in rows))) == sorted(map(repr, map(tuple, df.collect())))
     assert rows, "the tables should give an output"
     row = rows[len(rows) // 2]

@@ -13,7 +13,7 @@ from whence.rows.questions.rows import predicate
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import Lineage
 from whence.spark.pipeline import Pipeline
-from whence.testing.rows import carried, over_only, united
+from whence.testing.rows import annotated, over_only, united
 
 if TYPE_CHECKING:
     import duckdb
@@ -259,7 +259,7 @@ def remade(pipeline: Pipeline, row: Row) -> list[Row]:
     """The output over nothing but the lineage of a row: each use of a source has its own rows, and no others."""
     plan = pipeline._plan
     asked = predicate((tuple(zip(plan.root.output, row, strict=True)),))
-    return frame(over_only(plan, united(carried(plan, root=Filter(plan.root, asked)))), plan.jvm).collect()
+    return frame(over_only(plan, united(annotated(plan, root=Filter(plan.root, asked)))), plan.jvm).collect()
 
 
 def test_forward_is_the_inverse_of_backward(spark: SparkSession, tpch: Path) -> None:

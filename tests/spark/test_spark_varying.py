@@ -106,7 +106,7 @@ def ids(found: Any) -> list[int]:
 
 def pinned(log: Log, df: DataFrame) -> Any:
     pipeline = log.pipeline(df)
-    assert "carries the ids of source rows along" in pipeline.explain()
+    assert "annotates each row with the ids of its source rows" in pipeline.explain()
     return pipeline
 
 

@@ -316,12 +316,12 @@ def test_a_run_does_not_write_what_is_found_again(spark: SparkSession, tables: N
     with wh.open(tmp_path / "p.whence") as log:
         pipeline, always = log.pipeline(df, name="p"), log.pipeline(df, name="q", save="always")
         eager = log.pipeline(df, mode="eager")
-        assert "found again when asked as 1" in pipeline.explain()
+        assert "recomputed on demand as 1" in pipeline.explain()
         assert "saved as 1" in always.explain()
         rows = pipeline.run().collect()
-        assert not pipeline.scheme.written
+        assert not pipeline.trace_plan.written
         assert sorted(always.run().collect()) == sorted(rows)
-        assert always.scheme.written
+        assert always.trace_plan.written
         for row in rows:
             answers = [each.backward(row) for each in (pipeline, always, eager)]
             assert [each.how for each in answers] == ["saved", "saved", "replayed"]

@@ -10,7 +10,7 @@ import pytest
 
 import whence as wh
 from whence.arrays.recording.calls import captured
-from whence.arrays.reuse import Memory
+from whence.arrays.reuse import ReuseIndex
 from whence.errors import NoRule
 from whence.testing.shelf import Shelf
 
@@ -60,7 +60,7 @@ def test_uncertified_lineage_is_used_once_others_confirmed_it(tmp_path: Path) ->
 
 
 def test_a_coincidence_is_found_out() -> None:
-    memory = Memory(Shelf(), by_rows, "f")
+    memory = ReuseIndex(Shelf(), by_rows, "f")
     for value in (1.0, 2.0, 3.0):
         x = np.full((3, 2), value)
         memory.learn((x,), {}, captured(by_rows, (x,), {}, ("a",), "f", selection=False))

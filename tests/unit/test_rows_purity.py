@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whence.rows.purity import varies
+from whence.rows.determinism.purity import varies
 
 calls = 0
 seen: list[int] = []

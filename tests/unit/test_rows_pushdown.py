@@ -191,7 +191,7 @@ def test_the_judge_refutes() -> None:
     join = OPERATORS["inner join"]
     question = row_selection(join)
     right = push(join, question).inputs[1]
-    assert not equivalent(join, question, Pushed((TRUE, right), relies=True), Aim.LINEAGE)
+    assert not equivalent(join, question, Pushed((TRUE, right), assumes_row_exists=True), Aim.LINEAGE)
     anti = OPERATORS["anti join"]
     question = row_selection(anti)
     pushed = push(anti, question, Aim.LINEAGE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cProfile
 
 from whence.rows import Attr, Compare, Join, Operator, Project, Source, keep
-from whence.rows.saving import scheme
+from whence.rows.saving import trace_plan
 
 
 def joined(joins: int, columns: int) -> Operator:
@@ -24,7 +24,7 @@ def joined(joins: int, columns: int) -> Operator:
 def steps(plan: Operator) -> int:
     profile = cProfile.Profile()
     profile.enable()
-    scheme(plan)
+    trace_plan(plan)
     profile.disable()
     return sum(each.callcount for each in profile.getstats())
 
@@ -36,4 +36,4 @@ def test_twice_the_columns_take_about_twice_the_steps() -> None:
 def test_twice_the_joins_take_no_more_than_a_power_of_the_steps() -> None:
     few, many = steps(joined(4, 20)), steps(joined(8, 20))
     assert many < 12 * few
-    assert scheme(joined(2, 12)).missing is None
+    assert trace_plan(joined(2, 12)).missing is None

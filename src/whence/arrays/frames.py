@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.arrays.recording.calls import Array, Captured, Edge
-from whence.arrays.recording.track import Book
+from whence.arrays.recording.track import Recorder
 from whence.arrays.rules._rows import Factor, Rows, affine, factor, gathered, linked, product, row
 from whence.errors import BadCells, BadType, ShapeMismatch, UnknownName
 from whence.relation import Relation
@@ -302,7 +302,7 @@ OPERATIONS: dict[str, Callable[..., Done]] = {
 
 
 def recorded(
-    book: Book,
+    recorder: Recorder,
     operation: str,
     args: tuple[Any, ...],
     names: Mapping[str, str],
@@ -314,7 +314,7 @@ def recorded(
         raise UnknownName.of("operation", operation, OPERATIONS)
     if lineage not in ("value", "value+selection"):
         raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
-    book.ready()
+    recorder.ready()
     done = OPERATIONS[operation](*args, **options)
     labels = ("left", "right") if operation == "inner_join" else ("table",)
     inputs = tuple(Array(label, table) for label, table in zip(labels, args, strict=False))
@@ -322,5 +322,5 @@ def recorded(
     if lineage == "value+selection":
         edges += [Edge(0, i, "selection", each) for i, each in enumerate(done.decided) if len(each)]
     found = Captured(done.result, inputs, (Array(operation, done.result),), tuple(edges))
-    book.record(operation, found, names, {}, False)
+    recorder.record(operation, found, names, {}, False)
     return done.result

@@ -20,7 +20,7 @@ def needs_source(plan: o.Operator) -> bool:
     (True, False)
     """
     if isinstance(plan, o.Source):
-        return not plan.silent
+        return not plan.is_domain_copy
     if isinstance(plan, o.Values | o.Opaque):
         return False
     below = [needs_source(child) for child in plan.children]

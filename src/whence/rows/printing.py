@@ -48,7 +48,7 @@ def line(node: Tree) -> str:
 
 @line.register
 def _(node: o.Source) -> str:
-    kind = f"{node.format}, silent" if node.silent else node.format
+    kind = f"{node.format}, silent" if node.is_domain_copy else node.format
     return f"Source {node.name} ({kind}): {_columns(node.output)}"
 
 

@@ -29,7 +29,7 @@ WRITTEN = (Arrange, Cogroup, GroupedMap, Opaque, Sample)
 Moved = dict[Attr, Attr]
 
 
-def each_once(plan: Operator) -> Operator:
+def unique_column_ids(plan: Operator) -> Operator:
     """The plan in which no column is made again under an id that something else in it has made.
 
     Lineage is carried by operators that stand for others, so they give their columns the same ids. Where these exist
@@ -37,7 +37,7 @@ def each_once(plan: Operator) -> Operator:
 
     >>> from whence.rows import Attr, Call, Project, Source
     >>> a = Attr(1, "a", "long")
-    >>> print(each_once(Project(Source("t", 0, (a,)), (Named(a, Call("abs", (a,), "long")),))))
+    >>> print(unique_column_ids(Project(Source("t", 0, (a,)), (Named(a, Call("abs", (a,), "long")),))))
     Project abs(a#1) as a#-...
       Source t (memory): a#1
     """

@@ -91,7 +91,7 @@ class Answer(Protocol):
 
 
 class Replayed:
-    """Rows known by the ids that a run of the pipeline carried along."""
+    """Source rows known by their ids, from a run with annotated rows."""
 
     def __init__(self, jvm: Jvm, found: Found) -> None:
         self._jvm, self._found = jvm, found
@@ -129,7 +129,7 @@ class Lineage(Mapping[str, "DataFrame"]):
         """`doubted`: whether the rows were found by something that may not hold, so that none would mean that."""
         self._answer, self._known, self._doubted = answer, reasons, doubted
         self.rows = rows  # of the output, that were asked about
-        # "saved": from what a run saved; "carried": from the ids that a run carried along; "replayed": by running the
+        # "saved": from what a run saved; "annotated": from the ids beside the rows of a run; "replayed": by running the
         # pipeline again, on part of the sources
         self.how = how
         self._sources: dict[str, list[Source]] = {}

@@ -36,20 +36,20 @@ from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import restrict
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.questions.rows import Asked, described, is_simple, predicate
-from whence.rows.saving import CARRIED, OUTPUT, Scheme, Sizes, explained, scheme
+from whence.rows.saving import ANNOTATED, OUTPUT, Sizes, TracePlan, explained, trace_plan
 from whence.spark.catalyst.plan import classic, read
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import LOST, Found, Lineage, Replayed, given, widest_first
 from whence.spark.reached import Reached
-from whence.spark.running.materialize import MANY, Kept, carried, kept, surely_few
+from whence.spark.running.materialize import MANY, RunArtifacts, annotated, run_saving, surely_few
 from whence.spark.running.outputs import holdable, local
 from whence.spark.running.record import changed, record, recorded, sizes
 from whence.spark.sources.versions import require_fresh_cache, require_unchanged, version_read
-from whence.spark.tracing.annotated import Carrying, row_id
-from whence.spark.tracing.matching import Engine, Table
-from whence.spark.tracing.nondeterminism import Again
+from whence.spark.tracing.annotated import AnnotatedOutput, row_id
+from whence.spark.tracing.matching import Matcher, RowSet
+from whence.spark.tracing.nondeterminism import Nondeterminism
 from whence.spark.tracing.questions import asked_of, matching, written_out
-from whence.spark.tracing.saved import AGAIN, Direct, quickly_again, source_table, view
+from whence.spark.tracing.saved import AGAIN, SavedTracer, cheap_to_recompute, source_table, view
 from whence.store.catalog.clock import now
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ class Pipeline:
         self.name, self.mode, self.save, self.witness = name, mode, save, witness
         self._df = classic(df)
         self._plan = read(self._df, sources)
-        self.as_read = self._plan.root  # the plan before the time of a run is written into it
-        self.moment: datetime | None = None  # the time of the run that questions are about, where the plan asks for it
+        self.unpinned_plan = self._plan.root  # the plan before `current_timestamp()` is fixed to the time of a run
+        self.pinned_time: datetime | None = None  # of the run that questions are about, if the plan reads the time
         self._tagged: dict[str, Tagged] = {}
-        self._carrying: Carrying | None = None  # the output with the ids of every row, where a run carried them along
+        self._annotated: AnnotatedOutput | None = None  # the output rows with the ids of their source rows
         self._store = store
         self._looked = False
-        self._kept: Kept | None = None
-        self._scheme: Scheme | None = None
+        self._artifacts: RunArtifacts | None = None
+        self._trace_plan: TracePlan | None = None
         self._versions = {each.name: version_read(each, self._plan.jvm) for each in sources_of(self.plan)}
         require_fresh_cache(self._df, self._plan.jvm)
 
@@ -124,14 +124,14 @@ class Pipeline:
 
     def explain(self) -> Explanation:
         """The operators, what is asked at each to trace a row, what a run saves and why, and what is not exact."""
-        found = self._kept.scheme if self._kept is not None else self.scheme
+        found = self._artifacts.trace_plan if self._artifacts is not None else self.trace_plan
         lines = [explained(self.plan, found)]
         if self.mode == "eager":
-            lines.append("eager: a run carries the ids of source rows along")
-        elif self._changing and self.save != "never":
-            lines.append(f"a run carries the ids of source rows along: {self._changing[0].why}")
-        elif self.save == "never" or found.missing:
-            why = found.missing or "nothing is to be saved"
+            lines.append("eager: a run annotates each row with the ids of its source rows")
+        elif self._causes and self.save != "never":
+            lines.append(f"a run annotates each row with the ids of its source rows: {self._causes[0].why}")
+        elif self.save == "never" or found.unavailable_reason:
+            why = found.unavailable_reason or "nothing is to be saved"
             lines.append(f"replayed: the pipeline runs again on the part of the sources that matters ({why})")
         else:
             written = len(found.written)
@@ -141,9 +141,11 @@ class Pipeline:
                 else "a run saves nothing but its output"
             )
             if len(found.saved) > written:
-                lines.append("what is found again is computed from the files; save='always' saves it, too")
-        lines += [f"not saved: {failure}" for failure in (self._kept.failures if self._kept is not None else ())]
-        lines += [f"not reproducible: {reason}" for reason in self._again.feared]
+                lines.append("results marked as recomputed are computed from the files; save='always' saves them, too")
+        lines += [
+            f"not saved: {failure}" for failure in (self._artifacts.failures if self._artifacts is not None else ())
+        ]
+        lines += [f"not reproducible: {reason}" for reason in self._nondeterminism.possible_reasons]
         lines += [f"a superset: {reason}" for reason in self._eager(self.witness).reasons]
         lines += [f"not traced further: {reason}" for reason in self._cuts]
         return Explanation("\n".join(lines))
@@ -167,38 +169,39 @@ class Pipeline:
         one; the lineage of every row is kept for that.
         """
         if self.mode == "eager":
-            if self._carrying is None or row_ids != (self._carrying.row_id is not None):
-                self._kept = self._carry(row_ids, saved=bool(self._again.feared))
-                self._carrying = self._read_back(self._kept)
-            return self._shown_by(self._carrying)
+            if self._annotated is None or row_ids != (self._annotated.row_id is not None):
+                self._artifacts = self._run_annotated(row_ids, saved=bool(self._nondeterminism.possible_reasons))
+                self._annotated = self._read_back(self._artifacts)
+            return self._shown_by(self._annotated)
         if self.save == "never":
             if row_ids:
                 raise BadType("row_ids=True needs a run that is kept: leave save='never' out")
             return self._df
         self._require_unchanged()
         started = now()
-        self._carrying = None
-        if tells_time(self.as_read):
-            self.stop(datetime.now(UTC))
-        if row_ids or self._changing:
-            run = self._carry(row_ids, saved=True)
+        self._annotated = None
+        if tells_time(self.unpinned_plan):
+            self.pin_time(datetime.now(UTC))
+        if row_ids or self._causes:
+            run = self._run_annotated(row_ids, saved=True)
         else:
-            df = self._df if self.moment is None else frame(self.plan, self._plan.jvm).toDF(*self._df.columns)
-            run = kept(df, self.plan, self.scheme, self.witness, self._plan.jvm, self._local, self._few())
-        self._kept = run if self._store is None else record(self._store, self, run, started)
-        if run.carried:
-            self._carrying = self._read_back(self._kept)
-            return self._shown_by(self._carrying)
+            df = self._df if self.pinned_time is None else frame(self.plan, self._plan.jvm).toDF(*self._df.columns)
+            run = run_saving(df, self.plan, self.trace_plan, self.witness, self._plan.jvm, self._local, self._few())
+        self._artifacts = run if self._store is None else record(self._store, self, run, started)
+        if run.annotated:
+            self._annotated = self._read_back(self._artifacts)
+            return self._shown_by(self._annotated)
         assert run.output is not None
         return run.output
 
-    def stop(self, moment: datetime) -> None:
-        """Ask about what the pipeline gives at that moment, from now on: what it calls now is written into the plan."""
+    def pin_time(self, time: datetime) -> None:
+        """Fix `current_timestamp()` to the time of a run; questions are about that run from now on."""
         zone = str(self._df.sparkSession.conf.get("spark.sql.session.timeZone"))
-        self.moment, self._plan = moment, replace(self._plan, root=stopped(self.as_read, moment, zone))
-        self._scheme = None
+        self.pinned_time = time
+        self._plan = replace(self._plan, root=stopped(self.unpinned_plan, time, zone))
+        self._trace_plan = None
         self._tagged.clear()
-        for each in ("_again", "_sizes", "_clear", "_view"):
+        for each in ("_nondeterminism", "_sizes", "_clear", "_view"):
             self.__dict__.pop(each, None)
 
     def backward(self, rows: object, witness: str | None = None, engine: str = "auto", *, one: bool = False) -> Lineage:
@@ -207,7 +210,7 @@ class Pipeline:
         Of rows that are given by some of their columns, all that agree are meant; with `one=True` that is an error.
         `engine` says who looks the source rows up: duckdb, spark, or auto for DuckDB where it means the same.
         """
-        matched = Engine(self._plan.jvm, engine)
+        matched = Matcher(self._plan.jvm, engine)
         self._require_unchanged()
         run = self._traced(engine) if witness in (None, self.witness) else None
         asked = asked_of(self._askable, rows, self._df.sparkSession)
@@ -215,19 +218,19 @@ class Pipeline:
             output = self._output(run)
             found = self._meant(matched, output, asked, "the output")
             count = self._require_one(found.data.num_rows, asked, one)
-            how = "saved" if run is self._kept else "replayed"
+            how = "saved" if run is self._artifacts else "replayed"
             doubted = has_user_code(self.plan) and needs_source(self.plan)
-            answer = Direct(run, matched, output).back(found)
+            answer = SavedTracer(run, matched, output).back(found)
             return Lineage(sources_of(self.plan), answer, self._cuts, how, count, doubted)
         tagged = self._replayed(asked, witness or self.witness)
-        selected = matching(self._carried(tagged), asked, self._df.sparkSession)
+        selected = matching(self._annotated_rows(tagged), asked, self._df.sparkSession)
         names = {number: f"_ids_{number}" for number in tagged.ids}
         lists = tuple(Named(fresh(names[number], LIST), as_list(each)) for number, each in tagged.ids.items())
         ids = Found(self._plan.jvm, frame(Project(selected, lists), self._plan.jvm), names)
         if not ids.rows:
             raise self._absent("the output", asked)
         count = self._require_one(ids.rows, asked, one)
-        how = "carried" if self._is_carried(tagged) else "replayed"
+        how = "annotated" if self._is_annotated(tagged) else "replayed"
         reasons = self._reasons(tagged)
         if ids.without and needs_source(self.plan):
             reasons = (*reasons, LOST)
@@ -238,7 +241,7 @@ class Pipeline:
 
         `.precise` says whether these are all and only those; if not, `.reason` says why.
         """
-        matched = Engine(self._plan.jvm, engine)
+        matched = Matcher(self._plan.jvm, engine)
         self._require_unchanged()
         uses = widest_first(each for each in sources_of(self.plan) if each.name == source)
         if not uses:
@@ -247,7 +250,7 @@ class Pipeline:
         if run is not None:
             asked = asked_of(uses[0].columns, row, self._df.sparkSession)
             rows = self._meant(matched, source_table(uses[0]), asked, f"source {source!r}")
-            reached = self._shown(Direct(run, matched, self._output(run)).forth(source, rows))
+            reached = self._shown(SavedTracer(run, matched, self._output(run)).forth(source, rows))
             return Reached(source, matched.dataframe(reached), self._cuts)
         tagged = self._eager(witness or self.witness)
         wanted = self._source_ids(uses[0], row)
@@ -257,45 +260,51 @@ class Pipeline:
             for each in uses
             if each.occurrence in tagged.ids
         )
-        found = Filter(self._carried(tagged), disjunction(*held))
+        found = Filter(self._annotated_rows(tagged), disjunction(*held))
         rows_reached = frame(Project(found, keep(*self._askable)), self._plan.jvm)
         return Reached(source, rows_reached, self._reasons(tagged))
 
     @property
-    def scheme(self) -> Scheme:
+    def trace_plan(self) -> TracePlan:
         """What a run saves, and how rows are traced with it."""
-        if self._scheme is None:
-            found = scheme(self.plan, self.witness, self._sizes)
-            self._scheme = found if self.save == "always" else found.with_virtual(quickly_again)
-        return self._scheme
+        if self._trace_plan is None:
+            found = trace_plan(self.plan, self.witness, self._sizes)
+            self._trace_plan = found if self.save == "always" else found.with_virtual(cheap_to_recompute)
+        return self._trace_plan
 
     # --- a run
 
     @property
-    def carrying_plan(self) -> Operator:
-        """The plan that carries the ids of source rows along."""
+    def annotated_plan(self) -> Operator:
+        """The plan with the ids of source rows beside each row."""
         return self._eager(self.witness).plan
 
-    def _carry(self, row_ids: bool, *, saved: bool) -> Kept:
+    def _run_annotated(self, row_ids: bool, *, saved: bool) -> RunArtifacts:
         """A run with ids."""
         wanted = row_id(self.plan.output) if row_ids else None
-        feared = self._again.feared
-        why = "row ids are shown" if row_ids else feared[0] if feared else "all lineage is materialized"
-        return replace(carried(self._eager(self.witness), why, self._plan.jvm, saved=saved), row_id=wanted)
+        possible_reasons = self._nondeterminism.possible_reasons
+        why = (
+            "row ids are shown"
+            if row_ids
+            else possible_reasons[0]
+            if possible_reasons
+            else "all lineage is materialized"
+        )
+        return replace(annotated(self._eager(self.witness), why, self._plan.jvm, saved=saved), row_id=wanted)
 
-    def _read_back(self, run: Kept) -> Carrying:
+    def _read_back(self, run: RunArtifacts) -> AnnotatedOutput:
         """The rows with their ids as they were saved: what is cached may get lost, and would be something else then."""
-        table, rows = run.results.get(CARRIED), run.output
+        table, rows = run.results.get(ANNOTATED), run.output
         if table is not None:
-            rows = Engine(self._plan.jvm).dataframe(Table(table.columns, table.files))
+            rows = Matcher(self._plan.jvm).dataframe(RowSet(table.columns, table.files))
         assert rows is not None
-        return Carrying(self._eager(self.witness), rows, run.row_id, mixed=table is not None)
+        return AnnotatedOutput(self._eager(self.witness), rows, run.row_id, mixed=table is not None)
 
-    def _shown_by(self, carrying: Carrying) -> DataFrame:
-        return carrying.output(self.plan, self._df.columns, self._plan.jvm)
+    def _shown_by(self, annotated: AnnotatedOutput) -> DataFrame:
+        return annotated.output(self.plan, self._df.columns, self._plan.jvm)
 
     def _local(self, rows: pa.Table) -> DataFrame | None:
-        if self.moment is not None:  # a pipeline that goes on from it would ask what time it is then
+        if self.pinned_time is not None:  # a pipeline that goes on from it would ask what time it is then
             return None
         return local(rows, self._df, self.plan, self._versions, self._plan.jvm)
 
@@ -303,7 +312,7 @@ class Pipeline:
         """Whether the output is small for all that is known, and can be local data then."""
         known = self._sizes.measured(self.plan)
         return (
-            self.moment is None
+            self.pinned_time is None
             and holdable(self.plan)
             and (surely_few(self.plan) or (known is not None and known <= MANY))
         )
@@ -313,26 +322,30 @@ class Pipeline:
         return sizes(self, self._store)
 
     @cached_property
-    def _again(self) -> Again:
-        return Again(self.plan, self._plan.jvm)
+    def _nondeterminism(self) -> Nondeterminism:
+        return Nondeterminism(self.plan, self._plan.jvm)
 
     @property
-    def _changing(self) -> tuple[Cause, ...]:
-        return self._again.changing(picked=self.save == "always")
+    def _causes(self) -> tuple[Cause, ...]:
+        return self._nondeterminism.to_pin(picked=self.save == "always")
 
     # --- from what a run kept
 
-    def _traced(self, engine: str) -> Kept | None:
-        """What rows are traced with: what a run kept, or what is found again in the sources without one."""
+    def _traced(self, engine: str) -> RunArtifacts | None:
+        """What rows are traced with: what a run saved, or what is cheap to recompute from the sources."""
         run = self._known()
-        if run is not None or self._carrying is not None or self.mode == "eager" or engine == "duckdb":
+        if run is not None or self._annotated is not None or self.mode == "eager" or engine == "duckdb":
             return run
-        if self._again.reasons:
+        if self._nondeterminism.reasons:
             return None
-        found = self.scheme.with_virtual(quickly_again)
-        if found.missing or found.written or (found.clear is not None and (engine == "spark" or not self._clear)):
+        found = self.trace_plan.with_virtual(cheap_to_recompute)
+        if (
+            found.unavailable_reason
+            or found.written
+            or (found.limit_to_check is not None and (engine == "spark" or not self._clear))
+        ):
             return None
-        return Kept(found)
+        return RunArtifacts(found)
 
     @cached_property
     def _clear(self) -> bool:
@@ -345,50 +358,50 @@ class Pipeline:
         found = view(self.plan, tuple(dict.fromkeys(self.plan.output)), every=True)
         return found if found is not None and found.readable(found.columns) and found.size() <= AGAIN else None
 
-    def _known(self) -> Kept | None:
+    def _known(self) -> RunArtifacts | None:
         """What a run kept, here or in the log, if it is enough to answer from."""
         if self.mode == "eager" or self.save == "never":
             return None
-        if self._kept is None and self._store is not None and not self._looked:
+        if self._artifacts is None and self._store is not None and not self._looked:
             self._looked = True
-            self._kept = recorded(self._store, self)
-            if self._kept is not None and self._kept.carried:
-                self._carrying = self._read_back(self._kept)
-        return self._kept if self._kept is not None and self._kept.complete else None
+            self._artifacts = recorded(self._store, self)
+            if self._artifacts is not None and self._artifacts.annotated:
+                self._annotated = self._read_back(self._artifacts)
+        return self._artifacts if self._artifacts is not None and self._artifacts.complete else None
 
-    def _output(self, run: Kept) -> Table:
+    def _output(self, run: RunArtifacts) -> RowSet:
         result = run.results.get(OUTPUT)
         if result is not None:
-            return Table(result.columns, result.files)
+            return RowSet(result.columns, result.files)
         columns = tuple(dict.fromkeys(self.plan.output))
         if run.output is None:  # nothing has run
-            return Table(columns, self._view or self.plan)
+            return RowSet(columns, self._view or self.plan)
         rows = given(run.output)
         old = {attr: rows.columns[index] for index, attr in reversed(list(enumerate(self.plan.output)))}
-        return Table(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
+        return RowSet(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
 
-    def _meant(self, engine: Engine, rows: Table, asked: tuple[Asked, ...], where: str) -> Table:
+    def _meant(self, engine: Matcher, rows: RowSet, asked: tuple[Asked, ...], where: str) -> RowSet:
         """The whole rows of a table that are meant, in memory; `where` is what an error calls the table."""
         if written_out(asked):
             found = engine.matching(rows, (predicate(asked), None))
         else:
-            found = Table(rows.columns, matching(engine.operator(rows), asked, self._df.sparkSession))
+            found = RowSet(rows.columns, matching(engine.operator(rows), asked, self._df.sparkSession))
         if not found.here:
-            found = Table(found.columns, engine.arrow(found))
+            found = RowSet(found.columns, engine.arrow(found))
         if not found.data.num_rows:
             if isinstance(rows.data, View):  # it may be left out by a limit between equal rows, and let in by Spark
-                return self._meant(engine, Table(rows.columns, engine.operator(rows)), asked, where)
+                return self._meant(engine, RowSet(rows.columns, engine.operator(rows)), asked, where)
             raise self._absent(where, asked)
         return found
 
-    def _shown(self, rows: Table) -> Table:
+    def _shown(self, rows: RowSet) -> RowSet:
         """Rows of the output with all its columns, those that are shown twice too."""
         if rows.columns == self.plan.output:
             return rows
         place = {attr: index for index, attr in enumerate(rows.columns)}
         if isinstance(rows.data, Operator):
-            return Table(self.plan.output, rows.data)
-        return Table(self.plan.output, rows.data.select([place[attr] for attr in self.plan.output]))
+            return RowSet(self.plan.output, rows.data)
+        return RowSet(self.plan.output, rows.data.select([place[attr] for attr in self.plan.output]))
 
     # --- parts
 
@@ -400,7 +413,7 @@ class Pipeline:
         What may come out differently in every run is not cut down.
         """
         whole = self._eager(witness)
-        if self._carrying is not None or self._again.reasons or len(asked) > CUT_FOR or not is_simple(asked):
+        if self._annotated is not None or self._nondeterminism.reasons or len(asked) > CUT_FOR or not is_simple(asked):
             return whole
         if any(isinstance(part, Limit) for part in walk(self.plan)):
             if len(asked) > 1:
@@ -420,9 +433,9 @@ class Pipeline:
             self._tagged[witness] = eager(self.plan, witness)
         return self._tagged[witness]
 
-    def _carried(self, tagged: Tagged) -> Operator:
+    def _annotated_rows(self, tagged: Tagged) -> Operator:
         """The rows with their ids: computed before, or to be computed."""
-        return self._carrying.operator if self._carrying is not None and self._is_carried(tagged) else tagged.plan
+        return self._annotated.operator if self._annotated is not None and self._is_annotated(tagged) else tagged.plan
 
     def _source_ids(self, source: Source, row: object) -> list[int]:
         asked = asked_of(source.columns, row, self._df.sparkSession)
@@ -434,7 +447,7 @@ class Pipeline:
         return found
 
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
-        again = () if self._is_carried(tagged) else self._again.reasons
+        again = () if self._is_annotated(tagged) else self._nondeterminism.reasons
         return tuple(dict.fromkeys((*tagged.reasons, *self._cuts, *again)))
 
     @property
@@ -442,13 +455,13 @@ class Pipeline:
         """Where the plan ends and the lineage does not."""
         return tuple(dict.fromkeys(each.cut for each in sources_of(self.plan) if each.cut))
 
-    def _is_carried(self, tagged: Tagged) -> bool:
-        return self._carrying is not None and self._carrying.tagged is tagged
+    def _is_annotated(self, tagged: Tagged) -> bool:
+        return self._annotated is not None and self._annotated.tagged is tagged
 
     @property
     def _askable(self) -> tuple[Attr, ...]:
         """The columns of the output, and the ids of its rows where a run showed them."""
-        shown = None if self._carrying is None else self._carrying.row_id
+        shown = None if self._annotated is None else self._annotated.row_id
         return self.plan.output if shown is None else (*self.plan.output, shown)
 
     def _require_one(self, count: int, asked: tuple[Asked, ...], one: bool) -> int:
@@ -463,11 +476,12 @@ class Pipeline:
         message = f"no row of {where} is {described(asked[0])}"
         if len(asked) > 1:
             message += f" or one of the {len(asked) - 1} others"
-        if self._again.feared and self._carrying is None:
-            message += f"; it may have been in another run, because {self._again.feared[0]}"
-        elif self._again.feared:
-            message += f"; questions are about the rows that run() returned, because {self._again.feared[0]}"
-        if self._store is not None and self._kept is None and self.save != "never":
+        if self._nondeterminism.possible_reasons and self._annotated is None:
+            message += f"; it may have been in another run, because {self._nondeterminism.possible_reasons[0]}"
+        elif self._nondeterminism.possible_reasons:
+            reason = self._nondeterminism.possible_reasons[0]
+            message += f"; questions are about the rows that run() returned, because {reason}"
+        if self._store is not None and self._artifacts is None and self.save != "never":
             message += changed(self._store, self)
         return NoSuchRow(message)
 

@@ -47,14 +47,14 @@ IdSets = dict[int, frozenset[int]]  # by the occurrence of the source
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedRow:
+class AnnotatedRow:
     """An output row and the ids of the source rows that it came from."""
 
     values: tuple[Any, ...]
     ids: IdSets
 
 
-def carried(plan: Plan, witness: str = "rows", root: Operator | None = None) -> list[CarriedRow]:
+def annotated(plan: Plan, witness: str = "rows", root: Operator | None = None) -> list[AnnotatedRow]:
     """Every output row of the plan, or of another root in its place, with its lineage."""
     root = plan.root if root is None else root
     tagged = eager(root, witness)
@@ -65,7 +65,7 @@ def carried(plan: Plan, witness: str = "rows", root: Operator | None = None) -> 
     out = []
     for row in found:
         ids = dict(zip(tagged.ids, map(frozenset, row[width:]), strict=True))
-        out.append(CarriedRow(tuple(row[:width]), {number: ids.get(number, frozenset()) for number in numbers}))
+        out.append(AnnotatedRow(tuple(row[:width]), {number: ids.get(number, frozenset()) for number in numbers}))
     return out
 
 
@@ -92,7 +92,7 @@ def over_only(plan: Plan, ids: Mapping[int, Iterable[int]]) -> Operator:
     """The plan over nothing but the given rows: each use of a source has its own, and no others."""
 
     def only(part: Tree) -> Tree:
-        if not isinstance(part, Source) or part.silent:
+        if not isinstance(part, Source) or part.is_domain_copy:
             return part
         row_id = fresh("_id", LONG, nullable=False)
         rows = replace(part, row_id=row_id)
@@ -108,7 +108,7 @@ def over_only(plan: Plan, ids: Mapping[int, Iterable[int]]) -> Operator:
     return changed
 
 
-def united(rows: Iterable[CarriedRow]) -> IdSets:
+def united(rows: Iterable[AnnotatedRow]) -> IdSets:
     """The lineage of several rows together."""
     out: dict[int, frozenset[int]] = {}
     for row in rows:
@@ -117,14 +117,14 @@ def united(rows: Iterable[CarriedRow]) -> IdSets:
     return out
 
 
-def asked_for(plan: Plan, rows: Iterable[CarriedRow], question: Asked) -> list[CarriedRow]:
+def asked_for(plan: Plan, rows: Iterable[AnnotatedRow], question: Asked) -> list[AnnotatedRow]:
     """The rows that a question is about."""
     places = [plan.root.output.index(attr) for attr, _ in question]
     values = [value for _, value in question]
     return [row for row in rows if all(same_value(row.values[i], v) for i, v in zip(places, values, strict=True))]
 
 
-def faults(plan: Plan, rows: Sequence[CarriedRow], questions: Sequence[Asked], witness: str = "rows") -> list[str]:
+def faults(plan: Plan, rows: Sequence[AnnotatedRow], questions: Sequence[Asked], witness: str = "rows") -> list[str]:
     """Where inference and ids disagree, in words; nothing, if they agree.
 
     Predicates may select too many rows only if they say so, and never too few. Over sources cut down, the rows asked
@@ -141,13 +141,13 @@ def faults(plan: Plan, rows: Sequence[CarriedRow], questions: Sequence[Asked], w
                 found.append(f"{described(question)}: the predicate of use {number} adds {ids[number] - wanted}")
     question, expected = questions[-1], asked_for(plan, rows, questions[-1])
     cut = restrict(plan.root, inferred[-1].restrict)
-    again = carried(plan, witness, Filter(cut, predicate((question,))))
+    again = annotated(plan, witness, Filter(cut, predicate((question,))))
     if len(again) != len(expected) or united(again) != united(expected):
         found.append(f"{described(question)}: over sources cut down it is {united(again)}, not {united(expected)}")
     return found
 
 
-def answer_faults(pipeline: Pipeline, plan: Plan, rows: Sequence[CarriedRow], question: Asked) -> list[str]:
+def answer_faults(pipeline: Pipeline, plan: Plan, rows: Sequence[AnnotatedRow], question: Asked) -> list[str]:
     """Where the answer that users get and ids disagree."""
     lineage = pipeline.backward({attr.name: value for attr, value in question})
     expected = united(asked_for(plan, rows, question))

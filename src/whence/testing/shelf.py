@@ -6,7 +6,7 @@ from whence.arrays.reuse import Level, View
 
 
 class Shelf:
-    """What `whence.arrays.reuse.Memory` keeps its views on; another Memory finds them there."""
+    """What `whence.arrays.reuse.ReuseIndex` keeps its views on; another ReuseIndex finds them there."""
 
     def __init__(self) -> None:
         self.views: dict[tuple[str, str], View] = {}

@@ -23,7 +23,7 @@ def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
 
     Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact. The order of axes in
     memory is kept, because NumPy adds along it. A comparison gives
-    plain booleans, so what a mask or an order decided is not carried along: `log.track` and `log.capture` find that.
+    plain booleans, so selection lineage is lost here: `log.track` and `log.capture` record it.
 
     >>> import numpy as np
     >>> x = tracked(np.array([[1.0, 2.0], [3.0, 4.0]]), "A")

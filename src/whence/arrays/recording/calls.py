@@ -13,11 +13,11 @@ from whence.arrays import rules
 from whence.arrays.recording.randomness import global_generators, unsteady
 from whence.arrays.rules._reading import never_loaded, unread
 from whence.arrays.tracing import Run, Traced
+from whence.arrays.tracing._argument_usage import vouched
 from whence.arrays.tracing._finished import Finished
 from whence.arrays.tracing._origins import merged, natural_form, union
 from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._run import Overlapping, checked
-from whence.arrays.tracing._sight import vouched
 from whence.arrays.tracing._sizes import LENGTH, Number, Size, bare
 from whence.errors import BadType
 from whence.relation import Relation

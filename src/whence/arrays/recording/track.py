@@ -44,7 +44,7 @@ class Learned(Protocol):
     def forget(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None: ...
 
 
-class Book(Protocol):
+class Recorder(Protocol):
     """Where calls are recorded: the log."""
 
     def ready(self) -> None: ...
@@ -62,7 +62,7 @@ class Tracked:
 
     def __init__(
         self,
-        book: Book,
+        recorder: Recorder,
         function: Function,
         name: str,
         names: Mapping[str, str],
@@ -74,7 +74,7 @@ class Tracked:
         functools.update_wrapper(self, function)
         self.function = function
         self.name = name
-        self._book = book
+        self._recorder = recorder
         self._names = names
         self._selection = lineage == "value+selection"
         self._winner = extremes == "winner"
@@ -91,11 +91,11 @@ class Tracked:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
-        self._book.ready()
+        self._recorder.ready()
         learned = None
         if self._reuse:
             mode = (self._selection, self._winner, tuple(sorted(self._ignore)))
-            learned = self._book.learned(self.function, self.name, mode)
+            learned = self._recorder.learned(self.function, self.name, mode)
         if learned is None:
             return self._recorded(self._captured(args, kwargs), args, kwargs, reused=False)
         keyed = self._keyed(args, kwargs)
@@ -132,7 +132,7 @@ class Tracked:
         return found
 
     def _recorded(self, found: Captured, args: tuple[Any, ...], kwargs: dict[str, Any], *, reused: bool) -> Any:
-        self._last.record = self._book.record(
+        self._last.record = self._recorder.record(
             self.name, found, self._names, _scalars(self._parameters, args, kwargs), reused
         )
         return found.result
@@ -145,7 +145,7 @@ class Tracked:
 
 
 def track(
-    book: Book,
+    recorder: Recorder,
     function: Function | None = None,
     *,
     name: str | None = None,
@@ -161,7 +161,7 @@ def track(
         raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
     if function is None:
         options: dict[str, Any] = {"name": name, "names": names, "lineage": lineage, "reuse": reuse}
-        return lambda each: track(book, each, extremes=extremes, ignore=ignore, **options)
+        return lambda each: track(recorder, each, extremes=extremes, ignore=ignore, **options)
     if not callable(function):
         raise BadType(f"log.track takes a function of arrays, not {type(function).__name__}")
     if (
@@ -173,7 +173,7 @@ def track(
     own = name or getattr(function, "__name__", None) or type(function).__name__
     if isinstance(ignore, str) or not set(ignore) <= set(parameters_of(function)):
         raise BadType(f"ignore lists parameters of {own}: {', '.join(parameters_of(function))}; not {ignore!r}")
-    return Tracked(book, function, own, dict(names or {}), lineage, reuse, extremes, frozenset(ignore))
+    return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes, frozenset(ignore))
 
 
 def _check(lineage: object, extremes: object) -> None:
@@ -199,18 +199,18 @@ class Capture:
     An exception on the way leaves the log as it was.
     """
 
-    def __init__(self, book: Book, name: str, lineage: Lineage = "value", extremes: Extremes = "all") -> None:
+    def __init__(self, recorder: Recorder, name: str, lineage: Lineage = "value", extremes: Extremes = "all") -> None:
         _check(lineage, extremes)
         self.name = name
         self.record: Any = None
-        self._book = book
+        self._recorder = recorder
         self._run = Run(selection=lineage == "value+selection", winner=extremes == "winner")
         self._inputs: list[Array] = []
         self._outputs: list[tuple[str, Traced]] = []
         self._open = False
 
     def __enter__(self) -> Capture:
-        self._book.ready()
+        self._recorder.ready()
         self._open = True
         return self
 
@@ -254,7 +254,7 @@ class Capture:
         _warn_of_casts(self.name, notes, stacklevel=4)
         found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes)
         names = {each.label: each.label for each in (*self._inputs, *outputs)}
-        self.record = self._book.record(self.name, found, names, {}, False)
+        self.record = self._recorder.record(self.name, found, names, {}, False)
 
     def _must_be_open(self) -> None:
         if not self._open:
@@ -278,4 +278,4 @@ def _scalars(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, An
     return found
 
 
-__all__ = ["Book", "Capture", "Learned", "LineageLost", "Tracked", "track"]
+__all__ = ["Capture", "Learned", "LineageLost", "Recorder", "Tracked", "track"]

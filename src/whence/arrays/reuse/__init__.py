@@ -19,7 +19,7 @@ from whence.arrays.reuse.surroundings import Surroundings
 from whence.arrays.reuse.templates import Observation, Template, fitted, observed
 from whence.arrays.reuse.views import Known, Level, Shelf, View, packed, same, unpacked
 
-__all__ = ["CONFIRMATIONS", "Known", "Level", "Memory", "Shelf", "Surroundings", "View"]
+__all__ = ["CONFIRMATIONS", "Known", "Level", "ReuseIndex", "Shelf", "Surroundings", "View"]
 
 CONFIRMATIONS = 2
 """How many later calls with other values must agree before an uncertified lineage is used."""
@@ -94,7 +94,7 @@ class Candidate:
     refused: bool = False
 
 
-class Memory:
+class ReuseIndex:
     """What is known of one function in the same surroundings; the log holds what other programs learned of it.
 
     `fingerprint` is that of the function's code and of all that it reads besides its arguments (`surroundings.py`).

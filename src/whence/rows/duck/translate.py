@@ -16,7 +16,7 @@ LONGEST = 10_000  # characters of a function with its arguments: some write an a
 DEEPEST = 100  # expressions within expressions: more are for Spark
 
 
-class Outside(Exception):
+class NotTranslatable(Exception):
     """A part of a predicate that is not proven to mean the same to both engines. It never leaves this package."""
 
 
@@ -42,7 +42,7 @@ def value_sql(expr: Expr, names: Mapping[Attr, str]) -> str | None:
         return None
     try:
         return _Sql(names).of(computed(expr))
-    except Outside:
+    except NotTranslatable:
         return None
 
 
@@ -52,24 +52,24 @@ class _Sql:
 
     def of(self, expr: Expr) -> str:
         if duckdb_type(expr.dtype) is None:
-            raise Outside(f"the type of {expr}: {expr.dtype}")
+            raise NotTranslatable(f"the type of {expr}: {expr.dtype}")
         return self._of(expr)
 
     @singledispatchmethod
     def _of(self, expr: Tree) -> str:
-        raise Outside(str(expr))
+        raise NotTranslatable(str(expr))
 
     @_of.register
     def _(self, expr: Attr) -> str:
         if expr not in self._names:
-            raise Outside(f"a column that is not there: {expr}")
+            raise NotTranslatable(f"a column that is not there: {expr}")
         return self._names[expr]
 
     @_of.register
     def _(self, expr: Literal) -> str:
         said = literal_sql(expr)
         if said is None:
-            raise Outside(f"the value {expr.value!r} of type {expr.dtype}")
+            raise NotTranslatable(f"the value {expr.value!r} of type {expr.dtype}")
         return said
 
     @_of.register
@@ -88,7 +88,7 @@ class _Sql:
     @_of.register(Or)
     def _(self, expr: And | Or) -> str:
         if not expr.args:
-            raise Outside("nothing to combine")
+            raise NotTranslatable("nothing to combine")
         word = " AND " if isinstance(expr, And) else " OR "
         return "(" + word.join(self._boolean(each) for each in expr.args) + ")"
 
@@ -103,7 +103,7 @@ class _Sql:
     @_of.register
     def _(self, expr: In) -> str:
         if not expr.values:  # a setting of Spark's says what it is for NULL
-            raise Outside("IN of nothing")
+            raise NotTranslatable("IN of nothing")
         for each in expr.values:
             one_type(expr.arg, each)
         return f"({self.of(expr.arg)} IN ({', '.join(map(self.of, expr.values))}))"
@@ -112,19 +112,19 @@ class _Sql:
     def _(self, expr: Call) -> str:
         made = calls.CALLS.get(expr.name)
         if made is None or isinstance(expr, Udf) or not expr.deterministic:
-            raise Outside(f"the function {expr.name}")
+            raise NotTranslatable(f"the function {expr.name}")
         said = made(expr, self.of)
         if said is None or len(said) > LONGEST:
-            raise Outside(str(expr))
+            raise NotTranslatable(str(expr))
         return said
 
     def _boolean(self, expr: Expr) -> str:
         if expr.dtype != "boolean":
-            raise Outside(f"{expr} is no condition")
+            raise NotTranslatable(f"{expr} is no condition")
         return self.of(expr)
 
 
 def one_type(left: Expr, right: Expr) -> None:
     """Spark compares values of one type: where the plan has two, what it would do is not known here."""
     if left.dtype != right.dtype:
-        raise Outside(f"{left.dtype} compared with {right.dtype}")
+        raise NotTranslatable(f"{left.dtype} compared with {right.dtype}")

@@ -1,4 +1,4 @@
-"""Eager lineage: the pipeline rewritten so that every row carries the ids of the source rows it came from."""
+"""Eager lineage: the plan rewritten so that every row is annotated with the ids of its source rows."""
 
 from __future__ import annotations
 

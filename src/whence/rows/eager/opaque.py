@@ -28,7 +28,7 @@ def grouped(plan: GroupedMap, tag: Tag) -> Tagged:
     """The group's rows; their ids go around the user's function."""
     below = tag(plan.child)
     child, carried, ids = _carried(below)
-    return Tagged(replace(plan, child=child, carried=carried), ids, below.reasons)
+    return Tagged(replace(plan, child=child, annotated=carried), ids, below.reasons)
 
 
 def cogrouped(plan: Cogroup, tag: Tag) -> Tagged:
@@ -36,7 +36,7 @@ def cogrouped(plan: Cogroup, tag: Tag) -> Tagged:
     left, right = tag(plan.left), tag(plan.right)
     one, carried, ids = _carried(left)
     two, more, others = _carried(right)
-    changed = replace(plan, left=one, right=two, carried=(*carried, *more))
+    changed = replace(plan, left=one, right=two, annotated=(*carried, *more))
     return Tagged(changed, {**ids, **others}, left.reasons + right.reasons)
 
 

@@ -28,7 +28,7 @@ Tag = Callable[..., Tagged]
 
 def source(plan: Source, tag: Tag) -> Tagged:
     """Every row has its own id."""
-    if plan.silent:
+    if plan.is_domain_copy:
         return Tagged(plan, {})
     row_id = plan.row_id or fresh(f"_id_{plan.occurrence}", LONG, nullable=False)
     return Tagged(replace(plan, row_id=row_id), {plan.occurrence: Ids(row_id)})

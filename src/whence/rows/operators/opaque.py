@@ -38,7 +38,7 @@ class GroupedMap(Operator):
     keys: tuple[Expr, ...]
     columns: tuple[Attr, ...]
     function: Expr
-    carried: tuple[tuple[Attr, Attr], ...] = ()
+    annotated: tuple[tuple[Attr, Attr], ...] = ()
     origin: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class GroupedMap(Operator):
 
     @property
     def output(self) -> tuple[Attr, ...]:
-        return (*self.columns, *(out for _, out in self.carried))
+        return (*self.columns, *(out for _, out in self.annotated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Cogroup(Operator):
     right_keys: tuple[Expr, ...]
     columns: tuple[Attr, ...]
     function: Expr
-    carried: tuple[tuple[Attr, Attr], ...] = ()
+    annotated: tuple[tuple[Attr, Attr], ...] = ()
     origin: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,4 +68,4 @@ class Cogroup(Operator):
 
     @property
     def output(self) -> tuple[Attr, ...]:
-        return (*self.columns, *(out for _, out in self.carried))
+        return (*self.columns, *(out for _, out in self.annotated))

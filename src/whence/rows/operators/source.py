@@ -14,7 +14,8 @@ class Source(Operator):
 
     `name` is the source's, shared by all its uses; `occurrence` numbers the uses over the whole pipeline. `row_id`,
     where set, is one more column: the identity of the row, a long that is the same in every run over the same data.
-    `silent` is a copy of a source that Catalyst adds, to say which values to compute for: it has no part in lineage.
+    `is_domain_copy` marks a copy of a source that Catalyst adds to say which values to compute for: it has no part in
+    lineage.
     `cut` says what made the rows where that was more than reading them: the lineage goes on, and the plan ends here.
     """
 
@@ -24,7 +25,7 @@ class Source(Operator):
     format: str = "memory"
     paths: tuple[str, ...] = ()
     row_id: Attr | None = None
-    silent: bool = False
+    is_domain_copy: bool = False
     origin: object = field(default=None, compare=False, repr=False)
     cut: str = field(default="", compare=False, repr=False)
 

@@ -22,17 +22,17 @@ class Aim(Enum):
 class Pushed:
     """One predicate for each input. `precise`: it selects exactly the rows that contribute to the selected output.
 
-    What is not precise is a superset, and `why` says which rows may be too many. `relies`: it is precise only because
-    the predicate is known to select a row of the output. `may_be_none`: the inputs of which it may then select none
-    all the same (the other branch of a union, the missing side of an outer join). `large`: the predicate would be too
-    large, here and wherever it is asked further up.
+    What is not precise is a superset, and `why` says which rows may be too many. `assumes_row_exists`: it is
+    precise only because the predicate is known to select a row of the output. `optional_inputs`: the inputs of
+    which it may then select none all the same (the other branch of a union, the missing side of an outer join).
+    `large`: the predicate would be too large, here and wherever it is asked further up.
     """
 
     inputs: tuple[Expr, ...]
     precise: bool = True
     why: str = ""
-    relies: bool = False
-    may_be_none: frozenset[int] = frozenset()
+    assumes_row_exists: bool = False
+    optional_inputs: frozenset[int] = frozenset()
     large: bool = False
 
 

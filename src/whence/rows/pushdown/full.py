@@ -36,7 +36,7 @@ def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     match = substituted(condition, {**known[0], **known[1]})
     alone = tuple(conjunction(*(substituted(fact, _nulls(fact)) for fact in own[1 - i])) for i in (0, 1))
     inputs = tuple(conjunction(disjunction(match, alone[i]), *own[i]) for i in (0, 1))
-    return Pushed(inputs, relies=True, may_be_none=frozenset({0, 1}))
+    return Pushed(inputs, assumes_row_exists=True, optional_inputs=frozenset({0, 1}))
 
 
 def _tied(condition: Expr, sides: tuple[frozenset[Attr], frozenset[Attr]]) -> bool:

@@ -26,14 +26,14 @@ def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "row
     relies = len(about_keys) < len(conjuncts(predicate))
     empty = frozenset[int]() if op.keys else frozenset({0})  # one group, even of no rows
     if aim is Aim.LINEAGE and op.listed is not None:
-        return _pivoted(op, group, known, witness, Pushed((group,), relies=relies, may_be_none=empty))
+        return _pivoted(op, group, known, witness, Pushed((group,), assumes_row_exists=relies, optional_inputs=empty))
     if aim is Aim.RESTRICT or witness == "group" or not op.witnessed:
-        return Pushed((group,), relies=relies, may_be_none=empty)
+        return Pushed((group,), assumes_row_exists=relies, optional_inputs=empty)
     values = {made[attr]: value for attr, value in known.items() if isinstance(made.get(attr), AggCall)}
     if not one_group or any(call not in values or call.where is not None or not call.args for call in op.calls):
         return Pushed((group,), False, "which rows attain the aggregates is not decided by the columns asked for")
     attained = disjunction(*(Compare("<=>", call.args[0], values[call]) for call in op.calls))
-    return Pushed((conjunction(group, attained),), relies=relies, may_be_none=empty)
+    return Pushed((conjunction(group, attained),), assumes_row_exists=relies, optional_inputs=empty)
 
 
 def _pivoted(op: Aggregate, group: Expr, known: Mapping[Attr, Expr], witness: str, whole: Pushed) -> Pushed:
@@ -54,7 +54,7 @@ def push_distinct(op: Distinct, predicate: Expr, aim: Aim) -> Pushed:
     known = pins(predicate)
     decided = len(about_keys) == len(facts) or all(key in known for key in op.keys)
     why = "" if decided else "a column that is asked for is that of any one of the duplicates"
-    return Pushed((conjunction(*about_keys),), decided, why, relies=len(about_keys) < len(facts))
+    return Pushed((conjunction(*about_keys),), decided, why, assumes_row_exists=len(about_keys) < len(facts))
 
 
 def push_grouped(op: GroupedMap | Cogroup, predicate: Expr, aim: Aim) -> Pushed:

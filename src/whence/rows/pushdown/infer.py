@@ -89,12 +89,12 @@ def _walk(
             _walk(child, FALSE, aim, witness, sure, found, steps)
         return
     pushed = _pushed(op, predicate, aim, witness, sure)
-    lost = pushed.precise and pushed.relies and not sure
+    lost = pushed.precise and pushed.assumes_row_exists and not sure
     if lost and aim is Aim.RESTRICT and isinstance(op, GUARDS):
         pushed = without_risks(pushed)
     steps.append(Step(op, predicate, pushed.precise and not lost, LOST if lost else pushed.why))
     for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True)):
-        _walk(child, each, aim, witness, sure and i not in pushed.may_be_none, found, steps)
+        _walk(child, each, aim, witness, sure and i not in pushed.optional_inputs, found, steps)
 
 
 def _pushed(op: Operator, predicate: Expr, aim: Aim, witness: str, sure: bool) -> Pushed:
@@ -104,7 +104,7 @@ def _pushed(op: Operator, predicate: Expr, aim: Aim, witness: str, sure: bool) -
         pairs = zip(op.inputs, pushed.inputs, strict=True)
         inputs = tuple(each if possible(child, each) else FALSE for child, each in pairs)
         only = len(inputs) - inputs.count(FALSE) == 1
-        return Pushed(inputs, may_be_none=frozenset() if only else pushed.may_be_none)
+        return Pushed(inputs, optional_inputs=frozenset() if only else pushed.optional_inputs)
     if isinstance(op, Limit) and aim is Aim.RESTRICT and not sure:
         return give_up(op, "a row that the limit left out would be let in")
     return pushed

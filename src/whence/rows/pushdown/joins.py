@@ -23,7 +23,7 @@ def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     if op.how == "right":
         mirrored = Join(op.right, op.left, "left", op.condition)
         right, left = (pushed := _outer(mirrored, predicate, aim)).inputs
-        return Pushed((left, right), pushed.precise, pushed.why, pushed.relies, frozenset({0}))
+        return Pushed((left, right), pushed.precise, pushed.why, pushed.assumes_row_exists, frozenset({0}))
     if op.how == "full":
         return push_full(op, predicate, aim)
     if op.how in ("left", "single"):
@@ -42,7 +42,7 @@ def _inner(op: Join, predicate: Expr) -> Pushed:
     sides = frozenset(op.left.output), frozenset(op.right.output)
     left, right = (side(facts, known, columns)[0] for columns in sides)
     precise = all(any(_askable(fact, known, columns) for columns in sides) for fact in facts)
-    return Pushed((left, right), precise, "" if precise else MIXED, relies=True)
+    return Pushed((left, right), precise, "" if precise else MIXED, assumes_row_exists=True)
 
 
 def _askable(fact: Expr, known: Mapping[Attr, Expr], columns: frozenset[Attr]) -> bool:

@@ -12,7 +12,8 @@ from whence.rows.pushdown.unique import unique
 def push_limit(op: Limit, predicate: Expr, aim: Aim) -> Pushed:
     """A row, if it cannot be mistaken for one that the limit leaves out.
 
-    An input cut down to it still gives it only where no rows are skipped, and it was let through at all: `relies`.
+    An input restricted to the row gives the row only if the limit skips no rows and let the row through: the result
+    `assumes_row_exists`.
     """
     known = pins(predicate)
     if not all(attr in known for attr in op.output):
@@ -22,7 +23,7 @@ def push_limit(op: Limit, predicate: Expr, aim: Aim) -> Pushed:
         return Pushed((predicate,), False, why) if aim is Aim.LINEAGE else give_up(op, why)
     if aim is Aim.RESTRICT and op.offset is not None:
         return give_up(op, "the rows that are skipped are counted")
-    return Pushed((predicate,), relies=True)
+    return Pushed((predicate,), assumes_row_exists=True)
 
 
 def push_sample(op: Sample, predicate: Expr, aim: Aim) -> Pushed:

@@ -64,4 +64,4 @@ def push_union(op: Union, predicate: Expr, aim: Aim) -> Pushed:
     """The same question to every branch, about the columns in the same places."""
     places = frozenset(range(len(op.inputs))) if len(op.inputs) > 1 else frozenset[int]()
     inputs = (substituted(predicate, dict(zip(op.columns, child.output, strict=True))) for child in op.inputs)
-    return Pushed(tuple(inputs), may_be_none=places)
+    return Pushed(tuple(inputs), optional_inputs=places)

@@ -12,7 +12,7 @@ def push_intersect(op: Intersect, predicate: Expr, aim: Aim) -> Pushed:
     """Both sides' equal rows, however many of them go on."""
     decided = all_pinned(op, predicate)
     why = "" if decided else "rows that only one side has may be among them"
-    return Pushed((predicate, _by_place(op, predicate)), decided, why, relies=True)
+    return Pushed((predicate, _by_place(op, predicate)), decided, why, assumes_row_exists=True)
 
 
 def push_except(op: Except, predicate: Expr, aim: Aim) -> Pushed:
@@ -20,7 +20,7 @@ def push_except(op: Except, predicate: Expr, aim: Aim) -> Pushed:
     decided = all_pinned(op, predicate)
     right = FALSE if aim is Aim.LINEAGE else _by_place(op, predicate)
     why = "" if decided else "rows that the right side takes away may be among them"
-    return Pushed((predicate, right), decided, why, relies=True, may_be_none=frozenset({1}))
+    return Pushed((predicate, right), decided, why, assumes_row_exists=True, optional_inputs=frozenset({1}))
 
 
 def all_pinned(op: Intersect | Except, predicate: Expr) -> bool:

@@ -33,12 +33,12 @@ def push_window(op: Window, predicate: Expr, aim: Aim) -> Pushed:
     partition = conjunction(*(Compare("<=>", expr, substituted(expr, known)) for expr in op.partition))
     unclear = next(filter(None, map(vague, op.functions)), None)
     if aim is Aim.RESTRICT or unclear:
-        return Pushed((partition,), unclear is None, unclear or "", relies=True)
+        return Pushed((partition,), unclear is None, unclear or "", assumes_row_exists=True)
     parts = [_part(op, frame_of(function), known) for function in op.functions]
     whole = disjunction(*(part for part in parts if part is not None))
     if None in parts:
-        return Pushed((partition,), False, "the frame is only a part of the partition", relies=True)
-    return Pushed((conjunction(partition, whole),), relies=True)
+        return Pushed((partition,), False, "the frame is only a part of the partition", assumes_row_exists=True)
+    return Pushed((conjunction(partition, whole),), assumes_row_exists=True)
 
 
 def _pinned(expr: Expr, known: Mapping[Attr, Expr]) -> bool:

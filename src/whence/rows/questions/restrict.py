@@ -22,7 +22,7 @@ def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
     """
 
     def change(part: Tree) -> Tree:
-        if isinstance(part, Source) and not part.silent and predicates.get(part.occurrence, TRUE) != TRUE:
+        if isinstance(part, Source) and not part.is_domain_copy and predicates.get(part.occurrence, TRUE) != TRUE:
             return filtered(part, predicates[part.occurrence])
         return part
 
@@ -34,5 +34,5 @@ def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
 
 def sources(plan: Operator) -> tuple[Source, ...]:
     """Every use of a source, by occurrence; silent copies are none."""
-    found = {part.occurrence: part for part in walk(plan) if isinstance(part, Source) and not part.silent}
+    found = {part.occurrence: part for part in walk(plan) if isinstance(part, Source) and not part.is_domain_copy}
     return tuple(found[number] for number in sorted(found))

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from whence.errors import BadType, UnknownName
 from whence.rows.expressions import Attr, Call, Compare, Expr, IsNull, Literal, conjunction, disjunction
-from whence.rows.from_pandas import MISSING, plain
+from whence.rows.questions.from_pandas import MISSING, plain
 
 Asked: TypeAlias = tuple[tuple[Attr, object], ...]  # one row: the columns that were given, and their values
 

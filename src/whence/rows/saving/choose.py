@@ -1,7 +1,7 @@
 """Algorithms 1 and 2 of PredTrace: walk the question down; where it loses its way, save what shows it again.
 
 The paper saves the output of the operator that is not precise, and moves it to a later one that is smaller. Here every
-operator from there up to the last grouping is tried with the columns below carried along, and the cheapest is taken.
+operator from there up to the last grouping is tried with the columns below added, and the cheapest is taken.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from whence.rows.pushdown.base import Aim
 from whence.rows.pushdown.infer import LOST
 from whence.rows.pushdown.rules import push
 from whence.rows.saving.limits import last_limit, without_limit
-from whence.rows.saving.places import Place
-from whence.rows.saving.scheme import OUTPUT, Note, Saved, Scheme, Use, selection
+from whence.rows.saving.paths import PlanPath
 from whence.rows.saving.sizes import Sizes, width
+from whence.rows.saving.trace_plan import OUTPUT, Note, Saved, TracePlan, Use, selection
 from whence.rows.saving.widen import BLOCK, widened
 from whence.rows.tree import walk
 
@@ -27,39 +27,39 @@ MOST = 40_000  # facts that are pushed through operators before the plan is left
 FEW, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
 
 
-def scheme(
+def trace_plan(
     plan: Operator,
     witness: str = "rows",
     sizes: Sizes | None = None,
-    chosen: Mapping[Place, Sequence[int]] | None = None,
-) -> Scheme:
+    chosen: Mapping[PlanPath, Sequence[int]] | None = None,
+) -> TracePlan:
     """How any row of the plan's output is traced: what to save, and which rows of each source contributed.
 
     `chosen` says what an earlier run saved: where, and which columns of the widened operator, by their places.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
-    >>> print(scheme(Project(Source("t", 0, (a, b)), keep(a))).uses[0].predicate)
+    >>> print(trace_plan(Project(Source("t", 0, (a, b)), keep(a))).uses[0].predicate)
     a#1 <=> :-1:1
     """
     found = _scheme(plan, witness, sizes or Sizes(), chosen or {})
-    limit = last_limit(plan) if found.missing else None
+    limit = last_limit(plan) if found.unavailable_reason else None
     if limit is not None:
         clear = _scheme(without_limit(plan, limit), witness, sizes or Sizes(), chosen or {}, limit)
-        if not clear.missing:
-            return replace(clear, clear=limit)
+        if not clear.unavailable_reason:
+            return replace(clear, limit_to_check=limit)
     return found
 
 
 def _scheme(
-    plan: Operator, witness: str, sizes: Sizes, chosen: Mapping[Place, Sequence[int]], limit: Place | None = None
-) -> Scheme:
+    plan: Operator, witness: str, sizes: Sizes, chosen: Mapping[PlanPath, Sequence[int]], limit: PlanPath | None = None
+) -> TracePlan:
     walker = _Walker(witness, sizes, chosen, limit)
     try:
         part = walker.go(_At(plan, (), selection(OUTPUT, _comparable(plan.output)), True), OUTPUT, closed=False)
     except _Stuck as stuck:
-        return Scheme(missing=str(stuck))
-    return Scheme(part.saved, part.uses, part.notes)
+        return TracePlan(unavailable_reason=str(stuck))
+    return TracePlan(part.saved, part.uses, part.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _At:
     """The question at an operator. `sure`: it selects a row there, because the row that is asked about exists."""
 
     operator: Operator
-    place: Place
+    place: PlanPath
     predicate: Expr
     sure: bool
 
@@ -86,7 +86,7 @@ class _Part:
 class _Cut:
     """What is saved higher up serves: the part that begins there."""
 
-    place: Place
+    place: PlanPath
     part: _Part
 
 
@@ -99,15 +99,15 @@ class _Stuck(Exception):
 
 class _Walker:
     def __init__(
-        self, witness: str, sizes: Sizes, chosen: Mapping[Place, Sequence[int]], limit: Place | None = None
+        self, witness: str, sizes: Sizes, chosen: Mapping[PlanPath, Sequence[int]], limit: PlanPath | None = None
     ) -> None:
         """Nothing is saved at `limit`, which the plan shows without it, or above."""
         self._witness, self._sizes, self._chosen, self._limit = witness, sizes, chosen, limit
         self._pushed = 0  # facts, so far
-        self._serving: dict[tuple[Place, int], bool] = {}
-        self._tried: dict[tuple[Place, int], _Part] = {}
+        self._serving: dict[tuple[PlanPath, int], bool] = {}
+        self._tried: dict[tuple[PlanPath, int], _Part] = {}
 
-    def go(self, at: _At, table: Place, *, closed: bool, trying: bool = False) -> _Part:
+    def go(self, at: _At, table: PlanPath, *, closed: bool, trying: bool = False) -> _Part:
         """What the question at an operator comes to below.
 
         `closed`: nothing more is saved before the next grouping. `trying`: it only matters that there is a way.
@@ -115,11 +115,11 @@ class _Walker:
         found = self._go(at, table, (), closed, trying)
         return found.part if isinstance(found, _Cut) else found
 
-    def _go(self, at: _At, table: Place, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
+    def _go(self, at: _At, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
         """`path`: the operators above that could be saved instead."""
         op, part = at.operator, _Part(notes=(Note(at.place, at.predicate),))
         if isinstance(op, Source):
-            return part if op.silent else part + _Part(uses=(Use(op, table, at.predicate),))
+            return part if op.is_domain_copy else part + _Part(uses=(Use(op, table, at.predicate),))
         if isinstance(op, Values):
             return part
         if at.predicate == FALSE:  # nothing below contributes
@@ -129,13 +129,13 @@ class _Walker:
             if self._pushed > MOST:
                 raise _Stuck(f"{type(op).__name__}: there are too many ways to trace it with what could be saved")
             pushed = push(op, at.predicate, Aim.LINEAGE, self._witness)
-            if not pushed.precise or (pushed.relies and not at.sure):
+            if not pushed.precise or (pushed.assumes_row_exists and not at.sure):
                 why = f"{type(op).__name__}: {LOST if pushed.precise else pushed.why}"
                 if closed or pushed.large:
                     raise _Stuck(why)
                 return self._cut((*path, at), table, why, trying)
             children = (
-                _At(child, (*at.place, i), each, at.sure and i not in pushed.may_be_none)
+                _At(child, (*at.place, i), each, at.sure and i not in pushed.optional_inputs)
                 for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True))
             )
         below = self._limit is None or at.place != self._limit[: len(at.place)]
@@ -150,7 +150,7 @@ class _Walker:
             part += found
         return part
 
-    def _cut(self, path: _Path, table: Place, why: str, trying: bool) -> _Cut:
+    def _cut(self, path: _Path, table: PlanPath, why: str, trying: bool) -> _Cut:
         """Save at one of the operators of the path: where it takes the least space."""
         for at in path:
             if at.place != table and at.place in self._chosen:
@@ -199,7 +199,7 @@ class _Walker:
                 break
         return self._serving[key]
 
-    def _saved(self, at: _At, table: Place, why: str, trying: bool) -> _Part:
+    def _saved(self, at: _At, table: PlanPath, why: str, trying: bool) -> _Part:
         wide = widened(at.operator)
         if at.place in self._chosen:
             columns = tuple(wide.output[index] for index in self._chosen[at.place])
@@ -220,13 +220,15 @@ class _Walker:
         columns = (*needed, *chosen)
         return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, closed, trying=trying))
 
-    def _with(self, at: _At, wide: Operator, columns: tuple[Attr, ...], table: Place, why: str, part: _Part) -> _Part:
+    def _with(
+        self, at: _At, wide: Operator, columns: tuple[Attr, ...], table: PlanPath, why: str, part: _Part
+    ) -> _Part:
         cost = self._sizes.rows(at.operator) * sum(map(width, columns))
         own = Saved(at.place, wide, columns, table, at.predicate, at.sure, why, cost)
         return _Part((own, *part.saved), part.uses, (Note(at.place, at.predicate), *part.notes))
 
     def _fewest(
-        self, wide: Operator, place: Place, needed: tuple[Attr, ...], others: list[Attr], closed: bool, most: int
+        self, wide: Operator, place: PlanPath, needed: tuple[Attr, ...], others: list[Attr], closed: bool, most: int
     ) -> list[Attr]:
         """Those of the other columns that cannot be left out, the widest being tried first."""
 
@@ -254,7 +256,7 @@ class _Walker:
         return chosen
 
     def _below(
-        self, wide: Operator, place: Place, columns: Iterable[Attr], closed: bool, *, trying: bool = True
+        self, wide: Operator, place: PlanPath, columns: Iterable[Attr], closed: bool, *, trying: bool = True
     ) -> _Part:
         """What a row of the saved columns says of everything below: it is known to be there."""
         at = _At(wide, place, selection(place, columns), True)

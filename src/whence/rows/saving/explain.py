@@ -5,21 +5,21 @@ from __future__ import annotations
 from whence.rows.expressions import TRUE, Expr, Param
 from whence.rows.operators import Operator
 from whence.rows.printing import line, text
-from whence.rows.saving.places import Place
-from whence.rows.saving.scheme import OUTPUT, Scheme, param
+from whence.rows.saving.paths import PlanPath
+from whence.rows.saving.trace_plan import OUTPUT, TracePlan, param
 from whence.rows.tree import Tree, transform
 
 LONGEST = 400  # characters of a predicate that are shown
 
 
-def explained(plan: Operator, scheme: Scheme) -> str:
+def explained(plan: Operator, scheme: TracePlan) -> str:
     """The plan as a tree; below each operator, what is asked of its output to trace one row of the pipeline's.
 
     >>> from whence.rows import Attr, Project, Source, keep
-    >>> from whence.rows.saving import scheme
+    >>> from whence.rows.saving import trace_plan
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
     >>> plan = Project(Source("t", 0, (a, b)), keep(a))
-    >>> print(explained(plan, scheme(plan)))
+    >>> print(explained(plan, trace_plan(plan)))
     Project a#1
       ? a#1 <=> :a
       Source t (memory): a#1, b#2
@@ -28,14 +28,14 @@ def explained(plan: Operator, scheme: Scheme) -> str:
     names = _names(plan, scheme)
     numbers = {each.place: number for number, each in enumerate(scheme.saved, 1)}
     why = {each.place: each.why for each in scheme.saved}
-    how = {each.place: "found again when asked" if each.virtual else "saved" for each in scheme.saved}
+    how = {each.place: "recomputed on demand" if each.virtual else "saved" for each in scheme.saved}
     columns = {each.place: ", ".join(attr.name for attr in each.columns) for each in scheme.saved}
-    asked: dict[Place, Expr] = {}
+    asked: dict[PlanPath, Expr] = {}
     for note in scheme.notes:
         asked.setdefault(note.place, note.predicate)
     lines: list[str] = []
 
-    def add(op: Operator, place: Place, depth: int) -> None:
+    def add(op: Operator, place: PlanPath, depth: int) -> None:
         space = "  " * depth
         lines.append(space + line(op))
         if place in asked:
@@ -50,7 +50,7 @@ def explained(plan: Operator, scheme: Scheme) -> str:
     return "\n".join(lines)
 
 
-def _names(plan: Operator, scheme: Scheme) -> dict[str, str]:
+def _names(plan: Operator, scheme: TracePlan) -> dict[str, str]:
     """What parameters are called: a column of the row asked about, or of a saved result."""
     tables = {OUTPUT: ("", plan.output)}
     for number, each in enumerate(scheme.saved, 1):

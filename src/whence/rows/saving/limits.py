@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from whence.rows.operators import Arrange, Limit, Operator, Project, Sort
-from whence.rows.saving.places import Place, operator_at, replaced_at
+from whence.rows.saving.paths import PlanPath, operator_at, replaced_at
 
 
-def last_limit(plan: Operator) -> Place | None:
+def last_limit(plan: Operator) -> PlanPath | None:
     """Where the limit over an order stands whose rows the output shows with all their columns; None if there is none.
 
     >>> from whence.rows import Attr, Limit, Literal, Sort, SortKey, Source
@@ -14,7 +14,7 @@ def last_limit(plan: Operator) -> Place | None:
     >>> last_limit(Limit(Sort(Source("t", 0, (a,)), (SortKey(a),)), Literal(3, "integer")))
     ()
     """
-    place: Place = ()
+    place: PlanPath = ()
     while isinstance(plan, Sort | Arrange | Project):
         if isinstance(plan, Project) and not set(plan.child.output) <= {column.expr for column in plan.columns}:
             return None
@@ -24,7 +24,7 @@ def last_limit(plan: Operator) -> Place | None:
     return None
 
 
-def without_limit(plan: Operator, place: Place) -> Operator:
+def without_limit(plan: Operator, place: PlanPath) -> Operator:
     """The plan as if the limit let all rows through: of a row that it does let through, the lineage is the same."""
     limit = operator_at(plan, place)
     assert isinstance(limit, Limit)

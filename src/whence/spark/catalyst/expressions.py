@@ -30,9 +30,9 @@ from whence.rows import (
     conjunction,
     disjunction,
 )
+from whence.spark.catalyst.functions import why_varies
 from whence.spark.catalyst.jvm import Origin, items
-from whence.spark.compact import CUT, Compact
-from whence.spark.functions import why_varies
+from whence.spark.catalyst.shared import CUT, Compact
 
 COMPARE = {
     "EqualTo": "=",

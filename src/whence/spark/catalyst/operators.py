@@ -38,10 +38,10 @@ from whence.rows import (
 )
 from whence.rows.frames import OF_LIMIT, OF_PLACE
 from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree, tree_of
+from whence.spark.catalyst.functions import why_varies
 from whence.spark.catalyst.jvm import items
-from whence.spark.compact import Compact
-from whence.spark.functions import why_varies
-from whence.spark.pivots import MakeLiteral, listed
+from whence.spark.catalyst.pivots import MakeLiteral, listed
+from whence.spark.catalyst.shared import Compact
 
 if TYPE_CHECKING:
     from whence.spark.sources.naming import Sources

@@ -13,12 +13,12 @@ from whence.spark.catalyst.jvm import Jvm, items
 from whence.spark.catalyst.operators import Plans, plan_tree
 from whence.spark.catalyst.rewrites import tidied, without_subqueries
 from whence.spark.catalyst.self_joins import renewed, separated
+from whence.spark.catalyst.shared import Compact
 from whence.spark.catalyst.subqueries import subqueries_joined
-from whence.spark.compact import Compact
-from whence.spark.cuts import past
-from whence.spark.on_pandas import as_spark, is_pandas, without_index
 from whence.spark.running.outputs import plan_of
+from whence.spark.sources.cuts import past
 from whence.spark.sources.naming import Sources, view_names
+from whence.spark.sources.pandas_api import as_spark, is_pandas, without_index
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

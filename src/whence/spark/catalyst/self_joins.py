@@ -71,7 +71,7 @@ def _domain(plan: Aggregate) -> Operator:
     child, renamed = renewed(plan.child)
 
     def silent(part: Tree) -> Tree:
-        return replace(part, silent=True) if isinstance(part, Source) else part
+        return replace(part, is_domain_copy=True) if isinstance(part, Source) else part
 
     def change(part: Tree) -> Tree:
         return renamed.get(part, part) if isinstance(part, Attr) else part
@@ -109,5 +109,5 @@ def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
 
 def _leaves(plan: Operator) -> frozenset[int]:
     """The columns of all relations in the plan, but not of copies."""
-    sources = (part for part in walk(plan) if isinstance(part, Source) and not part.silent)
+    sources = (part for part in walk(plan) if isinstance(part, Source) and not part.is_domain_copy)
     return frozenset(attr.id for source in sources for attr in source.columns)

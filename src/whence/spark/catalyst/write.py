@@ -34,7 +34,7 @@ from whence.rows import (
     WindowCall,
     keep,
 )
-from whence.rows.unique_columns import each_once
+from whence.rows.unique_columns import unique_column_ids
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.operators import output_of
 from whence.spark.catalyst.write_expressions import Lowering
@@ -58,7 +58,7 @@ JOIN_TYPES = {
 
 def frame(plan: Operator, jvm: Jvm) -> DataFrame:
     """The DataFrame that an operator stands for. Columns keep their order; names may repeat."""
-    return jvm.frame(Plans(jvm).lower(each_once(plan)))
+    return jvm.frame(Plans(jvm).lower(unique_column_ids(plan)))
 
 
 class Plans:
@@ -202,28 +202,28 @@ class Plans:
     @_lower.register(Sample)
     @_lower.register(Arrange)
     def _(self, plan: Sample | Arrange) -> Any:
-        return self._again(plan.origin, plan.child)
+        return self._nondeterminism(plan.origin, plan.child)
 
     @_lower.register
     def _(self, plan: Opaque) -> Any:
         if not plan.origin.children().size():  # type: ignore[attr-defined]  # a leaf: its inputs are in no plan
             return plan.origin
-        return self._again(plan.origin, *plan.inputs)
+        return self._nondeterminism(plan.origin, *plan.inputs)
 
     @_lower.register
     def _(self, plan: GroupedMap) -> Any:
-        if plan.carried:
+        if plan.annotated:
             return self._lower(around.grouped(plan, self._frame))
-        return self._again(plan.origin, plan.child)
+        return self._nondeterminism(plan.origin, plan.child)
 
     @_lower.register
     def _(self, plan: Cogroup) -> Any:
-        if plan.carried:
+        if plan.annotated:
             return self._lower(around.cogrouped(plan, self._frame))
-        return self._again(plan.origin, plan.left, plan.right)
+        return self._nondeterminism(plan.origin, plan.left, plan.right)
 
     def _frame(self, plan: Operator) -> DataFrame:
         return self.jvm.frame(self._lower(plan))
 
-    def _again(self, java: Any, *children: Operator) -> Any:
+    def _nondeterminism(self, java: Any, *children: Operator) -> Any:
         return java.withNewChildren(self.jvm.seq([self._lower(child) for child in children]))

@@ -148,7 +148,7 @@ class Lowering:
     @_lower.register
     def _(self, expr: Call) -> Any:
         if isinstance(expr.origin, Origin):
-            return self._again(expr.origin.java, expr.args)
+            return self._nondeterminism(expr.origin.java, expr.args)
         return self._function(expr.name, expr.args, expr.detail)
 
     @_lower.register
@@ -158,7 +158,7 @@ class Lowering:
                 raise NotTraceable(f"an aggregate made by whence is plain: {expr}")
             return self._function(expr.name, expr.args)
         java = expr.origin.java
-        function = self._again(java.aggregateFunction(), expr.args)
+        function = self._nondeterminism(java.aggregateFunction(), expr.args)
         parts = [function] if expr.where is None else [function, self.expr(expr.where)]
         return java.withNewChildren(self.jvm.seq(parts))
 
@@ -172,11 +172,11 @@ class Lowering:
         java = call.origin.java
         function = java.windowFunction()
         if function.getClass().getSimpleName() == "AggregateExpression":
-            inner = self._again(function.aggregateFunction(), call.args)
+            inner = self._nondeterminism(function.aggregateFunction(), call.args)
             rest = [function.children().apply(index) for index in range(1, function.children().size())]
             function = function.withNewChildren(self.jvm.seq([inner, *rest]))
         else:
-            function = self._again(function, call.args)
+            function = self._nondeterminism(function, call.args)
         return java.withNewChildren(self.jvm.seq([function, spec]))
 
     def _frame(self, frame: Frame) -> Any:
@@ -193,7 +193,7 @@ class Lowering:
             return self.jvm.singleton(f"{EXPRESSIONS}.CurrentRow")
         return self.jvm.literal(bound)
 
-    def _again(self, java: Any, args: tuple[Expr, ...]) -> Any:
+    def _nondeterminism(self, java: Any, args: tuple[Expr, ...]) -> Any:
         return java.withNewChildren(self.seq(args)) if args else java
 
     def _function(self, name: str, args: tuple[Expr, ...], detail: str = "") -> Any:

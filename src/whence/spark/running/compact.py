@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from whence.rows import Attr, Compare, Operator, conjuncts
 from whence.rows.duck.engine import connected
 from whence.rows.duck.literals import quoted
-from whence.rows.saving import Place, Saved, Scheme, scheme, width
+from whence.rows.saving import PlanPath, Saved, TracePlan, trace_plan, width
 
 if TYPE_CHECKING:
     from whence.spark.running.materialize import Result
@@ -20,8 +20,8 @@ GROUP = 16384  # rows of a row group: what a lookup reads at least
 
 
 def shrunk(
-    plan: Operator, planned: Scheme, results: Mapping[Place, Result], witness: str
-) -> tuple[Scheme, dict[Place, Result]]:
+    plan: Operator, planned: TracePlan, results: Mapping[PlanPath, Result], witness: str
+) -> tuple[TracePlan, dict[PlanPath, Result]]:
     """The results as they are kept, and the scheme that fits them."""
     written = planned.written
     if not written or not all(each.place in results for each in written):
@@ -29,8 +29,8 @@ def shrunk(
     wanted = {each.place: _told(each, results[each.place]) for each in written}
     chosen = {each.place: each.places for each in planned.saved}
     chosen |= {place: [results[place].places[index] for index in indexes] for place, indexes in wanted.items()}
-    refined = scheme(plan, witness, chosen=chosen).with_virtual(lambda each: each.place not in wanted)
-    if refined.missing or {each.place for each in refined.saved} != chosen.keys():
+    refined = trace_plan(plan, witness, chosen=chosen).with_virtual(lambda each: each.place not in wanted)
+    if refined.unavailable_reason or {each.place for each in refined.saved} != chosen.keys():
         wanted = {each.place: list(range(len(each.columns))) for each in written}
         refined = planned
     small = {each.place: _rewritten(results[each.place], wanted[each.place], each.columns) for each in refined.written}

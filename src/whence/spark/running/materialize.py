@@ -32,7 +32,7 @@ from whence.rows import (
 )
 from whence.rows.duck import Files
 from whence.rows.eager import Tagged
-from whence.rows.saving import CARRIED, OUTPUT, Place, Saved, Scheme, operator_at, read_above, replaced_at
+from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath, Saved, TracePlan, operator_at, read_above, replaced_at
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import given
 from whence.spark.running.compact import shrunk
@@ -69,50 +69,55 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Kept:
+class RunArtifacts:
     """What a run left behind: how rows are traced, the saved results, the output, and what could not be saved."""
 
-    scheme: Scheme
-    results: Mapping[Place, Result] = field(default_factory=dict)
+    trace_plan: TracePlan
+    results: Mapping[PlanPath, Result] = field(default_factory=dict)
     output: DataFrame | None = None
     failures: tuple[str, ...] = ()
     held: tuple[object, ...] = ()  # what has to live as long as this
-    carried: bool = False  # the output is that with ids and places
+    annotated: bool = False  # the output is that with ids and places
     row_id: Attr | None = None  # the column that shows places to users, if one does
 
     @property
     def complete(self) -> bool:
         """Whether lineage can be answered from it, without running anything again."""
-        return self.scheme.missing is None and {each.place for each in self.scheme.written} <= self.results.keys()
+        return (
+            self.trace_plan.unavailable_reason is None
+            and {each.place for each in self.trace_plan.written} <= self.results.keys()
+        )
 
 
-def kept(
+def run_saving(
     df: DataFrame,
     plan: Operator,
-    planned: Scheme,
+    planned: TracePlan,
     witness: str,
     jvm: Jvm,
     local: Local,
     few: bool,
-) -> Kept:
+) -> RunArtifacts:
     """Run a pipeline, saving what the scheme says. What cannot be saved is said; the pipeline runs all the same.
 
     `local` makes a frame of the rows of a small output, if it can; `few`: it can, and the output is likely to be small.
     """
     try:
-        return _kept(df, plan, planned, witness, jvm, local, few)
+        return _artifacts(df, plan, planned, witness, jvm, local, few)
     except Exception as error:  # if it was the pipeline that failed, it fails again
         held = Held()
         held.persist(df)
         df.count()
         why = f"nothing could be saved: {_said(error)}"
-        return Kept(Scheme(missing=why), output=df, failures=(why,), held=(held,))
+        return RunArtifacts(TracePlan(unavailable_reason=why), output=df, failures=(why,), held=(held,))
 
 
-def _kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm, local: Local, few: bool) -> Kept:
+def _artifacts(
+    df: DataFrame, plan: Operator, planned: TracePlan, witness: str, jvm: Jvm, local: Local, few: bool
+) -> RunArtifacts:
     held = Held()
     folder, going = held.folder, plan
-    results: dict[Place, Result] = {}
+    results: dict[PlanPath, Result] = {}
     failures: list[str] = []
     for each in reversed(planned.written):  # what lies below comes first
         try:
@@ -126,10 +131,10 @@ def _kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm
         held.cached.append(rows)
         going = replaced_at(going, each.place, _as(rows, attrs, read_above(going, each.place)))
     first = None
-    if planned.clear is not None:
-        going, first, clear = _looked_at(going, planned.clear, few, held.cached, jvm)
+    if planned.limit_to_check is not None:
+        going, first, clear = _looked_at(going, planned.limit_to_check, few, held.cached, jvm)
         if not clear:
-            planned = Scheme(missing="Limit: equal rows may lie on both sides of the limit")
+            planned = TracePlan(unavailable_reason="Limit: equal rows may lie on both sides of the limit")
     output = df if going is plan else frame(going, jvm).toDF(*df.columns)
     if first is None:
         first = _run(output, plan, few, held, failures, jvm)
@@ -144,11 +149,11 @@ def _kept(df: DataFrame, plan: Operator, planned: Scheme, witness: str, jvm: Jvm
         refined, results = shrunk(plan, planned, results, witness)
     except Exception as error:
         failures.append(f"what was saved could not be made smaller: {_said(error)}")
-    return Kept(refined, results, output, tuple(failures), (held,))
+    return RunArtifacts(refined, results, output, tuple(failures), (held,))
 
 
-def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
-    """Run a pipeline with the ids of source rows carried along. Its output are the rows with their ids and places.
+def annotated(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> RunArtifacts:
+    """Run a pipeline with the ids of source rows beside each row; the output has ids and positions.
 
     They are cached; and `saved`, where another run would give another output, or make it of other rows.
     """
@@ -164,19 +169,19 @@ def carried(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool) -> Kept:
         known = tuple(Named(like(attr), attr) for attr in below.output)
     rows = frame(Project(below, (*known, place)), jvm)
     held.persist(rows)
-    results: dict[Place, Result] = {}
+    results: dict[PlanPath, Result] = {}
     failures: list[str] = []
     with _steps(jvm, "the pipeline, with the ids of source rows"):
         if not saved:
             rows.count()
-            return Kept(Scheme(missing=why), results, rows, (), (held,), carried=True)
+            return RunArtifacts(TracePlan(unavailable_reason=why), results, rows, (), (held,), annotated=True)
         try:
-            paths = _written(rows, len(columns), held.folder / "carried")
-            results[CARRIED] = Result(paths, columns, tuple(range(len(columns))), _count(paths))
+            paths = _written(rows, len(columns), held.folder / "annotated")
+            results[ANNOTATED] = Result(paths, columns, tuple(range(len(columns))), _count(paths))
         except Exception as error:  # it is the pipeline that counts; if it was that which failed, it fails again
             failures.append(f"the output with the ids of source rows could not be saved: {_said(error)}")
             rows.count()
-    return Kept(Scheme(missing=why), results, rows, tuple(failures), (held,), carried=True)
+    return RunArtifacts(TracePlan(unavailable_reason=why), results, rows, tuple(failures), (held,), annotated=True)
 
 
 def _run(output: DataFrame, plan: Operator, few: bool, held: Held, failures: list[str], jvm: Jvm) -> pa.Table | None:
@@ -232,7 +237,7 @@ class Held:
 def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -> tuple[DataFrame, tuple[Attr, ...]]:
     """The rows to save, and with them the columns that the pipeline goes on with; and which columns these are."""
     operator = each.operator
-    done: list[Place] = []
+    done: list[PlanPath] = []
     for other in saved:  # those above come first
         inside = other.place[len(each.place) :]
         if not inside or not _within(other.place, each.place) or any(_within(other.place, place) for place in done):
@@ -253,7 +258,7 @@ def _as(rows: DataFrame, attrs: Sequence[Attr], wanted: Sequence[Attr]) -> Opera
 
 
 def _looked_at(
-    plan: Operator, place: Place, few: bool, cached: list[DataFrame], jvm: Jvm
+    plan: Operator, place: PlanPath, few: bool, cached: list[DataFrame], jvm: Jvm
 ) -> tuple[Operator, pa.Table | None, bool]:
     """The plan over one row more than its limit lets through, and whether the order tells that row from the others.
 
@@ -299,7 +304,7 @@ def _tied(one: Sequence[object], other: Sequence[object]) -> bool:
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
-def _within(place: Place, above: Place) -> bool:
+def _within(place: PlanPath, above: PlanPath) -> bool:
     return place[: len(above)] == above
 
 

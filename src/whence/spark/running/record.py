@@ -27,9 +27,9 @@ from whence.rows import (
     walk,
 )
 from whence.rows.questions.restrict import sources as sources_of
-from whence.rows.saving import CARRIED, OUTPUT, Place, Scheme, Sizes, operator_at, scheme
+from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath, Sizes, TracePlan, operator_at, trace_plan
 from whence.rows.tree import Tree, transform, written
-from whence.spark.running.materialize import Kept, Result
+from whence.spark.running.materialize import Result, RunArtifacts
 from whence.spark.tracing.annotated import row_id
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def canonical(plan: Operator) -> str:
 def fingerprint(pipeline: Pipeline) -> str | None:
     """A hash that is the same for the same pipeline; None where the plan does not show all that it does."""
     hidden = (Udf, GroupedMap, Cogroup, Opaque)
-    for part in walk(pipeline.as_read):
+    for part in walk(pipeline.unpinned_plan):
         if isinstance(part, hidden) or (isinstance(part, AggCall | WindowCall) and part.python):
             return None
         if isinstance(part, Source) and not part.paths:
@@ -69,7 +69,7 @@ def fingerprint(pipeline: Pipeline) -> str | None:
         if isinstance(part, Values) and getattr(part.origin, "nodeName", str)() != "OneRowRelation":
             return None
     settings = [str(pipeline._df.sparkSession.conf.get(name)) for name in SETTINGS]
-    text = "\n".join((canonical(pipeline.as_read), pipeline.witness, *settings))
+    text = "\n".join((canonical(pipeline.unpinned_plan), pipeline.witness, *settings))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -95,7 +95,7 @@ def _measured(pipeline: Pipeline, store: Store) -> dict[str, int]:
         for saved in run.document.get("saved", ()):
             place = tuple(saved["place"])
             try:
-                digest, op = _digest(_saved_at(pipeline.as_read, place)), _saved_at(pipeline.plan, place)
+                digest, op = _digest(_saved_at(pipeline.unpinned_plan, place)), _saved_at(pipeline.plan, place)
             except IndexError:  # the pipeline was another one then
                 continue
             if saved.get("operator") == digest:
@@ -103,7 +103,7 @@ def _measured(pipeline: Pipeline, store: Store) -> dict[str, int]:
     return measured
 
 
-def record(store: Store, pipeline: Pipeline, run: Kept, started: str) -> Kept:
+def record(store: Store, pipeline: Pipeline, run: RunArtifacts, started: str) -> RunArtifacts:
     """Write a run to the store, with all it saved; what it kept is read from there from now on.
 
     A log that cannot be written to does not fail the pipeline: what was saved then lives as long as this process.
@@ -124,17 +124,17 @@ def record(store: Store, pipeline: Pipeline, run: Kept, started: str) -> Kept:
                     "columns": list(result.places),
                     "files": numbers,
                     "rows": result.rows,
-                    "operator": _digest(_saved_at(pipeline.as_read, place)),
+                    "operator": _digest(_saved_at(pipeline.unpinned_plan, place)),
                 }
             )
         document = {
             "saved": saved,
-            "virtual": [{"place": each.place, "columns": each.places} for each in run.scheme.saved if each.virtual],
+            "virtual": [{"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.virtual],
             "sources": pipeline.versions,
             "failures": list(run.failures),
-            "missing": run.scheme.missing,
+            "missing": run.trace_plan.unavailable_reason,
             "row_ids": run.row_id is not None,
-            "moment": None if pipeline.moment is None else pipeline.moment.isoformat(),
+            "pinned_time": None if pipeline.pinned_time is None else pipeline.pinned_time.isoformat(),
         }
         activity = _activity(store, pipeline, run, started)
         stored = runs.record(store, activity, pipeline.called, fingerprint(pipeline), document, files)
@@ -143,15 +143,15 @@ def record(store: Store, pipeline: Pipeline, run: Kept, started: str) -> Kept:
         return replace(run, failures=(*run.failures, f"the run could not be recorded in the log: {error}"))
 
 
-def recorded(store: Store, pipeline: Pipeline) -> Kept | None:
+def recorded(store: Store, pipeline: Pipeline) -> RunArtifacts | None:
     """What the last run of the same pipeline over the same sources kept; None if there is none."""
     from whence.store.catalog import runs
 
     key = fingerprint(pipeline)
     for run in [] if key is None else runs.alike(store, key):
         if run.document.get("sources") == json.loads(json.dumps(pipeline.versions)):
-            found = _kept(store, pipeline, run)
-            if found is not None or pipeline.moment is not None:  # it is the last run that questions are about
+            found = _artifacts(store, pipeline, run)
+            if found is not None or pipeline.pinned_time is not None:  # it is the last run that questions are about
                 return found
     return None
 
@@ -170,23 +170,23 @@ def changed(store: Store, pipeline: Pipeline) -> str:
     return ""
 
 
-def _kept(store: Store, pipeline: Pipeline, run: Run) -> Kept | None:
+def _artifacts(store: Store, pipeline: Pipeline, run: Run) -> RunArtifacts | None:
     saved = {tuple(each["place"]): each for each in run.document["saved"]}
-    moment = run.document.get("moment")
-    if moment is not None:
-        pipeline.stop(datetime.fromisoformat(moment))
-    if CARRIED in saved:
-        columns = tuple(map(like, (*pipeline.carrying_plan.output, fresh("_place", "long", nullable=False))))
-        table = Result((), columns, tuple(range(len(columns))), saved[CARRIED]["rows"])
+    pinned_time = run.document.get("pinned_time")
+    if pinned_time is not None:
+        pipeline.pin_time(datetime.fromisoformat(pinned_time))
+    if ANNOTATED in saved:
+        columns = tuple(map(like, (*pipeline.annotated_plan.output, fresh("_place", "long", nullable=False))))
+        table = Result((), columns, tuple(range(len(columns))), saved[ANNOTATED]["rows"])
         shown = row_id(pipeline.plan.output) if run.document.get("row_ids") else None
-        files = _opened(store, run.files, run.document["saved"], {CARRIED: table})
-        return Kept(Scheme(missing=run.document["missing"]), files, carried=True, row_id=shown)
+        files = _opened(store, run.files, run.document["saved"], {ANNOTATED: table})
+        return RunArtifacts(TracePlan(unavailable_reason=run.document["missing"]), files, annotated=True, row_id=shown)
     virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
     chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
-    found = scheme(pipeline.plan, pipeline.witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
+    found = trace_plan(pipeline.plan, pipeline.witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
     if (
         run.document["missing"]
-        or found.missing
+        or found.unavailable_reason
         or {each.place for each in found.saved} != chosen.keys()
         or OUTPUT not in saved
     ):
@@ -196,14 +196,14 @@ def _kept(store: Store, pipeline: Pipeline, run: Run) -> Kept | None:
     results = {
         place: Result((), columns_of[place], tuple(each["columns"]), each["rows"]) for place, each in saved.items()
     }
-    return Kept(found, _opened(store, run.files, run.document["saved"], results), None)
+    return RunArtifacts(found, _opened(store, run.files, run.document["saved"], results), None)
 
 
-def _opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[Place, Result]:
+def _opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[PlanPath, Result]:
     found = {}
     for each in saved:
         place = tuple(each["place"])
-        title = "the output" if place in (OUTPUT, CARRIED) else "a saved result"
+        title = "the output" if place in (OUTPUT, ANNOTATED) else "a saved result"
         try:
             paths = tuple(str(store.blobs.local(files[number], title)) for number in each["files"])
         except Damaged as error:
@@ -212,7 +212,7 @@ def _opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], r
     return found
 
 
-def _activity(store: Store, pipeline: Pipeline, run: Kept, started: str) -> Activity:
+def _activity(store: Store, pipeline: Pipeline, run: RunArtifacts, started: str) -> Activity:
     """The run as the project graph has it: what it read, in which versions, and the output with its columns."""
     from whence.graph.column_lineage import column_lineage
     from whence.store.recording.artifacts import Content
@@ -257,9 +257,9 @@ def _content(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Co
     return Content(name, path, digest, total, "table", {"files": files[:SHOWN], "path": path})
 
 
-def _saved_at(plan: Operator, place: Place) -> Operator:
+def _saved_at(plan: Operator, place: PlanPath) -> Operator:
     """What a table holds the rows of."""
-    return plan if place in (OUTPUT, CARRIED) else operator_at(plan, place)
+    return plan if place in (OUTPUT, ANNOTATED) else operator_at(plan, place)
 
 
 def _digest(op: Operator) -> str:

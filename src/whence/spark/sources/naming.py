@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlparse
 from whence.errors import BadType, NotTraceable, UnknownName
 from whence.rows import Attr, Source
 from whence.spark.catalyst.jvm import items
-from whence.spark.compact import CUT
-from whence.spark.cuts import column_ids, past
+from whence.spark.catalyst.shared import CUT
+from whence.spark.sources.cuts import column_ids, past
 
 if TYPE_CHECKING:
     from whence.spark.catalyst.operators import PlanNode

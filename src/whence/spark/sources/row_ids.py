@@ -109,7 +109,7 @@ def files_of(source: Source) -> tuple[str, ...] | None:
     return None if listed is None else listed.files
 
 
-def told_of(source: Source) -> tuple[tuple[Attr, tuple[Literal, ...]], ...]:
+def partition_values_of(source: Source) -> tuple[tuple[Attr, tuple[Literal, ...]], ...]:
     """The columns that directories tell, with their value for each file: `day=2024-05-01/part-0.parquet`."""
     listed = _listed(source)
     told = {} if listed is None else listed.told

@@ -20,7 +20,7 @@ ROW_ID = "_row_id"
 
 
 @dataclass(frozen=True, slots=True)
-class Carrying:
+class AnnotatedOutput:
     """The rows of a run: the columns of its tagged plan, and then the row's place. `row_id` shows places as ids."""
 
     tagged: Tagged

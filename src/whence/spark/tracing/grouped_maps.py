@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import NotTraceable
 from whence.rows import Attr, Cogroup, GroupedMap, Named, Operator, Project, Values, fresh
 from whence.rows.expressions import Udf
-from whence.spark.functions import Function, function_of
+from whence.spark.catalyst.functions import Function, function_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +27,7 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
     """The grouped map as it runs with ids."""
     kind, function = _function(plan.origin)
     data = _arguments(plan.function)
-    keys, values, lists = plan.keys, data, tuple(attr for attr, _ in plan.carried)
+    keys, values, lists = plan.keys, data, tuple(attr for attr, _ in plan.annotated)
     rows, names = _prepared(lower, plan.child, keys, values, lists)
     around = {PANDAS: _pandas, ARROW: _arrow}.get(kind)
     if around is None:
@@ -46,7 +46,7 @@ def cogrouped(plan: Cogroup, lower: Lower) -> Operator:
         raise NotTraceable(f"ids do not pass through a cogrouped map of kind {kind} yet: use applyInPandas")
     sides = []
     data = _arguments(plan.function)
-    lists = [attr for attr, _ in plan.carried]
+    lists = [attr for attr, _ in plan.annotated]
     for child, keys in ((plan.left, plan.left_keys), (plan.right, plan.right_keys)):
         have = frozenset(child.output)
         values = tuple(attr for attr in data if attr in have)
@@ -84,7 +84,7 @@ def _named(made: DataFrame, plan: GroupedMap | Cogroup) -> Operator:
 
 
 def _out(plan: GroupedMap | Cogroup) -> list[str]:
-    return [f"_whence_{index}" for index, _ in enumerate(plan.carried)]
+    return [f"_whence_{index}" for index, _ in enumerate(plan.annotated)]
 
 
 def _schema(plan: GroupedMap | Cogroup) -> Any:

@@ -47,7 +47,7 @@ FEW = 10  # rows of a table that go into a predicate of Spark's, so that it read
 
 
 @dataclass(frozen=True)
-class Table:
+class RowSet:
     """Rows with known columns: Parquet files on this machine or a view of them, an Arrow table, or what Spark runs."""
 
     columns: tuple[Attr, ...]
@@ -59,25 +59,25 @@ class Table:
         """Whether it is there without Spark."""
         return not isinstance(self.data, Operator)
 
-    def renamed(self) -> tuple[Table, dict[Attr, Expr]]:
+    def renamed(self) -> tuple[RowSet, dict[Attr, Expr]]:
         """The table with attributes of its own, so that it can be matched with what it came from."""
         columns = tuple(map(like, self.columns))
         pairs = _pairs(columns, self.columns)
         new: dict[Attr, Expr] = {old: attr for attr, old in pairs}
         if isinstance(self.data, Operator):
-            return Table(columns, Project(self.data, tuple(Named(attr, old) for attr, old in pairs))), new
+            return RowSet(columns, Project(self.data, tuple(Named(attr, old) for attr, old in pairs))), new
         if isinstance(self.data, Files):
-            return Table(columns, self.data.called(columns), self.read), new
+            return RowSet(columns, self.data.called(columns), self.read), new
         if isinstance(self.data, View):
-            return Table(columns, self.data.called(columns)), new
-        return Table(columns, self.data), new
+            return RowSet(columns, self.data.called(columns)), new
+        return RowSet(columns, self.data), new
 
 
-Clause: TypeAlias = tuple[Expr, Table | None]
+Clause: TypeAlias = tuple[Expr, RowSet | None]
 """A predicate, and the table with some row of which it is to hold."""
 
 
-class Engine:
+class Matcher:
     """Matches tables: `engine` is duckdb, spark, or auto for DuckDB where it can."""
 
     def __init__(self, jvm: Jvm, engine: str = "auto") -> None:
@@ -88,8 +88,8 @@ class Engine:
         self._known: dict[str, Any] = {}  # what DuckDB has answered: a source that is used twice is asked twice
 
     def matching(
-        self, rows: Table, *clauses: Clause, identity: bool = False, columns: tuple[Attr, ...] | None = None
-    ) -> Table:
+        self, rows: RowSet, *clauses: Clause, identity: bool = False, columns: tuple[Attr, ...] | None = None
+    ) -> RowSet:
         """The rows for which any of the clauses holds, each once: all their columns, or `columns`.
 
         A predicate is over the columns of the rows and of its table, which have none in common. With `identity` there
@@ -107,9 +107,9 @@ class Engine:
                 "DuckDB is not known to answer this as Spark would, or cannot read the data: leave engine='auto'"
             )
         self.used.add("spark")
-        return Table(shown, self._by_spark(self.operator(rows), clauses))
+        return RowSet(shown, self._by_spark(self.operator(rows), clauses))
 
-    def numbers(self, rows: Table, clause: Clause) -> pa.ChunkedArray | None:
+    def numbers(self, rows: RowSet, clause: Clause) -> pa.ChunkedArray | None:
         """The numbers of the rows for which a clause holds; None if it is not for DuckDB to find them."""
         where, by = clause
         if self.engine == "spark" or not isinstance(rows.data, Files) or not (by is None or by.here):
@@ -121,7 +121,7 @@ class Engine:
         self.used.add("duckdb")
         return found.column(0)
 
-    def numbered(self, rows: Table, numbers: pa.ChunkedArray, identity: bool) -> Table | None:
+    def numbered(self, rows: RowSet, numbers: pa.ChunkedArray, identity: bool) -> RowSet | None:
         """The rows that have these numbers; None if it is not for DuckDB to find them."""
         if self.engine == "spark" or not isinstance(rows.data, Files):
             return None
@@ -129,11 +129,11 @@ class Engine:
         if found is None:
             return None
         self.used.add("duckdb")
-        return Table((*rows.columns, fresh(ROW, "long", nullable=False)) if identity else rows.columns, found)
+        return RowSet((*rows.columns, fresh(ROW, "long", nullable=False)) if identity else rows.columns, found)
 
     def _by_duckdb(
-        self, rows: Table, shown: tuple[Attr, ...], clauses: Sequence[Clause], identity: bool
-    ) -> Table | None:
+        self, rows: RowSet, shown: tuple[Attr, ...], clauses: Sequence[Clause], identity: bool
+    ) -> RowSet | None:
         import pyarrow as pa
 
         numbered = identity or len(clauses) > 1
@@ -152,10 +152,10 @@ class Engine:
             first = numbers.group_by("row").aggregate([("place", "min")]).column("place_min")
             found = found.take(first.combine_chunks().sort())
         if not numbered:
-            return Table(shown, found)
+            return RowSet(shown, found)
         if not identity:
-            return Table(shown, found.select(range(found.num_columns - 1)))
-        return Table((*shown, fresh(ROW, "long", nullable=False)), found)
+            return RowSet(shown, found.select(range(found.num_columns - 1)))
+        return RowSet((*shown, fresh(ROW, "long", nullable=False)), found)
 
     def _by_spark(self, rows: Operator, clauses: Sequence[Clause]) -> Operator:
         if len(clauses) == 1:
@@ -171,7 +171,7 @@ class Engine:
             rows = stopped(self._matched(rows, [(sure_part(where), by) for where, by in clauses]))
         return self._matched(rows, clauses)
 
-    def _semi(self, rows: Operator, where: Expr, by: Table) -> Operator:
+    def _semi(self, rows: Operator, where: Expr, by: RowSet) -> Operator:
         """The rows that match some row of the table: what may fail is computed for those that match in the rest."""
         table = self.operator(by)
         careful = may_fail_by(where, by.columns)
@@ -179,8 +179,8 @@ class Engine:
         for step in steps(where, of_pairs=True):
             if asked is not None:
                 if careful:
-                    found = self.arrow(Table(by.columns, Join(table, rows, "semi", asked)))
-                    table = self.operator(Table(by.columns, found))
+                    found = self.arrow(RowSet(by.columns, Join(table, rows, "semi", asked)))
+                    table = self.operator(RowSet(by.columns, found))
                 rows = stopped(rows)
             asked = conjunction(asked, step)
             rows = Join(rows, table, "semi", asked)
@@ -197,7 +197,7 @@ class Engine:
             facts.append(literal)
         return Filter(rows, disjunction(*facts))
 
-    def operator(self, table: Table) -> Operator:
+    def operator(self, table: RowSet) -> Operator:
         """The table as an operator, its columns under the table's attributes."""
         if isinstance(table.data, Operator):
             return table.data
@@ -210,7 +210,7 @@ class Engine:
             held = rows.columns
         return Project(rows, tuple(Named(new, old) for new, old in _pairs(table.columns, held)))
 
-    def dataframe(self, table: Table) -> DataFrame:
+    def dataframe(self, table: RowSet) -> DataFrame:
         """The table as a DataFrame."""
         if isinstance(table.data, Operator):
             return frame(Project(table.data, keep(*table.columns)), self.jvm)
@@ -218,7 +218,7 @@ class Engine:
             return frame(self.operator(table), self.jvm)
         return self._frame(table).toDF(*(attr.name for attr in table.columns))
 
-    def arrow(self, table: Table) -> pa.Table:
+    def arrow(self, table: RowSet) -> pa.Table:
         """The table in memory, its columns under their own names."""
         names = [attr.name for attr in table.columns]
         if isinstance(table.data, Files) and table.read is None:
@@ -231,7 +231,7 @@ class Engine:
             return self.dataframe(table).toDF(*unique).toArrow().rename_columns(names)
         return table.data.rename_columns(names)
 
-    def _frame(self, table: Table) -> DataFrame:
+    def _frame(self, table: RowSet) -> DataFrame:
         spark = self.jvm.spark
         if isinstance(table.data, Files):
             # The files were written from Arrow, which does not know all of Spark's types.
@@ -270,7 +270,7 @@ def bound(predicate: Expr, params: Mapping[str, Expr], attrs: Mapping[Attr, Expr
     return out
 
 
-def _spelled(where: Expr, by: Table) -> Expr | None:
+def _spelled(where: Expr, by: RowSet) -> Expr | None:
     """The predicate with the few rows of the table written out; None if they are many, or cannot be written."""
     if may_fail_by(where, by.columns):  # Spark would compute it as soon as it sees the values
         return None

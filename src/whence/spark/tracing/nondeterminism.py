@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ONE = Literal(1, "long")
 
 
-class Again:
+class Nondeterminism:
     """The reasons for which a plan may give something else in another run."""
 
     def __init__(self, plan: Operator, jvm: Jvm) -> None:
@@ -22,7 +22,7 @@ class Again:
         self._ties: dict[Window, bool] = {}
         self.causes = causes(plan)
 
-    def changing(self, picked: bool) -> tuple[Cause, ...]:
+    def to_pin(self, picked: bool) -> tuple[Cause, ...]:
         """Why a run has to carry ids along, because what it gives cannot be had again; `picked`: by any chance."""
         return tuple(each for each in self.causes if each.tied is None and (picked or not each.picked))
 
@@ -32,7 +32,7 @@ class Again:
         return tuple(dict.fromkeys(each.why for each in self.causes if each.tied is None or self._tied(each.tied)))
 
     @property
-    def feared(self) -> tuple[str, ...]:
+    def possible_reasons(self) -> tuple[str, ...]:
         """The same for all that is known by now: nothing is looked for."""
         kept = (each for each in self.causes if each.tied is None or self._ties.get(each.tied, True))
         return tuple(dict.fromkeys(each.why for each in kept))

@@ -8,7 +8,7 @@ from whence.errors import BadType
 from whence.rows import Attr, Call, Compare, Expr, Join, Literal, Operator, conjunction
 from whence.rows.determinism.clock import zone_of
 from whence.rows.filtering import filtered, settled
-from whence.rows.from_pandas import MISSING, is_frame, is_series, rows_of
+from whence.rows.questions.from_pandas import MISSING, is_frame, is_series, rows_of
 from whence.rows.questions.rows import Asked, asked_rows, comparable, is_simple, predicate
 from whence.spark.lineage import given
 from whence.spark.tracing.matching import schema_of

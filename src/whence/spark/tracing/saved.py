@@ -9,43 +9,43 @@ from typing import TYPE_CHECKING
 from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh, walk
 from whence.rows.duck import Files, View, loosened
 from whence.rows.questions.restrict import sources as sources_of
-from whence.rows.saving import OUTPUT, Place, Saved, Use, carried, param
-from whence.spark.sources.row_ids import METADATA, ROW, files_of, named, told_of, united, with_files
-from whence.spark.tracing.matching import Clause, Engine, Table, bound
+from whence.rows.saving import OUTPUT, PlanPath, Saved, Use, annotated, param
+from whence.spark.sources.row_ids import METADATA, ROW, files_of, named, partition_values_of, united, with_files
+from whence.spark.tracing.matching import Clause, Matcher, RowSet, bound
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from whence.spark.running.materialize import Kept
+    from whence.spark.running.materialize import RunArtifacts
 
 READ = 200_000  # rows that are read by their numbers; more, by what they hold
 AGAIN = 1 << 30  # bytes of files from which a question may compute a result that a run did not write
 
 
-class Direct:
+class SavedTracer:
     """What a run kept, asked with rows of its output, or of its sources."""
 
-    def __init__(self, kept: Kept, engine: Engine, output: Table) -> None:
+    def __init__(self, kept: RunArtifacts, engine: Matcher, output: RowSet) -> None:
         """`output` is the table of all output rows."""
-        self._kept, self._engine, self._output = kept, engine, output
-        self._saved = {each.place: each for each in kept.scheme.saved}
+        self._artifacts, self._engine, self._output = kept, engine, output
+        self._saved = {each.place: each for each in kept.trace_plan.saved}
 
-    def back(self, asked: Table) -> Backward:
+    def back(self, asked: RowSet) -> Backward:
         """The rows of the sources that made these rows of the output."""
         return Backward(self, asked)
 
-    def forth(self, source: str, rows: Table) -> Table:
+    def forth(self, source: str, rows: RowSet) -> RowSet:
         """The rows of the output that these rows of a source reached. The rows have the columns of its widest use."""
         clauses = []
-        for use in self._kept.scheme.uses:
+        for use in self._artifacts.trace_plan.uses:
             if use.source.name == source and use.predicate != FALSE:
                 by, names = rows.renamed()
                 attrs = {own: names[first] for own, first in zip(use.source.columns, rows.columns, strict=False)}
                 clauses.append(self._up(use.table, use.predicate, by, attrs))
         return self._engine.matching(self._output, *(clauses or [(FALSE, None)]))
 
-    def _up(self, place: Place, predicate: Expr, by: Table, attrs: dict[Attr, Expr]) -> Clause:
+    def _up(self, place: PlanPath, predicate: Expr, by: RowSet, attrs: dict[Attr, Expr]) -> Clause:
         """The clause on the output that follows from a predicate over rows below and those of the table at `place`."""
         own = self.table(place)
         where = bound(predicate, {param(place, attr).name: attr for attr in own.columns}, attrs)
@@ -55,26 +55,26 @@ class Direct:
         saved = self._saved[place]
         return self._up(saved.table, saved.predicate, found, names)
 
-    def table(self, place: Place) -> Table:
+    def table(self, place: PlanPath) -> RowSet:
         """All rows of a table: a saved result, one that is computed again, or the output."""
         if place == OUTPUT:
             return self._output
         saved = self._saved[place]
         if saved.virtual:
-            return Table(saved.columns, view(saved.operator, saved.columns) or saved.operator)
-        result = self._kept.results[place]
-        return Table(result.columns, result.files)
+            return RowSet(saved.columns, view(saved.operator, saved.columns) or saved.operator)
+        result = self._artifacts.results[place]
+        return RowSet(result.columns, result.files)
 
 
 class Backward:
     """The answer to one question: for each use of a source, a predicate and the rows it is to hold with."""
 
-    def __init__(self, direct: Direct, asked: Table) -> None:
+    def __init__(self, direct: SavedTracer, asked: RowSet) -> None:
         self._direct, self._engine = direct, direct._engine
-        self._rows: dict[Place, Table] = {OUTPUT: asked}
-        self._whole: dict[Place, Table] = {}  # the same where all columns are there
+        self._rows: dict[PlanPath, RowSet] = {OUTPUT: asked}
+        self._whole: dict[PlanPath, RowSet] = {}  # the same where all columns are there
         self._numbers: dict[int, pa.ChunkedArray] = {}  # of source rows, by use
-        self._uses = {use.source.occurrence: use for use in direct._kept.scheme.uses}
+        self._uses = {use.source.occurrence: use for use in direct._artifacts.trace_plan.uses}
 
     def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
         """The rows of a source that contributed by any of its uses."""
@@ -97,7 +97,7 @@ class Backward:
         clauses = [self._clause(use, uses[0].columns) for use in known if use.predicate != FALSE]
         return clauses or [(FALSE, None)]
 
-    def _found(self, uses: list[Source], identity: bool) -> Table:
+    def _found(self, uses: list[Source], identity: bool) -> RowSet:
         first = uses[0]
         rows = source_table(first)
         numbers = self._which(uses)
@@ -137,7 +137,7 @@ class Backward:
         )  # only `_metadata` may be missing
         return self._bound(use.table, use.predicate, attrs)
 
-    def _bound(self, place: Place, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
+    def _bound(self, place: PlanPath, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
         asked = {part.name for part in walk(predicate) if isinstance(part, Param)}
         rows = self._of(place)
         if not asked <= {param(place, attr).name for attr in rows.columns}:
@@ -151,7 +151,7 @@ class Backward:
         by, names = rows.renamed()
         return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
 
-    def _of(self, place: Place) -> Table:
+    def _of(self, place: PlanPath) -> RowSet:
         """The rows of a table that the question leads to, with the columns that lead on from there."""
         if place not in self._rows:
             saved = self._direct._saved[place]
@@ -159,7 +159,7 @@ class Backward:
             self._rows[place] = self._computed(saved, clause) or self._all_of(place)
         return self._rows[place]
 
-    def _all_of(self, place: Place) -> Table:
+    def _all_of(self, place: PlanPath) -> RowSet:
         """The same with all columns."""
         if place not in self._whole:
             saved = self._direct._saved[place]
@@ -167,14 +167,14 @@ class Backward:
             self._whole[place] = self._engine.matching(self._direct.table(place), clause)
         return self._whole[place]
 
-    def _computed(self, saved: Saved, clause: Clause) -> Table | None:
+    def _computed(self, saved: Saved, clause: Clause) -> RowSet | None:
         """The rows of a table that is computed again, with the numbers of the source rows that they are made of.
 
         Where a number leads to a source, no column has to.
         """
         if not saved.virtual or self._engine.engine == "spark":
             return None
-        operator, numbers = carried(saved.operator)
+        operator, numbers = annotated(saved.operator)
         if not numbers:
             return None
         below = [each.predicate for each in self._direct._saved.values() if each.table == saved.place]
@@ -194,18 +194,18 @@ class Backward:
             return None
         for place, occurrence in enumerate(numbers, len(kept)):
             self._numbers[occurrence] = found.data.column(place)
-        return Table(kept, found.data.select(range(len(kept))))
+        return RowSet(kept, found.data.select(range(len(kept))))
 
-    def _rows_in(self, operator: Operator, columns: tuple[Attr, ...], width: int, clause: Clause) -> Table | None:
+    def _rows_in(self, operator: Operator, columns: tuple[Attr, ...], width: int, clause: Clause) -> RowSet | None:
         """The rows that an operator gives for a question, in the first of its columns; None if Spark has to say."""
         made = view(operator, columns)
         if made is None or not made.readable(columns):
             return None
-        found = self._engine.matching(Table(columns, made), clause, columns=columns[:width])
+        found = self._engine.matching(RowSet(columns, made), clause, columns=columns[:width])
         return found if found.here else None
 
 
-def quickly_again(saved: Saved) -> bool:
+def cheap_to_recompute(saved: Saved) -> bool:
     """Whether a result need not be written, because a question gets it out of the sources in about a second.
 
     Which of equal rows a limit takes may be another matter each time.
@@ -226,15 +226,15 @@ def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> 
     return View(operator, files, columns, every=every)
 
 
-def source_table(source: Source, numbered: bool = False) -> Table:
+def source_table(source: Source, numbered: bool = False) -> RowSet:
     """All rows of a source: as files, where they are Parquet on this machine, else as Spark reads them."""
     files = None if numbered else _local(source)
     if files is not None:
-        return Table(source.columns, files, source)
+        return RowSet(source.columns, files, source)
     if not numbered:
-        return Table(source.columns, source)
+        return RowSet(source.columns, source)
     row_id = fresh(ROW, "long", nullable=False)
-    return Table((*source.columns, row_id), replace(source, row_id=row_id))
+    return RowSet((*source.columns, row_id), replace(source, row_id=row_id))
 
 
 def _local(source: Source) -> Files | None:
@@ -246,4 +246,4 @@ def _local(source: Source) -> Files | None:
     paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
     if len(paths) < len(names) or not all(map(os.path.isfile, paths)):
         return None
-    return Files(paths, source.columns, told_of(source))
+    return Files(paths, source.columns, partition_values_of(source))

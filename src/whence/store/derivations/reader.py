@@ -73,7 +73,7 @@ class Reader:
             relation = self._cache.get(hash)
             if relation is not None:
                 return relation
-            output, input = self._graph.bearers.get(hash, ("a dataset", "another"))  # deleted since it was planned
+            output, input = self._graph.endpoints.get(hash, ("a dataset", "another"))  # deleted since it was planned
         relation = self._blobs.open(hash, f"the lineage of {output!r} from {input!r}")
         with lock:
             self._cache.put(hash, relation, self._weight(relation))

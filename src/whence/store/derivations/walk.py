@@ -35,7 +35,7 @@ class Adjacency:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     backward: Neighbours = field(default_factory=dict)
     forward: Neighbours = field(default_factory=dict)
-    bearers: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
+    endpoints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
     weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of relations that are uncertain
     levels: dict[tuple[str, str], set[float]] = field(default_factory=dict)  # all that were recorded between two
     certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of the others
@@ -61,7 +61,7 @@ class Adjacency:
             self.certain.add((output, input, hash))
         if kind != "selection":
             self.valued.add((output, input, hash))
-        self.bearers.setdefault(hash, (output, input))
+        self.endpoints.setdefault(hash, (output, input))
         for neighbours, here, there in ((self.backward, output, input), (self.forward, input, output)):
             known = neighbours[here].get(there, ())
             if hash not in known:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.arrays.recording.calls import Array, Captured, Edge, Function
-from whence.arrays.reuse import Level, Memory, Surroundings, View
+from whence.arrays.reuse import Level, ReuseIndex, Surroundings, View
 from whence.errors import BadType, Redefined, UnknownName
 from whence.store.catalog import reuse, statements
 from whence.store.catalog.clock import now
@@ -83,7 +83,7 @@ class Tracker:
         self._chosen: dict[str, tuple[int, ...]] = {}  # names that users gave
         self._numbers: dict[str, int] = {}  # where to look for the next free one
         self._surroundings: dict[tuple[int, Hashable], Surroundings] = {}
-        self._memories: dict[tuple[str, str], Memory] = {}
+        self._memories: dict[tuple[str, str], ReuseIndex] = {}
         self._prepared: dict[int, tuple[Edge, Prepared]] = {}
         self._flushing = False
         _trackers.add(self)
@@ -95,7 +95,7 @@ class Tracker:
         self._database.require_open()
         self._database.require_writable("write to")
 
-    def learned(self, function: Function, name: str, mode: Hashable) -> Memory | None:
+    def learned(self, function: Function, name: str, mode: Hashable) -> ReuseIndex | None:
         """What is known of the function as it is now; None if it reads something that cannot be compared."""
         key = (id(function), mode)
         with self._database.lock:  # one lock for both, lest two threads wait for each other
@@ -109,7 +109,7 @@ class Tracker:
             if memory is None:
                 if len(self._memories) >= MOST_MEMORIES:  # what they learned is in the log
                     self._memories.clear()
-                memory = self._memories[fingerprint, name] = Memory(self, function, name, mode, fingerprint)
+                memory = self._memories[fingerprint, name] = ReuseIndex(self, function, name, mode, fingerprint)
             return memory
 
     def record(

@@ -41,7 +41,7 @@ def equivalent(
             differs.append(z3.Or(chosen != still, z3.And(chosen, z3.Not(kept))))
         solver.add(z3.Or(*differs))
     else:
-        if pushed.relies:
+        if pushed.assumes_row_exists:
             solver.add(z3.Or(*selected))
         wrong = []
         for number, (table, each) in enumerate(zip(inputs, pushed.inputs, strict=True)):

@@ -1,4 +1,4 @@
-"""Which rows of the sources a row was put together from, carried along where an operator only puts rows together."""
+"""Row ids of the sources beside each row, through operators that only combine rows."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from whence.rows.operators import Arrange, Filter, Join, Named, Operator, Projec
 from whence.rows.operators.join import LEFT_ONLY
 
 
-def carried(op: Operator) -> tuple[Operator, dict[int, Attr]]:
+def annotated(op: Operator) -> tuple[Operator, dict[int, Attr]]:
     """The operator with more columns: for each use of a source, by occurrence, the number of its row, or NULL.
 
     Below a group, and on the side of a join that only lets rows through, a row is made of many: there is no column.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
-    >>> _, numbers = carried(Project(Source("t", 0, (a, b)), keep(a)))
+    >>> _, numbers = annotated(Project(Source("t", 0, (a, b)), keep(a)))
     >>> list(numbers)
     [0]
     """
     if isinstance(op, Source):
-        if op.silent or op.row_id is not None:
+        if op.is_domain_copy or op.row_id is not None:
             return op, {}
         number = fresh("_row", "long", nullable=False)
         return replace(op, row_id=number), {op.occurrence: number}
     if isinstance(op, Filter | Arrange):
-        child, numbers = carried(op.child)
+        child, numbers = annotated(op.child)
         return replace(op, child=child), numbers
     if isinstance(op, Project):
-        child, numbers = carried(op.child)
+        child, numbers = annotated(op.child)
         return replace(
             op, child=child, columns=(*op.columns, *(Named(each, each) for each in numbers.values()))
         ), numbers
     if isinstance(op, Join):
-        left, numbers = carried(op.left)
-        right, more = (op.right, {}) if op.how in LEFT_ONLY else carried(op.right)
+        left, numbers = annotated(op.left)
+        right, more = (op.right, {}) if op.how in LEFT_ONLY else annotated(op.right)
         if not numbers.keys() & more.keys():
             return replace(op, left=left, right=right), numbers | more
     return op, {}

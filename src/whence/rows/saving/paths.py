@@ -8,18 +8,18 @@ from whence.rows.expressions import Attr, attrs_of
 from whence.rows.operators import Aggregate, Arrange, Filter, Join, Operator, Project, Sort
 from whence.rows.tree import Tree
 
-Place: TypeAlias = tuple[int, ...]
+PlanPath: TypeAlias = tuple[int, ...]
 """Which child of which child, from the root; the root is the empty tuple."""
 
 
-def operator_at(plan: Operator, place: Place) -> Operator:
+def operator_at(plan: Operator, place: PlanPath) -> Operator:
     """The operator that stands there."""
     for index in place:
         plan = plan.children[index]
     return plan
 
 
-def replaced_at(plan: Operator, place: Place, new: Operator) -> Operator:
+def replaced_at(plan: Operator, place: PlanPath, new: Operator) -> Operator:
     """The plan with another operator there.
 
     >>> from whence.rows import Arrange, Attr, Source
@@ -42,7 +42,7 @@ def replaced_at(plan: Operator, place: Place, new: Operator) -> Operator:
     return plan.map_parts(change)
 
 
-def read_above(plan: Operator, place: Place) -> tuple[Attr, ...]:
+def read_above(plan: Operator, place: PlanPath) -> tuple[Attr, ...]:
     """The columns of the operator there that the operators above it read; all of them, where that does not show.
 
     >>> from whence.rows import Attr, Project, Source, keep

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from whence.rows.batches import beyond_row
-from whence.rows.purity import varies
+from whence.rows.determinism.batches import beyond_row
+from whence.rows.determinism.purity import varies
 
 Function = Callable[..., Any]
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 
 from whence.rows.expressions import Attr, Compare, Expr, Param, conjunction
 from whence.rows.operators import Operator, Source
-from whence.rows.saving.places import Place
+from whence.rows.saving.paths import PlanPath
 
-OUTPUT: Place = (-1,)
+OUTPUT: PlanPath = (-1,)
 """The table of the output rows that are asked about; other tables are known by where in the plan they are saved."""
 
-CARRIED: Place = (-2,)
+ANNOTATED: PlanPath = (-2,)
 """The table of all output rows with the ids of source rows, where a run had to carry them along."""
 
 
-def param(table: Place, attr: Attr) -> Param:
+def param(table: PlanPath, attr: Attr) -> Param:
     """The value that a row of a table has in a column."""
     return Param(f"{'.'.join(map(str, table))}:{attr.id}", attr.dtype)
 
 
-def selection(table: Place, columns: Iterable[Attr]) -> Expr:
+def selection(table: PlanPath, columns: Iterable[Attr]) -> Expr:
     """The rows that agree with a row of a table in the given columns."""
     return conjunction(*(Compare("<=>", attr, param(table, attr)) for attr in dict.fromkeys(columns)))
 
@@ -34,10 +34,10 @@ class Saved:
     such row for every row of that table. `virtual`: nothing is written; a question computes it from the sources again.
     """
 
-    place: Place
+    place: PlanPath
     operator: Operator
     columns: tuple[Attr, ...]
-    table: Place
+    table: PlanPath
     predicate: Expr
     sure: bool
     why: str
@@ -56,7 +56,7 @@ class Use:
     """One use of a source: the rows that contributed are those for which `predicate` holds with some row of `table`."""
 
     source: Source
-    table: Place
+    table: PlanPath
     predicate: Expr
 
 
@@ -64,29 +64,30 @@ class Use:
 class Note:
     """The question at one operator: what `explain` shows."""
 
-    place: Place
+    place: PlanPath
     predicate: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
-    """How lineage is answered. `missing` says why it cannot be answered this way; then the pipeline is replayed.
+class TracePlan:
+    """How lineage is answered from saved results and sources.
 
-    Tables come before those that are asked with their rows. `clear`: a limit that the run has to look at: the scheme is
-    right only if the order tells the last row that it lets through from the first that it leaves out.
+    `unavailable_reason` says why this is impossible; then the pipeline is replayed. A table comes before the tables
+    that are searched with its rows. `limit_to_check` is a limit that the run must check: the plan is valid only if the
+    order distinguishes the last row inside the limit from the first row outside.
     """
 
     saved: tuple[Saved, ...] = ()
     uses: tuple[Use, ...] = ()
     notes: tuple[Note, ...] = ()
-    missing: str | None = None
-    clear: Place | None = None
+    unavailable_reason: str | None = None
+    limit_to_check: PlanPath | None = None
 
     @property
     def written(self) -> tuple[Saved, ...]:
         """What a run writes."""
-        return () if self.missing else tuple(each for each in self.saved if not each.virtual)
+        return () if self.unavailable_reason else tuple(each for each in self.saved if not each.virtual)
 
-    def with_virtual(self, virtual: Callable[[Saved], bool]) -> Scheme:
+    def with_virtual(self, virtual: Callable[[Saved], bool]) -> TracePlan:
         """The scheme in which nothing else is written than what `virtual` says no to."""
         return replace(self, saved=tuple(replace(each, virtual=virtual(each)) for each in self.saved))

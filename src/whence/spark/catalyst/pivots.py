@@ -9,7 +9,7 @@ from typing import Any
 from whence.rows import AggCall, Attr, Call, Compare, Expr, Literal, Named, disjunction, walk
 from whence.spark.catalyst.expressions import literal, tree_of
 from whence.spark.catalyst.jvm import Origin, items
-from whence.spark.compact import Compact
+from whence.spark.catalyst.shared import Compact
 
 MakeLiteral = Callable[[Any, Any], Any]  # Catalyst's literal of a value that it holds, of a type
 
