@@ -36,4 +36,4 @@ def test_twice_the_columns_take_about_twice_the_steps() -> None:
 def test_twice_the_joins_take_no_more_than_a_power_of_the_steps() -> None:
     few, many = steps(joined(4, 20)), steps(joined(8, 20))
     assert many < 12 * few
-    assert trace_plan(joined(2, 12)).missing is None
+    assert trace_plan(joined(2, 12)).unavailable_reason is None
