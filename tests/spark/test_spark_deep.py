@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import cProfile
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import whence
-from whence.rows import walk
+from whence.rows import Call, walk
 from whence.rows.filtering import LARGEST
 from whence.rows.pushdown import infer
 from whence.spark.catalyst.jvm import Jvm
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from whence import Log
+
+    Make = Callable[[DataFrame, int], DataFrame]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +101,9 @@ def same_as_eager(log: Log, df: DataFrame) -> None:
 
 
 @pytest.mark.parametrize("make", [nested, replaced])
-def test_the_text_of_a_plan_grows_with_the_nesting_and_no_faster(spark: SparkSession, numbers: DataFrame, make) -> None:
+def test_the_text_of_a_plan_grows_with_the_nesting_and_no_faster(
+    spark: SparkSession, numbers: DataFrame, make: Make
+) -> None:
     def characters(levels: int) -> int:
         java = make(numbers, levels)._jdf.queryExecution().analyzed()
         return len(Compact(Jvm(spark)).plan(java).toJSON())
@@ -116,7 +121,7 @@ def test_what_is_cut_out_reads_as_it_does_in_the_whole_text(numbers: DataFrame) 
     x = F.col("x")
     inner = F.when(x > 1, F.ifnull(x, F.lit(2))).when(x > 0, F.to_date(F.lit("2024-01-01")).cast("string").cast("long"))
     outer = numbers.groupBy("id").agg(F.sum(F.when(x > 2, x).otherwise(inner)).alias("y"))
-    names = [part.name for part in walk(read(outer).root) if hasattr(part, "pure") and hasattr(part, "args")]
+    names = [part.name for part in walk(read(outer).root) if isinstance(part, Call)]
     assert names.count("CaseWhen") == 2
     assert {"Nvl", "ParseToDate", "Coalesce"} <= set(names)
     assert not any("__whence_cut" in str(part) for part in walk(read(outer).root))
@@ -125,7 +130,7 @@ def test_what_is_cut_out_reads_as_it_does_in_the_whole_text(numbers: DataFrame) 
 @pytest.mark.parametrize(
     ("make", "size"), [(nested, 22), (nested, 200), (replaced, 60), (reassigned, 10), (reassigned, 100), (added, 100)]
 )
-def test_deep_expressions_are_traced(log: Log, numbers: DataFrame, make, size: int) -> None:
+def test_deep_expressions_are_traced(log: Log, numbers: DataFrame, make: Make, size: int) -> None:
     same_as_eager(log, make(numbers, size))
 
 
@@ -134,7 +139,7 @@ def test_two_hundred_columns_one_after_the_other(log: Log, numbers: DataFrame) -
 
 
 @pytest.mark.parametrize("make", [nested, reassigned, added])
-def test_predicates_grow_no_faster_than_the_plan(numbers: DataFrame, make) -> None:
+def test_predicates_grow_no_faster_than_the_plan(numbers: DataFrame, make: Make) -> None:
     def parts(size: int) -> int:
         found = infer(read(make(numbers, size)).root)
         return sum(1 for each in found.restrict.values() for _ in walk(each))

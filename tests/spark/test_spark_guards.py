@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,7 +25,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
     return {name: spark.read.parquet(str(path / name)) for name in ("texts", "keys")}
 
 
-def _functions() -> tuple[Callable[..., object], Callable[..., object]]:
+def _functions() -> tuple[Any, Any]:
     from pyspark.sql import functions as F
 
     def is_number(s: str | None) -> bool:
@@ -122,7 +122,7 @@ PIPELINES = (
 @pytest.mark.parametrize("make", PIPELINES)
 @pytest.mark.parametrize("save", ["never", "auto"])
 def test_questions_fail_for_no_row_that_the_pipeline_left_out(
-    tables: dict[str, DataFrame], tmp_path: Path, make, save: str
+    tables: dict[str, DataFrame], tmp_path: Path, make: Callable[..., DataFrame], save: str
 ) -> None:
     df = make(**tables)
     rows = sorted(set(df.collect()), key=str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -78,7 +78,8 @@ def test_a_limit_in_a_lateral_subquery_keeps_the_row_alone(
     spark: SparkSession, log: Log, text: str, row: dict[str, object], lineage: dict[str, list[int]]
 ) -> None:
     df = spark.sql(text)
-    for options in ({"mode": "eager"}, {"save": "never"}, {}):
+    choices: tuple[dict[str, Any], ...] = ({"mode": "eager"}, {"save": "never"}, {})
+    for options in choices:
         pipeline = log.pipeline(df, **options)
         if options != {"save": "never"}:
             pipeline.run()
@@ -117,7 +118,9 @@ def test_recursion_is_refused_with_advice(spark: SparkSession, log: Log) -> None
 
 
 @pytest.mark.parametrize("options", [{"save": "never"}, {}, {"mode": "eager"}])
-def test_forward_that_reaches_nothing_with_nested_columns(spark: SparkSession, log: Log, options) -> None:
+def test_forward_that_reaches_nothing_with_nested_columns(
+    spark: SparkSession, log: Log, options: dict[str, Any]
+) -> None:
     for text in (
         "select * from items where id > 2",
         "select items.a, st, v from items join keys on items.k = keys.k",

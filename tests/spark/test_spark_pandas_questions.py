@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from whence.spark.pipeline import Pipeline
+    from whence.spark.reached import Reached
 
 COLUMNS = (
     "id",
@@ -45,12 +46,12 @@ def pipeline(things: DataFrame, tmp_path: Path) -> Pipeline:
     return whence.open(tmp_path / "log").pipeline(things.filter("id < 5"), "small")
 
 
-def ids(rows: DataFrame) -> list[int]:
+def ids(rows: DataFrame | Reached) -> list[int]:
     return sorted(row.id for row in rows.collect())
 
 
 def test_each_row_of_a_pandas_frame_is_itself(pipeline: Pipeline) -> None:
-    frame = pipeline.run().toPandas()
+    frame: Any = pipeline.run().toPandas()
     for place, number in enumerate(frame["id"]):
         assert ids(pipeline.backward(frame.iloc[[place]])["things"]) == [number]
         assert ids(pipeline.backward(frame.iloc[place])["things"]) == [number]
@@ -60,7 +61,7 @@ def test_each_row_of_a_pandas_frame_is_itself(pipeline: Pipeline) -> None:
 
 
 def test_pandas_does_not_say_whether_a_number_is_null_or_nan(pipeline: Pipeline) -> None:
-    frame = pipeline.run().toPandas()
+    frame: Any = pipeline.run().toPandas()
     assert ids(pipeline.backward(frame[["f"]].iloc[[2]])["things"]) == [2, 3]
     assert ids(pipeline.backward({"f": float("nan")})["things"]) == [2]
     assert ids(pipeline.backward({"f": None})["things"]) == [3]
@@ -89,17 +90,17 @@ def test_values_of_numpy_and_pandas_are_taken_as_pythons(
 
 
 def test_forward_from_rows_of_pandas(pipeline: Pipeline, things: DataFrame) -> None:
-    frame = things.toPandas()
+    frame: Any = things.toPandas()
     assert ids(pipeline.forward("things", frame.iloc[[0, 2]])) == [0, 2]
     assert ids(pipeline.forward("things", frame.iloc[3])) == [3]
     assert ids(pipeline.forward("things", frame.iloc[[5]])) == []
 
 
 def test_times_without_a_zone_are_the_sessions(spark: SparkSession, pipeline: Pipeline) -> None:
-    before = spark.conf.get("spark.sql.session.timeZone")
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
-        frame = pipeline.run().toPandas()
+        frame: Any = pipeline.run().toPandas()
         assert ids(pipeline.backward(frame[["ts"]].iloc[[1]])["things"]) == [1]
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
@@ -131,7 +132,7 @@ def test_frames_of_pandas_on_spark_are_named(files: Path, tmp_path: Path, kind: 
     import pyspark.pandas as ps
 
     with ps.option_context("compute.default_index_type", index):
-        read = {"parquet": ps.read_parquet, "csv": ps.read_csv}.get(kind)
+        read: Any = {"parquet": ps.read_parquet, "csv": ps.read_csv}.get(kind)
         numbers = ps.read_table("numbers_of_pandas") if read is None else read(str(files / kind))
         some = numbers[numbers["k"] == 1]
         log = whence.open(tmp_path / "log")
