@@ -84,6 +84,7 @@ class Run:
         """The run is over: arrays of it that are still somewhere become plain ones."""
         self.finished = True
         self.refused = None  # an error holds the frames that it went through, and these the run
+        self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds
         left = [found for each in list(self._alive.values()) if (found := each()) is not None]
         self._alive.clear()
         if left:
