@@ -97,6 +97,18 @@ def test_in_place_writes_make_a_new_dataset(log: wh.Log) -> None:
     assert not shift.last.reused  # functions that change their inputs are always traced
 
 
+def test_writes_through_strides_that_overlap_are_refused(log: wh.Log) -> None:
+    @log.track
+    def put(v: Any) -> Any:
+        windows = np.lib.stride_tricks.as_strided(v, (3, 2), (8, 8))
+        np.put(windows, [0], 5.0)
+        return windows.sum(0)
+
+    with pytest.raises(NoRule):
+        put(np.arange(8.0))
+    assert log.datasets() == []
+
+
 def test_writes_into_shared_arguments_are_refused(log: wh.Log) -> None:
     @log.track
     def clear(a: Any, b: Any) -> Any:

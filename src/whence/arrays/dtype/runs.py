@@ -15,6 +15,7 @@ from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
 from whence.arrays.recording.calls import Array, Call, Captured, Edge, outputs_of, placed
+from whence.arrays.recording.randomness import mentioned
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._decisions import handles_errors
 from whence.arrays.tracing._holding import laid_out
@@ -30,6 +31,8 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
         raise error  # results would be of another type than the function's own
     if handles_errors(call.function, with_too=False):
         raise error  # it might handle a refusal, and go on in a way that is not its own
+    if any(each == "as_strided" for each in mentioned(call.function) if isinstance(each, str)):
+        raise error  # strides of float64 cut tracked cells apart, and NumPy crashes where copying them fails
     try:
         names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
         with plain_afterwards(call.function, names):
