@@ -1,4 +1,4 @@
-"""Every operator is known everywhere that operators are told apart: one that is missing is named here, not in use."""
+"""Every operator has a case in every table that dispatches on operators; a missing one is named here."""
 
 from __future__ import annotations
 

@@ -22,11 +22,14 @@ _known: OrderedDict[bytes, str] = OrderedDict()
 
 
 def function_of(udf: Any) -> Function:
-    """The function of a Python UDF: any of Catalyst's expressions that have `func`."""
+    """The function of a Python UDF: any of Catalyst's expressions that have `func`.
+
+    This session made it, so it may be loaded here; a function is never loaded from a log.
+    """
     from pyspark.broadcast import Broadcast
     from pyspark.serializers import CloudPickleSerializer
 
-    loads: Any = CloudPickleSerializer().loads  # type: ignore[no-untyped-call]
+    loads: Any = CloudPickleSerializer().loads  # type: ignore[no-untyped-call]  # PySpark's
     with _broadcasts(udf.func()):
         found = loads(_command(udf))
         if isinstance(found, Broadcast):  # how Spark sends a large function
