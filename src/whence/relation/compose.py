@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,46 +14,180 @@ from whence.relation.codec import Part
 from whence.relation.columns import spread
 from whence.relation.compress import fold_keys
 from whence.relation.forest import Bound, Forest, NoForm, canonical, hull, join
+from whence.relation.layout import Shape
 from whence.relation.sources import Tuples
 from whence.relation.stream import compress
+from whence.relation.substitute import rows_of, substituted
+from whence.relation.unite import united
+from whence.selection import Selection
 
 MOST_PAIRS = 1 << 10
 """So many pairs of rows are joined one by one; more are joined as tuples."""
+
+MOST_PRODUCTS = 1 << 20
+FEW_BOXES = 16
+"""Relations of so many rows, which come from so many different boxes, are looked at for rows without dependent axes."""
 
 JOIN_CHUNK = 1 << 22
 
 
 def compose(outer: Relation, inner: Relation) -> Relation:
     """C <- A from C <- B and B <- A."""
+    if not len(outer) or not len(inner):
+        return Relation.empty(outer.out_shape, inner.in_shape)
+    if _is_identity(outer):
+        return inner
+    if _is_identity(inner):
+        return outer
+    found = _through_products(outer, inner)
+    if found is not None:
+        return found
     if len(outer) * len(inner) <= MOST_PAIRS:
         try:
             return _by_rows(outer, inner)
         except NoForm:
             pass  # some rows do not stay rows when joined: their tuples are
+    else:
+        for turned in (False, True):
+            try:
+                return substituted(inner.inverse, outer.inverse).inverse if turned else substituted(outer, inner)
+            except NoForm:
+                continue
     return _by_tuples(outer, inner)
+
+
+def _is_identity(relation: Relation) -> bool:
+    """Whether it is the one row that takes each cell to itself."""
+    shape = relation.out_shape
+    if len(relation) != 1 or relation.in_shape != shape or relation._views != (shape, shape):
+        return False
+    (part,) = relation.parts()
+    n = len(shape)
+    return part.axes == tuple([(-1, 0, 0)] * n + [(v, 1, 1) for v in range(n)]) and np.array_equal(
+        rows_of(part).bounds[0], _full(shape + (1,) * n)
+    )
+
+
+def _full(shape: Shape) -> Tuples:
+    """The bounds of every axis from end to end."""
+    return np.array([(0, side - 1) for side in shape], np.int64).reshape(-1, 2)
+
+
+def is_whole(relation: Relation) -> bool:
+    """Whether it is the one row that takes every cell from every cell."""
+    if len(relation) != 1:
+        return False
+    (part,) = relation.parts()
+    return all(parent < 0 for parent, _, _ in part.axes) and np.array_equal(
+        rows_of(part).bounds[0], _full(relation._views[0] + relation._views[1])
+    )
+
+
+def _through_products(outer: Relation, inner: Relation) -> Relation | None:
+    """C <- A where the rows of one of the two take every cell of a box from every cell of another box.
+
+    What reaches the one box comes from all of the other: a question to the other relation says what reaches it, however
+    many rows that has. (`x / x.max()`, and whatever is computed from it.)
+    """
+    pairs = _as_products(inner)
+    if pairs is not None:
+        boxes = [_products(outer.forward(middle).boxes, into[None]) for middle, into in pairs]
+        return _of_boxes(outer, inner, outer.out_shape, inner._views[1], boxes)
+    pairs = _as_products(outer.inverse) if len(outer) <= MOST_PRODUCTS else None
+    if pairs is not None:
+        boxes = [_products(out[None], inner.backward(middle).boxes) for middle, out in pairs]
+        return _of_boxes(outer, inner, outer._views[0], inner.in_shape, boxes)
+    return None
+
+
+def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]] | None:
+    """Output cells, and the box of input cells (under their view) that all of them come from; None if rows depend."""
+    parts = relation.parts() if 0 < len(relation) <= MOST_PRODUCTS else []
+    if not parts or any(parent >= 0 for part in parts for parent, _, _ in part.axes):
+        return None
+    rows = np.concatenate([rows_of(part).bounds for part in parts])
+    shape, view = relation.out_shape, relation._views[0]
+    outs, ins = rows[:, : len(view)], rows[:, len(view) :]
+    boxes, which = np.unique(ins.reshape(len(ins), -1), axis=0, return_inverse=True)
+    if len(boxes) > FEW_BOXES:
+        return None
+    found = []
+    for number, box in enumerate(boxes):
+        own = outs[which.reshape(-1) == number]
+        if view == shape:
+            cells = Selection.from_boxes(own, shape)
+        elif len(own) == 1 and np.array_equal(own[0], _full(view)):
+            cells = Selection.all(shape)
+        else:
+            return None
+        found.append((cells, box.reshape(-1, 2)))
+    return found
+
+
+def _products(out: Tuples, into: Tuples) -> Tuples:
+    """Every box of `out` (n, axes, 2) beside every box of `into`."""
+    return np.concatenate([np.repeat(out, len(into), axis=0), np.tile(into, (len(out), 1, 1))], axis=1)
+
+
+def _of_boxes(outer: Relation, inner: Relation, out_view: Shape, in_view: Shape, found: list[Tuples]) -> Relation:
+    boxes = np.ascontiguousarray(found[0] if len(found) == 1 else _core.normalize(np.concatenate(found)))
+    table = _core.Table(outer.out_shape, inner.in_shape, out_view, in_view)
+    if len(boxes):
+        lo, hi = (np.ascontiguousarray(boxes[:, :, side].T) for side in (0, 1))
+        table.add(len(boxes), [(-1, 0, 0)] * boxes.shape[1], list(lo), list(hi - lo))
+    return Relation(outer.out_shape, inner.in_shape, table)
 
 
 def _by_rows(outer: Relation, inner: Relation) -> Relation:
     if outer._views[1] != inner._views[0]:
         raise NoForm
     out_view, in_view = outer._views[0], inner._views[1]
-    count = len(out_view)
     middle: list[tuple[Hashable, Hashable]] = [(("b", i), ("B", i)) for i in range(len(inner._views[0]))]
-    names = [("c", i) for i in range(count)] + [("a", i) for i in range(len(in_view))]
+    names = [("c", i) for i in range(len(out_view))] + [("a", i) for i in range(len(in_view))]
     inner_forests = list(_forests(inner, "B", "a"))
     found: list[Forest] = []
     for left in _forests(outer, "c", "b"):
         for right in inner_forests:
             found += join(left, right, middle)
-    if _overlapping(found, names) or any(_too_steep(b) for forest in found for b in forest.values()):
+    if any(_too_steep(b) for forest in found for b in forest.values()):
         raise NoForm
+    if _overlapping(found, names):
+        lists = united(found, names)
+        if lists is None or len(lists) > 1:
+            raise NoForm
+        (found,) = lists
+    return of_forests(outer.out_shape, inner.in_shape, out_view, in_view, names, found)
+
+
+def of_forests(
+    out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, names: Sequence[Hashable], rows: list[Forest]
+) -> Relation:
+    """A relation from disjoint rows whose axes have these names, output axes first."""
     place: dict[Hashable, int] = {name: i for i, name in enumerate(names)}
-    table = _core.Table(outer.out_shape, inner.in_shape, out_view, in_view)
-    for forest in found:
+    table = _core.Table(out_shape, in_shape, out_view, in_view)
+    for forest in rows:
         bounds = [forest[name] for name in names]
         axes = [(-1 if b.parent is None else place[b.parent], b.p, b.q) for b in bounds]
         table.add(1, axes, [(b.lo, 0) for b in bounds], [(b.hi - b.lo, 0) for b in bounds])
-    return Relation(outer.out_shape, inner.in_shape, table)
+    return Relation(out_shape, in_shape, table)
+
+
+def union(relations: Sequence[Relation]) -> list[Relation] | None:
+    """As few relations as can be had without expanding rows, with the same tuples together; None if rows do not do.
+
+    >>> (both,) = union([Relation.identity(5), Relation.whole(5, 5)])
+    >>> both
+    Relation((5,) <- (5,), 25 tuples in 1 box)
+    """
+    first = relations[0]
+    if any(each._views != first._views for each in relations) or sum(map(len, relations)) > MOST_PAIRS:
+        return None
+    names = [(side, i) for side, view in zip("ba", first._views, strict=True) for i in range(len(view))]
+    rows = [forest for each in relations for forest in _forests(each, "b", "a")]
+    lists = None if any(_too_steep(b) for forest in rows for b in forest.values()) else united(rows, names)
+    if not lists:
+        return None if lists is None else [first]
+    return [of_forests(first.out_shape, first.in_shape, *first._views, names, each) for each in lists]
 
 
 def same_rows(first: Relation, second: Relation) -> bool:

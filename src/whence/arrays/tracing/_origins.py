@@ -13,6 +13,8 @@ from whence.arrays.rules import Kind
 from whence.errors import NoRule, TooLarge
 from whence.relation import Relation, compress
 from whence.relation.columns import spread
+from whence.relation.compose import is_whole
+from whence.relation.compose import union as united_rows
 from whence.relation.compress import encode, finish, fits_key, new_folder
 from whence.relation.layout import natural
 from whence.selection import Selection
@@ -59,11 +61,17 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
         if len(each):
             distinct.setdefault(each.to_bytes() if len(each) < 1 << 10 else str(id(each)).encode(), each)
     left = list(distinct.values())
+    everything = next((each for each in left if is_whole(each)), None)
+    if everything is not None:
+        return (everything,)
     if len(left) <= 1:
         return tuple(left or relations[:1])
     left = _without_parts(left)
     if len(left) <= FEW:
         return tuple(left)
+    as_rows = united_rows(left)
+    if as_rows is not None and len(as_rows) <= FEW:
+        return tuple(as_rows)
     total = sum(each.count() for each in left)
     if total > MERGE:
         raise NoRule(f"lineage of {len(left)} overlapping relations with {total:,} tuples is too much to be united")
