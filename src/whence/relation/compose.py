@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -15,14 +16,16 @@ from whence.relation.columns import spread
 from whence.relation.compress import fold_keys
 from whence.relation.forest import Bound, Forest, NoForm, canonical, hull, join
 from whence.relation.layout import Shape
+from whence.relation.rows import Rows, of_forests, of_part, relation_of
 from whence.relation.sources import Tuples
 from whence.relation.stream import compress
-from whence.relation.substitute import rows_of, substituted
-from whence.relation.unite import united
+from whence.relation.substitute import substituted
+from whence.relation.unite import normalized, united
 from whence.selection import Selection
 
+FEW_PAIRS = 8
 MOST_PAIRS = 1 << 10
-"""So many pairs of rows are joined one by one; more are joined as tuples."""
+"""So few pairs of rows are joined one by one at once; so many at most, where they cannot be joined together."""
 
 MOST_PRODUCTS = 1 << 20
 FEW_BOXES = 16
@@ -35,37 +38,46 @@ def compose(outer: Relation, inner: Relation) -> Relation:
     """C <- A from C <- B and B <- A."""
     if not len(outer) or not len(inner):
         return Relation.empty(outer.out_shape, inner.in_shape)
-    if _is_identity(outer):
-        return inner
-    if _is_identity(inner):
-        return outer
+    if _is_reshape(outer):
+        return _relabelled(inner, outer.out_shape, inner.in_shape)
+    if _is_reshape(inner):
+        return _relabelled(outer, outer.out_shape, inner.in_shape)
     found = _through_products(outer, inner)
     if found is not None:
         return found
-    if len(outer) * len(inner) <= MOST_PAIRS:
-        try:
-            return _by_rows(outer, inner)
-        except NoForm:
-            pass  # some rows do not stay rows when joined: their tuples are
-    else:
-        for turned in (False, True):
-            try:
-                return substituted(inner.inverse, outer.inverse).inverse if turned else substituted(outer, inner)
-            except NoForm:
-                continue
+    pairs = len(outer) * len(inner)
+    ways = [_by_rows] if pairs <= FEW_PAIRS else [substituted, _turned, *([_by_rows] if pairs <= MOST_PAIRS else [])]
+    for way in ways:
+        with suppress(NoForm):  # some rows do not stay rows when joined this way; their tuples can be joined
+            return way(outer, inner)
     return _by_tuples(outer, inner)
 
 
-def _is_identity(relation: Relation) -> bool:
-    """Whether it is the one row that takes each cell to itself."""
-    shape = relation.out_shape
-    if len(relation) != 1 or relation.in_shape != shape or relation._views != (shape, shape):
+def _turned(outer: Relation, inner: Relation) -> Relation:
+    """The same where the inner relation gives each of its cells to one cell."""
+    return substituted(inner.inverse, outer.inverse).inverse
+
+
+def _is_reshape(relation: Relation) -> bool:
+    """Whether it is one row that takes each cell to the cell of the same number, in the order of memory."""
+    out, into = relation._views
+    if len(relation) != 1 or out != into:
         return False
     (part,) = relation.parts()
-    n = len(shape)
+    n = len(out)
     return part.axes == tuple([(-1, 0, 0)] * n + [(v, 1, 1) for v in range(n)]) and np.array_equal(
-        rows_of(part).bounds[0], _full(shape + (1,) * n)
+        of_part(part).bounds[0], _full(out + (1,) * n)
     )
+
+
+def _relabelled(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
+    """The same tuples between arrays of other shapes with as many cells, whose cells are numbered in the same way."""
+    if (relation.out_shape, relation.in_shape) == (out_shape, in_shape):
+        return relation
+    table = _core.Table(out_shape, in_shape, *relation._views)
+    for part in relation.parts():
+        table.add(part.rows, part.axes, list(part.lo), list(part.width))
+    return Relation(out_shape, in_shape, table)
 
 
 def _full(shape: Shape) -> Tuples:
@@ -79,7 +91,7 @@ def is_whole(relation: Relation) -> bool:
         return False
     (part,) = relation.parts()
     return all(parent < 0 for parent, _, _ in part.axes) and np.array_equal(
-        rows_of(part).bounds[0], _full(relation._views[0] + relation._views[1])
+        of_part(part).bounds[0], _full(relation._views[0] + relation._views[1])
     )
 
 
@@ -105,7 +117,7 @@ def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]] | None:
     parts = relation.parts() if 0 < len(relation) <= MOST_PRODUCTS else []
     if not parts or any(parent >= 0 for part in parts for parent, _, _ in part.axes):
         return None
-    rows = np.concatenate([rows_of(part).bounds for part in parts])
+    rows = np.concatenate([of_part(part).bounds for part in parts])
     shape, view = relation.out_shape, relation._views[0]
     outs, ins = rows[:, : len(view)], rows[:, len(view) :]
     boxes, which = np.unique(ins.reshape(len(ins), -1), axis=0, return_inverse=True)
@@ -130,12 +142,9 @@ def _products(out: Tuples, into: Tuples) -> Tuples:
 
 
 def _of_boxes(outer: Relation, inner: Relation, out_view: Shape, in_view: Shape, found: list[Tuples]) -> Relation:
-    boxes = np.ascontiguousarray(found[0] if len(found) == 1 else _core.normalize(np.concatenate(found)))
-    table = _core.Table(outer.out_shape, inner.in_shape, out_view, in_view)
-    if len(boxes):
-        lo, hi = (np.ascontiguousarray(boxes[:, :, side].T) for side in (0, 1))
-        table.add(len(boxes), [(-1, 0, 0)] * boxes.shape[1], list(lo), list(hi - lo))
-    return Relation(outer.out_shape, inner.in_shape, table)
+    boxes = found[0] if len(found) == 1 else normalized(np.concatenate(found))
+    rows = Rows(((-1, 0, 0),) * (len(out_view) + len(in_view)), boxes)
+    return relation_of(outer.out_shape, inner.in_shape, (out_view, in_view), [rows])
 
 
 def _by_rows(outer: Relation, inner: Relation) -> Relation:
@@ -151,25 +160,13 @@ def _by_rows(outer: Relation, inner: Relation) -> Relation:
             found += join(left, right, middle)
     if any(_too_steep(b) for forest in found for b in forest.values()):
         raise NoForm
+    rows = of_forests(found, names)
     if _overlapping(found, names):
-        lists = united(found, names)
+        lists = united(rows, len(out_view))
         if lists is None or len(lists) > 1:
             raise NoForm
-        (found,) = lists
-    return of_forests(outer.out_shape, inner.in_shape, out_view, in_view, names, found)
-
-
-def of_forests(
-    out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape, names: Sequence[Hashable], rows: list[Forest]
-) -> Relation:
-    """A relation from disjoint rows whose axes have these names, output axes first."""
-    place: dict[Hashable, int] = {name: i for i, name in enumerate(names)}
-    table = _core.Table(out_shape, in_shape, out_view, in_view)
-    for forest in rows:
-        bounds = [forest[name] for name in names]
-        axes = [(-1 if b.parent is None else place[b.parent], b.p, b.q) for b in bounds]
-        table.add(1, axes, [(b.lo, 0) for b in bounds], [(b.hi - b.lo, 0) for b in bounds])
-    return Relation(out_shape, in_shape, table)
+        (rows,) = lists
+    return relation_of(outer.out_shape, inner.in_shape, (out_view, in_view), rows)
 
 
 def union(relations: Sequence[Relation]) -> list[Relation] | None:
@@ -180,14 +177,12 @@ def union(relations: Sequence[Relation]) -> list[Relation] | None:
     Relation((5,) <- (5,), 25 tuples in 1 box)
     """
     first = relations[0]
-    if any(each._views != first._views for each in relations) or sum(map(len, relations)) > MOST_PAIRS:
+    if any(each._views != first._views for each in relations):
         return None
-    names = [(side, i) for side, view in zip("ba", first._views, strict=True) for i in range(len(view))]
-    rows = [forest for each in relations for forest in _forests(each, "b", "a")]
-    lists = None if any(_too_steep(b) for forest in rows for b in forest.values()) else united(rows, names)
-    if not lists:
-        return None if lists is None else [first]
-    return [of_forests(first.out_shape, first.in_shape, *first._views, names, each) for each in lists]
+    lists = united([of_part(part) for each in relations for part in each.parts()], len(first._views[0]))
+    if lists is None:
+        return None
+    return [relation_of(first.out_shape, first.in_shape, first._views, each) for each in lists] or [first]
 
 
 def same_rows(first: Relation, second: Relation) -> bool:

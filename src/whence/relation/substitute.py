@@ -11,30 +11,21 @@ That is a slice, a transposition or a mask of an array that has one row for each
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from whence import _core
 from whence.relation._relation import Relation
 from whence.relation.blocks import Ints
-from whence.relation.codec import Axis, Part
-from whence.relation.columns import spread
+from whence.relation.codec import Axis
 from whence.relation.forest import NoForm
+from whence.relation.rows import Rows, of_part, relation_of, rooted
+from whence.relation.unite import normalized, united
 
 MOST_TURNS = 1 << 8
 """The rows of the smaller relation are taken one by one, if they are so few."""
 
 MOST_ROWS = 1 << 22
-MOST_NUMBER = 1 << 31  # beyond, products of bounds and slopes may not fit
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows of one pattern: (parent, p, q) of each axis, and bounds (rows, axes, 2), measured from the parents."""
-
-    axes: tuple[Axis, ...]
-    bounds: Ints
 
 
 def substituted(outer: Relation, inner: Relation) -> Relation:
@@ -42,8 +33,8 @@ def substituted(outer: Relation, inner: Relation) -> Relation:
     if outer._views[1] != inner._views[0] or min(len(outer), len(inner)) > MOST_TURNS:
         raise NoForm
     count, middle = len(outer._views[0]), len(outer._views[1])
-    functions = [_function(rooted(rows_of(part), range(count)), count) for part in outer.parts()]
-    others = [rooted(rows_of(part), range(middle)) for part in inner.parts()]
+    functions = [_function(rooted(of_part(part), range(count)), count) for part in outer.parts()]
+    others = [rooted(of_part(part), range(middle)) for part in inner.parts()]
     found: dict[tuple[Axis, ...], list[Ints]] = {}
     total = 0
     for function in functions:
@@ -56,56 +47,11 @@ def substituted(outer: Relation, inner: Relation) -> Relation:
     rows = [Rows(axes, np.concatenate(bounds)) for axes, bounds in found.items()]
     single_valued = _disjoint([each.bounds[:, :count] for each in functions])  # no output cell is in two rows
     if not single_valued:
-        rows = [_united(each) for each in rows]
-    table = _core.Table(outer.out_shape, inner.in_shape, outer._views[0], inner._views[1])
-    for each in rows:
-        lo, hi = (np.ascontiguousarray(each.bounds[:, :, side].T) for side in (0, 1))
-        table.add(len(each.bounds), list(each.axes), list(lo), list(hi - lo))
-    if len(rows) > 1 and not single_valued and table.disjoint() is not True:
-        raise NoForm
-    return Relation(outer.out_shape, inner.in_shape, table)
-
-
-def rows_of(part: Part) -> Rows:
-    """A part as arrays."""
-    if not part.axes:
-        return Rows((), np.empty((part.rows, 0, 2), np.int64))
-    lo = np.stack([spread(each, 0, part.rows) for each in part.lo], axis=1)
-    width = np.stack([spread(each, 0, part.rows) for each in part.width], axis=1)
-    return Rows(part.axes, np.stack([lo, lo + width], axis=2))
-
-
-def rooted(rows: Rows, wanted: range) -> Rows:
-    """The same rows with the wanted axes without parents; NoForm if one is no one-to-one image of its parent."""
-    if rows.bounds.size and np.abs(rows.bounds).max() >= MOST_NUMBER:
-        raise NoForm
-    for axis in wanted:
-        while rows.axes[axis][0] >= 0:
-            rows = _turned(rows, _top(rows, axis))
-    if any(rows.axes[axis][0] >= 0 for axis in wanted):  # two of them depend on each other
-        raise NoForm
-    return rows
-
-
-def _top(rows: Rows, axis: int) -> int:
-    """The axis above this one, or this one, whose parent is a root."""
-    while rows.axes[parent := rows.axes[axis][0]][0] >= 0:
-        axis = parent
-    return axis
-
-
-def _turned(rows: Rows, axis: int) -> Rows:
-    """An axis and its parent, a root, change places."""
-    parent, p, q = rows.axes[axis]
-    own, above = rows.bounds[:, axis], rows.bounds[:, parent]
-    if p != q or p not in (1, -1) or np.any(own[:, 0] != own[:, 1]):
-        raise NoForm
-    offset = own[:, :1]
-    bounds, axes = rows.bounds.copy(), list(rows.axes)
-    bounds[:, axis] = offset + (above if p == 1 else -above[:, ::-1])
-    bounds[:, parent] = -p * offset
-    axes[axis], axes[parent] = (-1, 0, 0), (axis, p, p)
-    return Rows(tuple(axes), bounds)
+        lists = united(rows, count) if rows else [[]]
+        if lists is None or len(lists) > 1:
+            raise NoForm
+        (rows,) = lists
+    return relation_of(outer.out_shape, inner.in_shape, (outer._views[0], inner._views[1]), rows)
 
 
 def _function(rows: Rows, count: int) -> Rows:
@@ -164,13 +110,4 @@ def _disjoint(boxes: list[Ints]) -> bool:
     cells = np.prod((every[:, :, 1] - every[:, :, 0] + 1).astype(float), axis=1).sum()
     if cells >= 1 << 52:
         return len(every) <= 1  # too many to be counted exactly in floating point
-    return bool(_core.count(_core.normalize(every)) == int(cells))
-
-
-def _united(rows: Rows) -> Rows:
-    """Rows of one pattern that may share tuples, as rows that do not: boxes, when measured from the parents."""
-    if any(p != q for _, p, q in rows.axes):
-        raise NoForm
-    if not rows.axes:
-        return Rows((), rows.bounds[:1])
-    return Rows(rows.axes, np.asarray(_core.normalize(np.ascontiguousarray(rows.bounds))))
+    return bool(_core.count(normalized(every)) == int(cells))

@@ -6,108 +6,162 @@ boxes, so the union of such rows is a list of disjoint rows:
 
     (i from i - 1), (i from i), (i from i + 1)    ->    (i from i - 1 to i + 1)
 
-An axis whose bounds have two slopes (the cells up to i) has no such form. Rows are of one pattern only if they agree in
-these bounds, too.
+An axis whose bounds have two slopes has no such form. Rows that differ in its bounds alone are one row where their
+intervals meet for every value of the parent:
+
+    (i from 0 to i), (i from 1 to i + 1)    ->    (i from 0 to i + 1)
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.relation.forest import Bound, Forest, canonical, hull
-
-Names = Sequence[Hashable]
+from whence.relation.blocks import Ints
+from whence.relation.codec import Axis
+from whence.relation.forest import NoForm
+from whence.relation.rows import Rows, hulls, rooted, small
 
 MOST_AXES = 32
 GROWTH = 4
 """A union that has so many times the rows it was made of is given up: tuples may be fewer."""
 
+MOST_PAIRS = 1 << 12
+"""So many pairs of rows are compared with each other."""
 
-def united(rows: Sequence[Forest], names: Names) -> list[list[Forest]] | None:
+
+def united(rows: Sequence[Rows], count: int) -> list[list[Rows]] | None:
     """The same tuples in lists of rows: rows of one list share no tuple. None if there would be too many rows.
 
-    >>> left, right = ({"b": Bound(1, 8), "a": Bound(by, by, "b", 1, 1)} for by in (-1, 0))
-    >>> united([left, right, left], ["b", "a"])
-    [[{'b': Bound(lo=1, hi=8, parent=None, p=0, q=0), 'a': Bound(lo=-1, hi=0, parent='b', p=1, q=1)}]]
+    The first `count` axes are those of the output.
+
+    >>> shifted = [Rows(((-1, 0, 0), (0, 1, 1)), np.array([[(1, 8), (by, by)]])) for by in (-1, 0, 1)]
+    >>> [[found]] = united(shifted, 1)
+    >>> found.bounds.tolist()
+    [[[1, 8], [-1, 1]]]
     """
-    if len(names) > MOST_AXES:
+    if not rows or len(rows[0].axes) > MOST_AXES or not all(map(small, rows)):
         return None
-    groups: dict[Hashable, list[Forest]] = {}
-    for row in dict.fromkeys(tuple(canonical(each, names).items()) for each in rows):
-        forest = dict(row)
-        groups.setdefault(_pattern(forest, names), []).append(forest)
-    found = [_united_boxes(group, names) for group in groups.values()]
-    if sum(map(len, found)) > GROWTH * (len(rows) + MOST_AXES):
+    groups: dict[tuple[Axis, ...], list[Ints]] = {}
+    for each in rows:
+        turned = _from_output(each, count)
+        groups.setdefault(turned.axes, []).append(turned.bounds)
+    found = [part for axes, bounds in groups.items() for part in _united(Rows(axes, np.concatenate(bounds)))]
+    if sum(map(len, found)) > GROWTH * (sum(map(len, rows)) + MOST_AXES):
         return None
-    return _disjoint_lists(_without_parts(found, names), names)
+    return _disjoint_lists(_without_parts([each for each in found if len(each)]))
 
 
-def _pattern(row: Forest, names: Names) -> Hashable:
-    """What rows must have in common to be boxes of one space."""
-    return tuple((b.parent, b.p, b.q, (b.lo, b.hi) if b.p != b.q else None) for b in (row[name] for name in names))
+def _from_output(rows: Rows, count: int) -> Rows:
+    """The rows in the form in which most rows are: with the axes of the output without parents."""
+    try:
+        return rooted(rows, range(count))
+    except NoForm:
+        return rows
 
 
-def _united_boxes(group: list[Forest], names: Names) -> list[Forest]:
+def _united(rows: Rows) -> list[Rows]:
     """Rows of one pattern, made disjoint."""
-    if len(group) == 1:
-        return group
-    free = [name for name in names if group[0][name].p == group[0][name].q]
+    if len(rows) == 1:
+        return [rows]
+    free = [axis for axis, (_, p, q) in enumerate(rows.axes) if p == q]
+    slanted = [axis for axis, (_, p, q) in enumerate(rows.axes) if p != q]
     if not free:
-        return group[:1]
-    boxes = np.array([[(row[name].lo, row[name].hi) for name in free] for row in group], dtype=np.int64)
-    made = []
-    for box in _core.normalize(np.ascontiguousarray(boxes)).tolist():
-        row = dict(group[0])
-        for name, (lo, hi) in zip(free, box, strict=True):
-            row[name] = Bound(lo, hi, row[name].parent, row[name].p, row[name].q)
-        made.append(row)
-    return made
+        return [Rows(rows.axes, rows.bounds[:1])]
+    if not slanted:
+        return [Rows(rows.axes, normalized(rows.bounds))]
+    kinds, which = np.unique(rows.bounds[:, slanted].reshape(len(rows), -1), axis=0, return_inverse=True)
+    found = []
+    for number in range(len(kinds)):
+        alike = rows.bounds[which.reshape(-1) == number]
+        boxes = normalized(alike[:, free])
+        bounds = np.repeat(alike[:1], len(boxes), axis=0)
+        bounds[:, free] = boxes
+        found.append(Rows(rows.axes, bounds))
+    return _met(found, slanted[0]) if len(slanted) == 1 else found
 
 
-def _without_parts(groups: list[list[Forest]], names: Names) -> list[list[Forest]]:
-    """The groups without rows that lie within a row of another group."""
-    left = [list(group) for group in groups]
-    for i, group in enumerate(left):
-        others = [row for j, each in enumerate(left) if j != i for row in each]
-        if others:
-            group[:] = [row for row in group if not any(_within(row, other, names) for other in others)]
-    return [group for group in left if group]
+def normalized(boxes: Ints) -> Ints:
+    """Boxes (n, axes, 2) as boxes that share no cell."""
+    return np.asarray(_core.normalize(np.ascontiguousarray(boxes)))
 
 
-def _within(row: Forest, other: Forest, names: Names) -> bool:
-    """Whether every tuple of the row surely is one of the other's: each bound of the other holds in the row."""
-    for name in names:
-        own, bound = row[name], other[name]
-        if bound.parent is None:
-            low, high = hull(row, name)
-            if low < bound.lo or high > bound.hi:
-                return False
-        elif (bound.parent, bound.p, bound.q) != (own.parent, own.p, own.q) or own.lo < bound.lo or own.hi > bound.hi:
-            return False
-    return True
+def _met(groups: list[Rows], axis: int) -> list[Rows]:
+    """Groups that differ in the bounds of one axis: those whose intervals meet everywhere are one."""
+    left = sorted(groups, key=lambda each: tuple(each.bounds[0, axis]))
+    found: list[Rows] = []
+    for each in left:
+        if found and (made := _together(found[-1], each, axis)) is not None:
+            found[-1] = made
+        else:
+            found.append(each)
+    return found
 
 
-def _disjoint_lists(groups: list[list[Forest]], names: Names) -> list[list[Forest]]:
+def _together(first: Rows, second: Rows, axis: int) -> Rows | None:
+    """Both as one, where the interval of the second begins within, or right after, that of the first."""
+    others = [each for each in range(len(first.axes)) if each != axis]
+    if not np.array_equal(first.bounds[:, others], second.bounds[:, others]):
+        return None
+    parent, p, q = first.axes[axis]
+    values = hulls(first)[:, parent]
+    if np.any(second.bounds[0, axis, 0] + p * values > first.bounds[0, axis, 1] + q * values + 1):
+        return None
+    bounds = first.bounds.copy()
+    bounds[:, axis, 1] = np.maximum(bounds[:, axis, 1], second.bounds[0, axis, 1])
+    return Rows(first.axes, bounds)
+
+
+def _without_parts(groups: list[Rows]) -> list[Rows]:
+    """The groups without rows that lie within a row of another group, if they are few enough to compare."""
+    left = list(groups)
+    for i in range(len(left)):
+        for j, other in enumerate(left):
+            if i != j and len(left[i]) and len(other) and len(left[i]) * len(other) <= MOST_PAIRS:
+                left[i] = Rows(left[i].axes, left[i].bounds[~_within(left[i], other)])
+    return [each for each in left if len(each)]
+
+
+def _within(rows: Rows, others: Rows) -> NDArray[np.bool_]:
+    """Which rows surely lie within one of the others: each bound of the other one holds in the row."""
+    held = np.ones((len(rows), len(others)), bool)
+    own = hulls(rows)
+    for axis, (mine, theirs) in enumerate(zip(rows.axes, others.axes, strict=True)):
+        if theirs[0] >= 0 and theirs != mine:
+            return np.zeros(len(rows), bool)
+        inside = own[:, None, axis] if theirs[0] < 0 else rows.bounds[:, None, axis]
+        bound = others.bounds[None, :, axis]
+        held &= (inside[..., 0] >= bound[..., 0]) & (inside[..., 1] <= bound[..., 1])
+    return np.asarray(held.any(axis=1))
+
+
+def _disjoint_lists(groups: list[Rows]) -> list[list[Rows]]:
     """Groups put together where none of their rows can meet."""
-    lists: list[list[Forest]] = []
-    hulls: list[NDArray[np.int64]] = []
+    lists: list[list[Rows]] = []
+    covered: list[list[Ints]] = []
     for group in groups:
-        own = np.array([[hull(row, name) for name in names] for row in group], dtype=np.int64)
-        for at, other in enumerate(hulls):
-            if not _meeting(own, other):
-                lists[at] = [*lists[at], *group]
-                hulls[at] = np.concatenate([other, own])
+        own = hulls(group)
+        for members, others in zip(lists, covered, strict=True):
+            if not any(_meeting(own, other) for other in others):
+                members.append(group)
+                others.append(own)
                 break
         else:
-            lists.append(group)
-            hulls.append(own)
+            lists.append([group])
+            covered.append([own])
     return lists
 
 
-def _meeting(a: NDArray[np.int64], b: NDArray[np.int64]) -> bool:
-    """Whether two sets of hulls (rows, axes, 2) have one in common; without axes all rows are the same one."""
+def _meeting(a: Ints, b: Ints) -> bool:
+    """Whether two sets of boxes (rows, axes, 2) may share a cell."""
+    if len(a) * len(b) > MOST_PAIRS:
+        a, b = _around(a), _around(b)
     return bool(np.any(np.all((a[:, None, :, 0] <= b[None, :, :, 1]) & (b[None, :, :, 0] <= a[:, None, :, 1]), axis=2)))
+
+
+def _around(boxes: Ints) -> Ints:
+    """The one box that holds all of these."""
+    return np.stack([boxes[:, :, 0].min(axis=0), boxes[:, :, 1].max(axis=0)], axis=1)[None]

@@ -103,15 +103,15 @@ def triangle(out: int, into: int, side: int) -> Factor:
 
 def band(out: int, into: int, out_side: int, in_side: int, low: int, high: int) -> Factor:
     """a in [b + low, b + high], cut at the ends of the input: at most five rows."""
-    cuts = {0, out_side, -low + 1, in_side - 1 - high, in_side - low, -high}
+    cuts = {0, out_side, -low, in_side - high, in_side - low, -high}
     edges = sorted(cut for cut in cuts if 0 <= cut <= out_side)
     rows = []
     for first, after in itertools.pairwise(edges):
         last = after - 1
         if first > last or last + high < 0 or first + low > in_side - 1:
             continue
-        below = (0, 0) if last + low <= 0 else (low, 1)  # (constant, slope) of the lower bound, then of the upper
-        above = (in_side - 1, 0) if first + high >= in_side - 1 else (high, 1)
+        below = (0, 0) if last + low < 0 else (low, 1)  # (constant, slope) of the lower bound, then of the upper
+        above = (in_side - 1, 0) if first + high > in_side - 1 else (high, 1)
         follows = below[1] or above[1]
         rows.append(row((first, last), (below[0], above[0], 0, below[1], above[1]) if follows else (0, in_side - 1)))
     return factor([out], [into], rows)
