@@ -24,6 +24,9 @@ Column = tuple[int, int] | Ints  # (first, step), or one value for each row
 
 FREE: Axis = (-1, 0, 0)
 
+SAMPLE = 1 << 14
+"""So many cells tell whether cells that are near each other come from cells that are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -201,7 +204,25 @@ def moved(sources: NDArray[np.integer], in_shape: Shape) -> Relation:
     """
     flat = np.asarray(sources, np.int64).ravel()
     targets = np.flatnonzero(flat >= 0)
-    return linked(targets, flat[targets], np.shape(sources), in_shape)
+    picked, out_shape = flat[targets], np.shape(sources)
+    if len(targets) > 4 * SAMPLE:
+        some = slice(len(targets) // 2, len(targets) // 2 + SAMPLE)
+        if len(linked(targets[some], picked[some], out_shape, in_shape)) > SAMPLE // 2:
+            return _scattered(targets, picked, out_shape, in_shape)
+    return linked(targets, picked, out_shape, in_shape)
+
+
+def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) -> Relation:
+    """One row for each cell: there are hardly any runs, so looking for them would be in vain."""
+    outs, ins = list(_unravelled(targets, out_shape)), list(_unravelled(sources, in_shape))
+    axes, lo = [FREE] * len(outs), list(outs)
+    for axis, own in enumerate(ins):
+        same = axis < len(outs) and np.array_equal(own, outs[axis])
+        axes.append((axis, 1, 1) if same else FREE)
+        lo.append((0, 0) if same else own)
+    table = _core.Table(out_shape, in_shape, out_shape, in_shape)
+    table.add(len(targets), axes, lo, [(0, 0)] * len(axes))
+    return Relation(out_shape, in_shape, table)
 
 
 def linked(targets: NDArray[np.integer], sources: NDArray[np.integer], out_shape: Shape, in_shape: Shape) -> Relation:
