@@ -1,6 +1,7 @@
 """The box algebra: compress tuples into rows, ask and compose rows, store them."""
 
 from whence.relation._relation import Relation
+from whence.relation.protocol import RelationLike
 from whence.relation.stream import compress
 
-__all__ = ["Relation", "compress"]
+__all__ = ["Relation", "RelationLike", "compress"]

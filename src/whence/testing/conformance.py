@@ -1,4 +1,4 @@
-"""The properties of every relation, whatever its kind: subclass `RelationConformance`, give examples, run pytest.
+"""The properties of every `RelationLike`: subclass `RelationConformance`, give examples, run pytest.
 
     class TestWhole(RelationConformance):
         def examples(self):
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.testing.oracle import Cells, RawRelation, Shape, all_cells, as_cells
+from whence.testing.oracle import Cells, RawRelation, all_cells, as_cells
 from whence.testing.strategies import asked, effort
 
 
@@ -27,21 +27,7 @@ class Cellular(Protocol):
     def __len__(self) -> int: ...
 
 
-class Answering(Protocol):
-    """The least that a relation can do."""
-
-    @property
-    def out_shape(self) -> Shape: ...
-
-    @property
-    def in_shape(self) -> Shape: ...
-
-    def backward(self, cells: Any, /) -> Cellular: ...
-
-    def forward(self, cells: Any, /) -> Cellular: ...
-
-
-Example = tuple[Any, RawRelation]
+Example = tuple[Any, RawRelation]  # of a RelationLike
 
 
 def answer(selection: Cellular) -> Cells:

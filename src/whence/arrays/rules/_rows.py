@@ -214,8 +214,10 @@ def moved(sources: NDArray[np.integer], in_shape: Shape) -> Relation:
 
 def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) -> Relation:
     """One row for each cell: there are hardly any runs, so looking for them would be in vain."""
-    outs, ins = list(_unravelled(targets, out_shape)), list(_unravelled(sources, in_shape))
-    axes, lo = [FREE] * len(outs), list(outs)
+    outs = [each.astype(np.int64, copy=False) for each in _unravelled(targets, out_shape)]
+    ins = [each.astype(np.int64, copy=False) for each in _unravelled(sources, in_shape)]
+    axes = [FREE] * len(outs)
+    lo: list[Column] = [*outs]
     for axis, own in enumerate(ins):
         same = axis < len(outs) and np.array_equal(own, outs[axis])
         axes.append((axis, 1, 1) if same else FREE)

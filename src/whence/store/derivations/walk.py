@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from whence.errors import BadType, Damaged, NoLineage, UnknownName
-from whence.relation import Relation
+from whence.relation import RelationLike
 from whence.selection import Selection
 
 WEIGHT = "weight "
@@ -21,7 +21,7 @@ WEIGHT = "weight "
 
 Direction = Literal["backward", "forward"]
 Lineage = Literal["value", "value+selection"]
-Load = Callable[[str], Relation]
+Load = Callable[[str], RelationLike]
 Neighbours = dict[str, dict[str, tuple[str, ...]]]
 
 
@@ -122,7 +122,7 @@ def weight_of(kind: str) -> float:
         raise Damaged(f"the catalog has a derivation of the unknown kind {kind!r}; restore it from a backup") from None
 
 
-def moved(relation: Relation, selection: Selection, direction: Direction, shape: tuple[int, ...]) -> Selection:
+def moved(relation: RelationLike, selection: Selection, direction: Direction, shape: tuple[int, ...]) -> Selection:
     """What cells lead to in a dataset of that shape; Damaged if the relation is one of other shapes."""
     shapes = relation.out_shape, relation.in_shape
     expected = (selection.shape, shape) if direction == "backward" else (shape, selection.shape)
