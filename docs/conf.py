@@ -21,4 +21,5 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
