@@ -57,6 +57,7 @@ def test_public_names_are_these_and_no_others() -> None:
         "errors",
         "explain",
         "open",
+        "probe",
         "relation_of",
         "summarize",
         "tracked",

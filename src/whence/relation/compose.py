@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -42,15 +42,23 @@ def compose(outer: Relation, inner: Relation) -> Relation:
         return _relabelled(inner, outer.out_shape, inner.in_shape)
     if _is_reshape(inner):
         return _relabelled(outer, outer.out_shape, inner.in_shape)
-    found = _through_products(outer, inner)
-    if found is not None:
-        return found
-    pairs = len(outer) * len(inner)
-    ways = [_by_rows] if pairs <= FEW_PAIRS else [substituted, _turned, *([_by_rows] if pairs <= MOST_PAIRS else [])]
-    for way in ways:
-        with suppress(NoForm):  # some rows do not stay rows when joined this way; their tuples can be joined
+    for way in _ways(len(outer), len(inner)):
+        with suppress(NoForm):
             return way(outer, inner)
     return _by_tuples(outer, inner)
+
+
+def _ways(outer: int, inner: int) -> Iterator[Callable[[Relation, Relation], Relation]]:
+    """How relations of so many rows can be composed, the cheapest first; each may find that rows do not stay rows."""
+    if outer == 1:
+        yield _through_outer_boxes
+    if inner == 1:
+        yield _through_inner_boxes
+    if outer * inner <= FEW_PAIRS:
+        yield _by_rows
+    yield from (substituted, _turned, _through_inner_boxes, _through_outer_boxes)
+    if FEW_PAIRS < outer * inner <= MOST_PAIRS:
+        yield _by_rows
 
 
 def _turned(outer: Relation, inner: Relation) -> Relation:
@@ -95,34 +103,38 @@ def is_whole(relation: Relation) -> bool:
     )
 
 
-def _through_products(outer: Relation, inner: Relation) -> Relation | None:
-    """C <- A where the rows of one of the two take every cell of a box from every cell of another box.
+def _through_inner_boxes(outer: Relation, inner: Relation) -> Relation:
+    """C <- A where the inner rows take every cell of a box from every cell of another box.
 
-    What reaches the one box comes from all of the other: a question to the other relation says what reaches it, however
+    What reaches the one box comes from all of the other: a question to the outer relation says what reaches it, however
     many rows that has. (`x / x.max()`, and whatever is computed from it.)
     """
     pairs = _as_products(inner)
-    if pairs is not None:
-        boxes = [_products(outer.forward(middle).boxes, into[None]) for middle, into in pairs]
-        return _of_boxes(outer, inner, outer.out_shape, inner._views[1], boxes)
-    pairs = _as_products(outer.inverse) if len(outer) <= MOST_PRODUCTS else None
-    if pairs is not None:
-        boxes = [_products(out[None], inner.backward(middle).boxes) for middle, out in pairs]
-        return _of_boxes(outer, inner, outer._views[0], inner.in_shape, boxes)
-    return None
+    boxes = [_products(outer.forward(middle).boxes, into[None]) for middle, into in pairs]
+    return _of_boxes(outer, inner, outer.out_shape, inner._views[1], boxes)
 
 
-def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]] | None:
-    """Output cells, and the box of input cells (under their view) that all of them come from; None if rows depend."""
-    parts = relation.parts() if 0 < len(relation) <= MOST_PRODUCTS else []
+def _through_outer_boxes(outer: Relation, inner: Relation) -> Relation:
+    """C <- A where the outer rows take every cell of a box from every cell of another box."""
+    pairs = _as_products(outer.inverse)
+    boxes = [_products(out[None], inner.backward(middle).boxes) for middle, out in pairs]
+    return _of_boxes(outer, inner, outer._views[0], inner.in_shape, boxes)
+
+
+def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]]:
+    """Output cells, and the box of input cells (under their view) that all of them come from; NoForm if axes depend."""
+    parts = relation.parts() if len(relation) <= MOST_PRODUCTS else []
     if not parts or any(parent >= 0 for part in parts for parent, _, _ in part.axes):
-        return None
+        raise NoForm
     rows = np.concatenate([of_part(part).bounds for part in parts])
     shape, view = relation.out_shape, relation._views[0]
     outs, ins = rows[:, : len(view)], rows[:, len(view) :]
-    boxes, which = np.unique(ins.reshape(len(ins), -1), axis=0, return_inverse=True)
+    if len(rows) == 1:
+        boxes, which = ins.reshape(1, -1), np.zeros(1, np.intp)
+    else:
+        boxes, which = np.unique(ins.reshape(len(ins), -1), axis=0, return_inverse=True)
     if len(boxes) > FEW_BOXES:
-        return None
+        raise NoForm
     found = []
     for number, box in enumerate(boxes):
         own = outs[which.reshape(-1) == number]
@@ -131,7 +143,7 @@ def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]] | None:
         elif len(own) == 1 and np.array_equal(own[0], _full(view)):
             cells = Selection.all(shape)
         else:
-            return None
+            raise NoForm
         found.append((cells, box.reshape(-1, 2)))
     return found
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,10 +57,10 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
     >>> union([Relation.identity(3), Relation.identity(3), Relation.whole(3, 3)])
     (Relation((3,) <- (3,), 9 tuples in 1 box),)
     """
-    distinct: dict[bytes, Relation] = {}
+    distinct: dict[Hashable, Relation] = {}
     for each in relations:
         if len(each):
-            distinct.setdefault(each.to_bytes() if len(each) < 1 << 10 else str(id(each)).encode(), each)
+            distinct.setdefault(_rows_key(each) if len(each) < 1 << 10 else id(each), each)
     left = list(distinct.values())
     everything = next((each for each in left if is_whole(each)), None)
     if everything is not None:
@@ -76,6 +77,14 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
     if total > MERGE:
         raise NoRule(f"lineage of {len(left)} overlapping relations with {total:,} tuples is too much to be united")
     return (merged(left),)
+
+
+def _rows_key(relation: Relation) -> Hashable:
+    """What two relations with the same rows have in common."""
+    return relation._views, tuple(
+        (part.axes, *(each if isinstance(each, tuple) else each.tobytes() for each in (*part.lo, *part.width)))
+        for part in relation.parts()
+    )
 
 
 def _without_parts(relations: list[Relation]) -> list[Relation]:
@@ -180,7 +189,8 @@ def overwritten(old: Origins, new: Origins, written: Selection) -> Origins:
 
 
 def _both(before: Iterable[Relation], after: Iterable[Relation]) -> tuple[Relation, ...]:
-    old, new = list(before), list(after)
-    if len(old) == len(new) == 1:
-        return (beside(old[0], new[0]),)
-    return tuple(each for each in (*old, *new) if len(each))
+    """Relations of cells that were left and of cells that were written, in pairs: no cell is in both."""
+    return tuple(
+        old if new is None else new if old is None else beside(old, new)
+        for old, new in itertools.zip_longest(filter(len, before), filter(len, after))
+    )
