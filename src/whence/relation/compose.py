@@ -36,19 +36,31 @@ JOIN_CHUNK = 1 << 22
 
 def compose(outer: Relation, inner: Relation) -> Relation:
     """C <- A from C <- B and B <- A."""
+    found = composed_rows(outer, inner)
+    return found[0] if found is not None and len(found) == 1 else _by_tuples(outer, inner)
+
+
+def compose_side_by_side(outer: Relation, inner: Relation) -> list[Relation]:
+    """The same as a few relations that may share tuples, where one would have to be made tuple by tuple."""
+    found = composed_rows(outer, inner)
+    return [_by_tuples(outer, inner)] if found is None else found
+
+
+def composed_rows(outer: Relation, inner: Relation) -> list[Relation] | None:
+    """The composition without tuples: as relations that may share some; None where rows do not stay rows."""
     if not len(outer) or not len(inner):
-        return Relation.empty(outer.out_shape, inner.in_shape)
+        return [Relation.empty(outer.out_shape, inner.in_shape)]
     if _is_reshape(outer):
-        return _relabelled(inner, outer.out_shape, inner.in_shape)
+        return [_relabelled(inner, outer.out_shape, inner.in_shape)]
     if _is_reshape(inner):
-        return _relabelled(outer, outer.out_shape, inner.in_shape)
+        return [_relabelled(outer, outer.out_shape, inner.in_shape)]
     for way in _ways(len(outer), len(inner)):
         with suppress(NoForm):
             return way(outer, inner)
-    return _by_tuples(outer, inner)
+    return None
 
 
-def _ways(outer: int, inner: int) -> Iterator[Callable[[Relation, Relation], Relation]]:
+def _ways(outer: int, inner: int) -> Iterator[Callable[[Relation, Relation], list[Relation]]]:
     """How relations of so many rows can be composed, the cheapest first; each may find that rows do not stay rows."""
     if outer == 1:
         yield _through_outer_boxes
@@ -61,9 +73,9 @@ def _ways(outer: int, inner: int) -> Iterator[Callable[[Relation, Relation], Rel
         yield _by_rows
 
 
-def _turned(outer: Relation, inner: Relation) -> Relation:
+def _turned(outer: Relation, inner: Relation) -> list[Relation]:
     """The same where the inner relation gives each of its cells to one cell."""
-    return substituted(inner.inverse, outer.inverse).inverse
+    return [each.inverse for each in substituted(inner.inverse, outer.inverse)]
 
 
 def _is_reshape(relation: Relation) -> bool:
@@ -103,7 +115,7 @@ def is_whole(relation: Relation) -> bool:
     )
 
 
-def _through_inner_boxes(outer: Relation, inner: Relation) -> Relation:
+def _through_inner_boxes(outer: Relation, inner: Relation) -> list[Relation]:
     """C <- A where the inner rows take every cell of a box from every cell of another box.
 
     What reaches the one box comes from all of the other: a question to the outer relation says what reaches it, however
@@ -111,14 +123,14 @@ def _through_inner_boxes(outer: Relation, inner: Relation) -> Relation:
     """
     pairs = _as_products(inner)
     boxes = [_products(outer.forward(middle).boxes, into[None]) for middle, into in pairs]
-    return _of_boxes(outer, inner, outer.out_shape, inner._views[1], boxes)
+    return [_of_boxes(outer, inner, outer.out_shape, inner._views[1], boxes)]
 
 
-def _through_outer_boxes(outer: Relation, inner: Relation) -> Relation:
+def _through_outer_boxes(outer: Relation, inner: Relation) -> list[Relation]:
     """C <- A where the outer rows take every cell of a box from every cell of another box."""
     pairs = _as_products(outer.inverse)
     boxes = [_products(out[None], inner.backward(middle).boxes) for middle, out in pairs]
-    return _of_boxes(outer, inner, outer._views[0], inner.in_shape, boxes)
+    return [_of_boxes(outer, inner, outer._views[0], inner.in_shape, boxes)]
 
 
 def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]]:
@@ -159,7 +171,7 @@ def _of_boxes(outer: Relation, inner: Relation, out_view: Shape, in_view: Shape,
     return relation_of(outer.out_shape, inner.in_shape, (out_view, in_view), [rows])
 
 
-def _by_rows(outer: Relation, inner: Relation) -> Relation:
+def _by_rows(outer: Relation, inner: Relation) -> list[Relation]:
     if outer._views[1] != inner._views[0]:
         raise NoForm
     out_view, in_view = outer._views[0], inner._views[1]
@@ -173,12 +185,28 @@ def _by_rows(outer: Relation, inner: Relation) -> Relation:
     if any(_too_steep(b) for forest in found for b in forest.values()):
         raise NoForm
     rows = of_forests(found, names)
-    if _overlapping(found, names):
+    if not _keeps_apart(outer, inner) and _overlapping(found, names):
         lists = united(rows, len(out_view))
-        if lists is None or len(lists) > 1:
+        if lists is None:
             raise NoForm
-        (rows,) = lists
-    return relation_of(outer.out_shape, inner.in_shape, (out_view, in_view), rows)
+    else:
+        lists = [rows]
+    return [relation_of(outer.out_shape, inner.in_shape, (out_view, in_view), each) for each in lists]
+
+
+def _keeps_apart(outer: Relation, inner: Relation) -> bool:
+    """Whether every pair of cells is connected by one cell in the middle: rows that were disjoint stay so."""
+    return (len(outer) == 1 and _single_valued(outer, "ba")) or (len(inner) == 1 and _single_valued(inner, "ab"))
+
+
+def _single_valued(relation: Relation, order: str) -> bool:
+    """Whether the cells of one side (a: input, b: output, the first of the two) each have one cell on the other."""
+    (forest,) = _forests(relation, "b", "a")
+    count = len(relation._views[0])
+    sides = {"b": list(forest)[:count], "a": list(forest)[count:]}
+    names = sides[order[0]] + sides[order[1]]
+    turned = canonical(forest, names)
+    return all(turned[name].single for name in sides[order[1]])
 
 
 def union(relations: Sequence[Relation]) -> list[Relation] | None:

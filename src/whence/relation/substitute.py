@@ -28,8 +28,11 @@ MOST_TURNS = 1 << 8
 MOST_ROWS = 1 << 22
 
 
-def substituted(outer: Relation, inner: Relation) -> Relation:
-    """C <- A from C <- B and B <- A; NoForm where a row of the outer one takes a cell from several cells."""
+def substituted(outer: Relation, inner: Relation) -> list[Relation]:
+    """C <- A from C <- B and B <- A, as relations that may share tuples.
+
+    NoForm where a row of the outer relation takes a cell from several cells.
+    """
     if outer._views[1] != inner._views[0] or min(len(outer), len(inner)) > MOST_TURNS:
         raise NoForm
     count, middle = len(outer._views[0]), len(outer._views[1])
@@ -45,13 +48,12 @@ def substituted(outer: Relation, inner: Relation) -> Relation:
                 if total > MOST_ROWS:
                     raise NoForm
     rows = [Rows(axes, np.concatenate(bounds)) for axes, bounds in found.items()]
-    single_valued = _disjoint([each.bounds[:, :count] for each in functions])  # no output cell is in two rows
-    if not single_valued:
-        lists = united(rows, count) if rows else [[]]
-        if lists is None or len(lists) > 1:
-            raise NoForm
-        (rows,) = lists
-    return relation_of(outer.out_shape, inner.in_shape, (outer._views[0], inner._views[1]), rows)
+    apart = not rows or _disjoint([each.bounds[:, :count] for each in functions])  # no output cell is in two rows
+    lists = [rows] if apart else united(rows, count)
+    if lists is None:
+        raise NoForm
+    views = outer._views[0], inner._views[1]
+    return [relation_of(outer.out_shape, inner.in_shape, views, each) for each in lists]
 
 
 def _function(rows: Rows, count: int) -> Rows:

@@ -14,7 +14,7 @@ from whence.arrays.rules import Kind
 from whence.errors import NoRule, TooLarge
 from whence.relation import Relation, compress
 from whence.relation.columns import spread
-from whence.relation.compose import is_whole
+from whence.relation.compose import compose_side_by_side, is_whole
 from whence.relation.compose import union as united_rows
 from whence.relation.compress import encode, finish, fits_key, new_folder
 from whence.relation.layout import natural
@@ -37,7 +37,7 @@ def composed(relation: Relation, origins: Origins, kind: Kind = "value") -> Orig
     found: dict[Key, list[Relation]] = {}
     for (number, before), relations in origins.items():
         key: Key = (number, "selection" if "selection" in (kind, before) else "value")
-        found.setdefault(key, []).extend(relation.compose(each) for each in relations)
+        found.setdefault(key, []).extend(itertools.chain(*(compose_side_by_side(relation, each) for each in relations)))
     return {key: tuple(each) for key, each in found.items()}
 
 
