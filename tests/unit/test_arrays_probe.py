@@ -113,3 +113,9 @@ def test_what_cannot_be_probed_is_said(function: Any, x: Any, message: str) -> N
 def test_too_many_calls_are_refused_by_name() -> None:
     with pytest.raises(wh.errors.TooLarge, match="ask for fewer cells"):
         wh.probe(lambda x: np.cumsum(x), grid(5000))
+
+
+def test_a_function_that_raises_for_some_inputs_is_asked_with_others() -> None:
+    found = wh.probe(lambda x: np.eye(4)[x.astype(int)].sum(axis=1) * x, np.array([0.2, 1.3, 3.99]))
+    assert found.relation == wh.Relation.identity((3,))
+    assert "of them raised an error" in (found.reason or "")

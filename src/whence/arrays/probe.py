@@ -77,10 +77,7 @@ def probe(function: Function, x: Any, cells: Any = None, *, tries: int = 1, seed
         tuples = search.by_halves(wanted)
     relation = compress(tuples, search.shape, search.x.shape)
     everything = len(tuples) == int(wanted.sum()) * search.x.size
-    reason = None if everything else (
-        f"{search.calls:,} changed inputs were tried: cells that matter for other values only may be missing"
-    )  # fmt: skip
-    return Probed(relation, search.calls, everything, reason)
+    return Probed(relation, search.calls, everything, None if everything else search.doubt())
 
 
 class _Search:
@@ -96,6 +93,7 @@ class _Search:
         self._random = np.random.default_rng(seed)
         self._tries = tries
         self.calls = 0
+        self.raised = 0  # of these calls
         self.result = self._called(self.x)
         self.shape = self.result.shape
         if self._differs(self._called(self.x)).any():
@@ -124,15 +122,26 @@ class _Search:
             same |= np.isnan(result) & np.isnan(self.result)
         return np.asarray(~same)
 
+    def doubt(self) -> str:
+        """Why cells may be missing."""
+        raised = f" ({self.raised:,} of them raised an error)" if self.raised else ""
+        return f"{self.calls:,} changed inputs were tried{raised}: cells that matter for other values may be missing"
+
     def changed(self, cells: Mask | Box) -> Mask:
-        """Which results change when these cells of the input do."""
-        found = np.zeros(self.shape, bool)
+        """Which results change when these cells of the input do: all, if the function raises whatever they are."""
+        found, failed = np.zeros(self.shape, bool), 0
         for scale, sign in itertools.product(SCALES, (1, -1) * self._tries):  # a minimum answers to small numbers alone
             x = self.x.copy()
             x[cells] = self._others(x[cells], scale, sign)
-            with np.errstate(all="ignore"):
-                found |= self._differs(self._called(x))
-        return found
+            try:
+                with np.errstate(all="ignore"):
+                    result = self._called(x)
+            except (ArithmeticError, LookupError, ValueError, np.linalg.LinAlgError):
+                failed += 1
+                continue
+            found |= self._differs(result)
+        self.raised += failed
+        return found if failed < len(SCALES) * 2 * self._tries else np.ones(self.shape, bool)
 
     def _others(self, values: NDArray[Any], scale: float, sign: int) -> NDArray[Any]:
         """Other numbers of the same type, larger or smaller, each changed on its own."""

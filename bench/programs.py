@@ -1,0 +1,71 @@
+"""Time to run everyday programs with lineage: against the bare functions."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+from bench._common import Claim, Progress, check_size, claim, main, quiet, seconds, workspace
+
+import whence as wh
+from whence.testing.programs import PROGRAMS, Program
+
+CELLS = {"tiny": (600,), "small": (600, 40_000), "full": (600, 40_000, 1_000_000)}
+TIMES = 10.0  # times the bare function's own time
+AT_ONCE = 0.5  # seconds that nobody minds, however fast the bare function is
+
+
+def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
+    """First and later calls of everyday programs under `log.track`, at three sizes, beside the bare functions."""
+    claims: list[Claim] = []
+    for cells in CELLS[check_size(size)]:
+        for program in PROGRAMS:
+            progress(f"{program.name}, {cells:,} cells")
+            claims.append(_measured(program, cells))
+    return claims
+
+
+def _measured(program: Program, cells: int) -> Claim:
+    x = program.make(cells)
+    bare = seconds(lambda: program.function(x.copy()))
+    with workspace() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numbers that leave arrays, which these programs do on purpose
+        with wh.open(folder / "log") as log:
+            tracked = log.track(program.function, name=program.name)
+            first = seconds(lambda: tracked(x.copy()), repeat=1)
+            again = seconds(lambda: tracked(x.copy()))
+            size = sum(each.size for name in tracked.last.outputs for each in log.show(name).derived_from)
+    return claim(
+        f"{program.field}: {program.name}, {x.size:,} cells",
+        first,
+        {"bare NumPy": bare},
+        unit="s",
+        at_most=max(AT_ONCE, TIMES * bare),
+        again=again,
+        stored=size,
+    )
+
+
+def plot(claims: list[Claim], directory: Path) -> list[Path]:
+    """Both times of each program, one point a size."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 5))
+    bare: list[Any] = [each["baselines"]["bare NumPy"] for each in claims]
+    for label, key in (("the first call", "ours"), ("a later call", "again")):
+        axes.loglog(bare, [each[key] for each in claims], "o", alpha=0.7, label=label)
+    axes.loglog(bare, bare, "k-", lw=0.8, label="no overhead")
+    axes.set_xlabel("the bare function, seconds")
+    axes.set_ylabel("with lineage recorded, seconds")
+    axes.legend()
+    target = directory / "programs.png"
+    figure.savefig(target, dpi=120, bbox_inches="tight")
+    plt.close(figure)
+    return [target]
+
+
+if __name__ == "__main__":
+    main(run, plot)
