@@ -1,4 +1,4 @@
-"""Everyday programs: their lineage holds whatever a changed input changes, and no more where all that goes in counts."""
+"""Everyday programs: their lineage holds whatever a changed input changes, and no more where all of it counts."""
 
 from __future__ import annotations
 
