@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import whence as wh
 from whence.errors import NoSuchRow
 from whence.rows import TRUE, Attr, Compare, Literal, Operator, conjunction
-from whence.rows.duck import Files, View, count, select
+from whence.rows.duck import DuckQuery, Files, count, select
 from whence.rows.questions.restrict import sources
 from whence.spark.catalyst.plan import read
 from whence.spark.sources.row_ids import files_of
@@ -83,12 +83,12 @@ def tables(spark: SparkSession, files: Path) -> None:
         spark.read.parquet(str(files / place)).createOrReplaceTempView(name)
 
 
-def viewed(plan: Operator) -> View:
+def viewed(plan: Operator) -> DuckQuery:
     read_from = {}
     for source in sources(plan):
         paths = tuple(path.removeprefix("file:") for path in files_of(source) or ())
         read_from[source.occurrence] = Files(paths, source.columns)
-    return View(plan, read_from, tuple(dict.fromkeys(plan.output)))
+    return DuckQuery(plan, read_from, tuple(dict.fromkeys(plan.output)))
 
 
 @st.composite

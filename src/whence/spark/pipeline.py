@@ -27,7 +27,7 @@ from whence.rows import (
 from whence.rows.columns import ColumnLineage, columns
 from whence.rows.determinism.clock import stopped, tells_time
 from whence.rows.determinism.reasons import Cause
-from whence.rows.duck import View, count
+from whence.rows.duck import DuckQuery, count
 from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call
@@ -353,7 +353,7 @@ class Pipeline:
         return self._view is not None and count(self._view, TRUE) is not None
 
     @cached_property
-    def _view(self) -> View | None:
+    def _view(self) -> DuckQuery | None:
         """The output as DuckDB computes it from the files, if it can."""
         found = view(self.plan, tuple(dict.fromkeys(self.plan.output)), every=True)
         return found if found is not None and found.readable(found.columns) and found.size() <= AGAIN else None
@@ -389,7 +389,7 @@ class Pipeline:
         if not found.here:
             found = RowSet(found.columns, engine.arrow(found))
         if not found.data.num_rows:
-            if isinstance(rows.data, View):  # it may be left out by a limit between equal rows, and let in by Spark
+            if isinstance(rows.data, DuckQuery):  # Spark may let in what a tied limit left out
                 return self._meant(engine, RowSet(rows.columns, engine.operator(rows)), asked, where)
             raise self._absent(where, asked)
         return found

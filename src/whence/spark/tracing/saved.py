@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh, walk
-from whence.rows.duck import Files, View, loosened
+from whence.rows.duck import DuckQuery, Files, loosened
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import OUTPUT, PlanPath, Saved, Use, annotated, param
 from whence.spark.sources.row_ids import METADATA, ROW, files_of, named, partition_values_of, united, with_files
@@ -215,7 +215,7 @@ def cheap_to_recompute(saved: Saved) -> bool:
     return found is not None and not limited and found.readable(found.columns) and found.size() <= AGAIN
 
 
-def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> View | None:
+def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> DuckQuery | None:
     """What an operator gives as DuckDB computes it from the files of the sources; None if they are not files here."""
     files = {}
     for source in sources_of(operator):
@@ -223,7 +223,7 @@ def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> 
         if found is None:
             return None
         files[source.occurrence] = found
-    return View(operator, files, columns, every=every)
+    return DuckQuery(operator, files, columns, every=every)
 
 
 def source_table(source: Source, numbered: bool = False) -> RowSet:
