@@ -56,9 +56,9 @@ def test_a_run_goes_on_where_spark_renumbers_columns(spark: SparkSession, tmp_pa
     for save in ("auto", "always"):
         ran = Pipeline(df, save=save)
         assert shown(map(tuple, ran.run().collect())) == shown(map(tuple, df.collect()))
-        assert ran._artifacts is not None
-        assert not ran._artifacts.failures
-        assert ran._artifacts.results
+        assert ran.artifacts is not None
+        assert not ran.artifacts.failures
+        assert ran.artifacts.results
 
 
 def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder: Path) -> None:
@@ -84,9 +84,9 @@ def checked(spark: SparkSession, drawn: Drawn, random: Any, witness: str, folder
     assert not answer_faults(Pipeline(df, witness=witness), plan, rows, questions[0])
     ran = Pipeline(df, witness=witness, save=random.choice(["auto", "always"]))
     assert shown(map(tuple, ran.run().collect())) == shown(row.values for row in rows), "it goes on from other rows"
-    assert ran._artifacts is not None
-    assert not ran._artifacts.failures
-    if ran._known() is not None:
+    assert ran.artifacts is not None
+    assert not ran.artifacts.failures
+    if ran.artifacts.complete:
         assert not [fault for each in questions[:2] for fault in answer_faults(ran, plan, rows, each)]
     if drawn.monotone:
         row = random.choice(rows)

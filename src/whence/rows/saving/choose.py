@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from whence.rows.expressions import FALSE, Attr, Expr, conjunction, conjuncts
+from whence.rows.expressions import FALSE, Attr, conjunction, conjuncts
 from whence.rows.operators import Aggregate, Arrange, Filter, Join, Operator, Project, Sort, Source, Values, Window
 from whence.rows.operators.join import LEFT_ONLY
 from whence.rows.pushdown.base import Aim
-from whence.rows.pushdown.infer import LOST
-from whence.rows.pushdown.rules import push
+from whence.rows.pushdown.step import Question, Step, step
 from whence.rows.saving.limits import last_limit, without_limit
 from whence.rows.saving.paths import PlanPath
 from whence.rows.saving.sizes import Sizes, width
@@ -56,20 +55,10 @@ def _scheme(
 ) -> TracePlan:
     walker = _Walker(witness, sizes, chosen, limit)
     try:
-        part = walker.go(_At(plan, (), selection(OUTPUT, _comparable(plan.output)), True), OUTPUT, closed=False)
+        part = walker.go(Question(plan, selection(OUTPUT, _comparable(plan.output))), OUTPUT, closed=False)
     except _Stuck as stuck:
         return TracePlan(unavailable_reason=str(stuck))
     return TracePlan(part.saved, part.uses, part.notes)
-
-
-@dataclass(frozen=True, slots=True)
-class _At:
-    """The question at an operator. `sure`: it selects a row there, because the row that is asked about exists."""
-
-    operator: Operator
-    place: PlanPath
-    predicate: Expr
-    sure: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +79,7 @@ class _Cut:
     part: _Part
 
 
-_Path: TypeAlias = tuple[_At, ...]
+_Path: TypeAlias = tuple[Question, ...]
 
 
 class _Stuck(Exception):
@@ -107,7 +96,7 @@ class _Walker:
         self._serving: dict[tuple[PlanPath, int], bool] = {}
         self._tried: dict[tuple[PlanPath, int], _Part] = {}
 
-    def go(self, at: _At, table: PlanPath, *, closed: bool, trying: bool = False) -> _Part:
+    def go(self, at: Question, table: PlanPath, *, closed: bool, trying: bool = False) -> _Part:
         """What the question at an operator comes to below.
 
         `closed`: nothing more is saved before the next grouping. `trying`: it only matters that there is a way.
@@ -115,32 +104,22 @@ class _Walker:
         found = self._go(at, table, (), closed, trying)
         return found.part if isinstance(found, _Cut) else found
 
-    def _go(self, at: _At, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
+    def _go(self, at: Question, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
         """`path`: the operators above that could be saved instead."""
         op, part = at.operator, _Part(notes=(Note(at.place, at.predicate),))
         if isinstance(op, Source):
             return part if op.is_domain_copy else part + _Part(uses=(Use(op, table, at.predicate),))
         if isinstance(op, Values):
             return part
-        if at.predicate == FALSE:  # nothing below contributes
-            children: Iterable[_At] = (_At(c, (*at.place, i), FALSE, at.sure) for i, c in enumerate(op.children))
-        else:
-            self._pushed += len(conjuncts(at.predicate))
-            if self._pushed > MOST:
-                raise _Stuck(f"{type(op).__name__}: there are too many ways to trace it with what could be saved")
-            pushed = push(op, at.predicate, Aim.LINEAGE, self._witness)
-            if not pushed.precise or (pushed.assumes_row_exists and not at.sure):
-                why = f"{type(op).__name__}: {LOST if pushed.precise else pushed.why}"
-                if closed or pushed.large:
-                    raise _Stuck(why)
-                return self._cut((*path, at), table, why, trying)
-            children = (
-                _At(child, (*at.place, i), each, at.sure and i not in pushed.optional_inputs)
-                for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True))
-            )
+        taken = self._step(at)
+        if not taken.precise:
+            why = f"{type(op).__name__}: {taken.why}"
+            if closed or taken.large:
+                raise _Stuck(why)
+            return self._cut((*path, at), table, why, trying)
         below = self._limit is None or at.place != self._limit[: len(at.place)]
         further = (*path, at) if isinstance(op, BLOCK) and below else ()
-        for index, child in enumerate(children):
+        for index, child in enumerate(taken.below):
             within = isinstance(op, BLOCK) and not (isinstance(op, Join) and op.how in LEFT_ONLY and index)
             found = self._go(child, table, further if within else (), closed and within, trying)
             if isinstance(found, _Cut):
@@ -150,12 +129,19 @@ class _Walker:
             part += found
         return part
 
+    def _step(self, at: Question) -> Step:
+        """One step down, which is counted."""
+        self._pushed += 0 if at.predicate == FALSE else len(conjuncts(at.predicate))
+        if self._pushed > MOST:
+            raise _Stuck(f"{type(at.operator).__name__}: there are too many ways to trace it with what could be saved")
+        return step(at, Aim.LINEAGE, self._witness)
+
     def _cut(self, path: _Path, table: PlanPath, why: str, trying: bool) -> _Cut:
         """Save at one of the operators of the path: where it takes the least space."""
         for at in path:
             if at.place != table and at.place in self._chosen:
                 return _Cut(at.place, self._saved(at, table, why, trying))
-        best: tuple[float, _At] | None = None
+        best: tuple[float, Question] | None = None
         for at in self._smallest(path):
             # In a table itself all columns are known already. What is saved has no order, which a limit may ask for.
             if at.place == table or _ordered(at.operator) or not self._serves(at):
@@ -177,14 +163,14 @@ class _Walker:
             self._tried[key] = self._saved(at, table, why, trying)
         return _Cut(at.place, self._tried[key])
 
-    def _smallest(self, path: _Path) -> list[_At]:
+    def _smallest(self, path: _Path) -> list[Question]:
         """The operators that may take the least space, those with the fewest rows first."""
         rows = {at.place: self._sizes.rows(at.operator) for at in path}
         most = NEAR * min(rows[at.place] for at in path)
         near = [at for at in path if rows[at.place] <= most] if len(path) > FEW else path
         return sorted(near, key=lambda at: rows[at.place])
 
-    def _serves(self, at: _At) -> bool:
+    def _serves(self, at: Question) -> bool:
         """Whether all that an operator has, and what lies below, is enough."""
         key = (at.place, len(at.operator.output))
         if key not in self._serving:
@@ -199,7 +185,7 @@ class _Walker:
                 break
         return self._serving[key]
 
-    def _saved(self, at: _At, table: PlanPath, why: str, trying: bool) -> _Part:
+    def _saved(self, at: Question, table: PlanPath, why: str, trying: bool) -> _Part:
         wide = widened(at.operator)
         if at.place in self._chosen:
             columns = tuple(wide.output[index] for index in self._chosen[at.place])
@@ -221,10 +207,10 @@ class _Walker:
         return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, closed, trying=trying))
 
     def _with(
-        self, at: _At, wide: Operator, columns: tuple[Attr, ...], table: PlanPath, why: str, part: _Part
+        self, at: Question, wide: Operator, columns: tuple[Attr, ...], table: PlanPath, why: str, part: _Part
     ) -> _Part:
         cost = self._sizes.rows(at.operator) * sum(map(width, columns))
-        own = Saved(at.place, wide, columns, table, at.predicate, at.sure, why, cost)
+        own = Saved(at.place, wide, columns, table, at.predicate, at.row_exists, why, cost)
         return _Part((own, *part.saved), part.uses, (Note(at.place, at.predicate), *part.notes))
 
     def _fewest(
@@ -259,7 +245,7 @@ class _Walker:
         self, wide: Operator, place: PlanPath, columns: Iterable[Attr], closed: bool, *, trying: bool = True
     ) -> _Part:
         """What a row of the saved columns says of everything below: it is known to be there."""
-        at = _At(wide, place, selection(place, columns), True)
+        at = Question(wide, selection(place, columns), place=place)
         return self.go(at, place, closed=closed, trying=trying)
 
 

@@ -13,7 +13,7 @@ from whence.rows.duck.literals import quoted
 from whence.rows.saving import PlanPath, Saved, TracePlan, trace_plan, width
 
 if TYPE_CHECKING:
-    from whence.spark.running.materialize import Result
+    from whence.spark.running.artifacts import Result
 
 PLAIN = frozenset({"boolean", "byte", "short", "integer", "long", "date", "string", "timestamp_ntz"})
 GROUP = 16384  # rows of a row group: what a lookup reads at least

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from whence.rows import Attr, Literal
+from whence.rows.duck import Files
 from whence.spark.catalyst.jvm import items
 
 if TYPE_CHECKING:
@@ -165,3 +167,16 @@ def _told(spec: Any, paths: list[Any]) -> dict[str, tuple[object, ...]]:
 
 def _value(row: Any, place: int, dtype: Any) -> object:
     return None if row.isNullAt(place) else VALUES[dtype.typeName()](row.get(place, dtype))
+
+
+def local_files(source: Source) -> Files | None:
+    """The Parquet files of a source as DuckDB reads them; None if they are not all on this machine."""
+    names = files_of(source)
+    if names is None or len(set(source.columns)) < len(source.columns):
+        return None
+    if any(attr.name.lower() == METADATA for attr in source.columns):  # Spark alone knows it
+        return None
+    paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
+    if len(paths) < len(names) or not all(map(os.path.isfile, paths)):
+        return None
+    return Files(paths, source.columns, partition_values_of(source))
