@@ -6,24 +6,26 @@ operator from there up to the last grouping is tried with the columns below adde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from whence.rows.expressions import FALSE, Attr, conjunction, conjuncts
-from whence.rows.operators import Aggregate, Arrange, Filter, Join, Operator, Project, Sort, Source, Values, Window
+from whence.rows.operators import Arrange, Filter, Join, Operator, Project, Sort, Source, Values
 from whence.rows.operators.join import LEFT_ONLY
 from whence.rows.pushdown.base import Aim
 from whence.rows.pushdown.step import Question, Step, step
 from whence.rows.saving.limits import last_limit, without_limit
 from whence.rows.saving.paths import PlanPath
+from whence.rows.saving.relevant import asked_below, origins, relevant
 from whence.rows.saving.sizes import Sizes, width
 from whence.rows.saving.trace_plan import OUTPUT, Note, Saved, TracePlan, Use, selection
 from whence.rows.saving.widen import BLOCK, widened
-from whence.rows.tree import walk
 
-MOST = 40_000  # facts that are pushed through operators before the plan is left to replay: seconds, not minutes
-FEW, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
+MOST = 400_000  # facts that are pushed through operators before the plan is left to replay: about ten seconds
+TRIED, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
+WORTH = 0.9  # of the space that the best result takes: another one is tried if it may take less than that
 
 
 def trace_plan(
@@ -95,6 +97,8 @@ class _Walker:
         self._pushed = 0  # facts, so far
         self._serving: dict[tuple[PlanPath, int], bool] = {}
         self._tried: dict[tuple[PlanPath, int], _Part] = {}
+        self._widened: dict[PlanPath, tuple[Operator, Operator]] = {}  # with what it was made of
+        self._columns: dict[tuple[PlanPath, tuple[Attr, ...]], tuple[Operator, list[Attr]]] = {}
 
     def go(self, at: Question, table: PlanPath, *, closed: bool, trying: bool = False) -> _Part:
         """What the question at an operator comes to below.
@@ -144,10 +148,10 @@ class _Walker:
         best: tuple[float, Question] | None = None
         for at in self._smallest(path):
             # In a table itself all columns are known already. What is saved has no order, which a limit may ask for.
-            if at.place == table or _ordered(at.operator) or not self._serves(at):
+            if at.place == table or _ordered(at.operator):
                 continue
             least = self._sizes.rows(at.operator) * sum(map(width, at.predicate.attrs))
-            if best is not None and least >= best[0]:
+            if (best is not None and least >= WORTH * best[0]) or not self._serves(at):
                 continue
             cost = least if trying else _cost(self._saved(at, table, why, trying=True))
             if best is None or cost < best[0]:
@@ -167,7 +171,7 @@ class _Walker:
         """The operators that may take the least space, those with the fewest rows first."""
         rows = {at.place: self._sizes.rows(at.operator) for at in path}
         most = NEAR * min(rows[at.place] for at in path)
-        near = [at for at in path if rows[at.place] <= most] if len(path) > FEW else path
+        near = [at for at in path if rows[at.place] <= most] if len(path) > TRIED else path
         return sorted(near, key=lambda at: rows[at.place])
 
     def _serves(self, at: Question) -> bool:
@@ -175,7 +179,7 @@ class _Walker:
         key = (at.place, len(at.operator.output))
         if key not in self._serving:
             self._serving[key] = False  # while it is being found out
-            wide = widened(at.operator)
+            wide = self._wide(at)
             for closed in (True, False):
                 try:
                     self._below(wide, at.place, _comparable(wide.output), closed)
@@ -185,8 +189,15 @@ class _Walker:
                 break
         return self._serving[key]
 
+    def _wide(self, at: Question) -> Operator:
+        """The operator widened: the same one each time, since its new columns are others each time."""
+        known = self._widened.get(at.place)
+        if known is None or known[0] is not at.operator:
+            known = self._widened[at.place] = (at.operator, widened(at.operator))
+        return known[1]
+
     def _saved(self, at: Question, table: PlanPath, why: str, trying: bool) -> _Part:
-        wide = widened(at.operator)
+        wide = self._wide(at)
         if at.place in self._chosen:
             columns = tuple(wide.output[index] for index in self._chosen[at.place])
             # What is not there is decided by what is: whoever chose the columns saw to that.
@@ -202,7 +213,13 @@ class _Walker:
         except _Stuck:
             closed = False
             most = len(self._below(wide, at.place, (*needed, *others), closed).saved)
-        chosen = others if trying and table != OUTPUT else self._fewest(wide, at.place, needed, others, closed, most)
+        chosen = others
+        if not trying or table == OUTPUT:
+            found = self._columns.get((at.place, needed))
+            if found is None or found[0] is not wide:
+                found = (wide, self._fewest(wide, at.place, needed, others, closed, most))
+                self._columns[at.place, needed] = found
+            chosen = found[1]
         columns = (*needed, *chosen)
         return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, closed, trying=trying))
 
@@ -216,30 +233,30 @@ class _Walker:
     def _fewest(
         self, wide: Operator, place: PlanPath, needed: tuple[Attr, ...], others: list[Attr], closed: bool, most: int
     ) -> list[Attr]:
-        """Those of the other columns that cannot be left out, the widest being tried first."""
+        """Those of the other columns that cannot be left out, the widest being tried first.
 
-        def serves(attrs: Iterable[Attr]) -> bool:
+        Columns that nothing below decides by do not matter to a try. Of a wide table that leaves few; should they
+        matter after all, the tries are made again with every column.
+        """
+
+        def serves(known: tuple[Attr, ...], attrs: Iterable[Attr]) -> bool:
             try:
-                return len(self._below(wide, place, (*needed, *attrs), closed).saved) <= most
+                return len(self._below(wide, place, (*known, *attrs), closed).saved) <= most
             except _Stuck:
                 return False
 
-        asked = _asked_below(wide)
-        origins = _origins(wide, others)
-        likely = [attr for attr in others if asked & origins[attr]]
-        chosen = likely if serves(likely) else others
-        # Many at once, and half of them if that is too many: of a wide table, few columns are needed.
-        left = [sorted(chosen, key=width, reverse=True)]
-        while left:
-            part = left.pop()
-            without = frozenset(part)
-            fewer = [each for each in chosen if each not in without]
-            if serves(fewer):
-                chosen = fewer
-            elif len(part) > 1:
-                half = len(part) // 2
-                left += [part[half:], part[:half]]
-        return chosen
+        matter = relevant(wide)
+        asked, known_as = asked_below(wide), origins(wide, others)
+        likely = [attr for attr in others if asked & known_as[attr]]
+        deciding = [attr for attr in others if attr in matter]
+        few = tuple(attr for attr in needed if attr in matter)
+        for known, choices in ((few, (likely, deciding)), (needed, (likely, others))):
+            start = next((each for each in choices if serves(known, each)), None)
+            if start is not None:
+                chosen = _smallest_serving(start, partial(serves, known))
+                if known is needed or serves(needed, chosen):
+                    return chosen
+        return others
 
     def _below(
         self, wide: Operator, place: PlanPath, columns: Iterable[Attr], closed: bool, *, trying: bool = True
@@ -247,6 +264,21 @@ class _Walker:
         """What a row of the saved columns says of everything below: it is known to be there."""
         at = Question(wide, selection(place, columns), place=place)
         return self.go(at, place, closed=closed, trying=trying)
+
+
+def _smallest_serving(start: list[Attr], serves: Callable[[list[Attr]], bool]) -> list[Attr]:
+    """A smallest part of the columns that serves: many are left out at once, and half of them if that is too many."""
+    chosen, left = start, [sorted(start, key=width, reverse=True)]
+    while left:
+        part = left.pop()
+        without = frozenset(part)
+        fewer = [each for each in chosen if each not in without]
+        if serves(fewer):
+            chosen = fewer
+        elif len(part) > 1:
+            half = len(part) // 2
+            left += [part[half:], part[:half]]
+    return chosen
 
 
 def _ordered(op: Operator) -> bool:
@@ -263,49 +295,3 @@ def _cost(part: _Part) -> float:
 def _comparable(attrs: Iterable[Attr]) -> tuple[Attr, ...]:
     """Spark compares no maps, and what holds them."""
     return tuple(attr for attr in attrs if '"type":"map"' not in attr.dtype and "variant" not in attr.dtype)
-
-
-def _asked_below(op: Operator) -> frozenset[Attr]:
-    """The columns that operators below decide by: join conditions, group keys, windows."""
-    found: set[Attr] = set()
-    for part in walk(op):
-        if isinstance(part, Join) and part.condition is not None:
-            found |= part.condition.attrs
-        elif isinstance(part, Aggregate):
-            found |= {attr for key in part.keys for attr in key.attrs} | _telling(part)
-        elif isinstance(part, Window):
-            found |= {attr for expr in part.partition for attr in expr.attrs}
-    return frozenset(found)
-
-
-def _telling(op: Aggregate) -> set[Attr]:
-    """The output columns that tell a group: its keys, and the values that rows of it attain."""
-    return {
-        column.attr for column in op.outputs if column.expr in op.keys or (op.witnessed and column.expr in op.calls)
-    }
-
-
-def _origins(op: Operator, attrs: Iterable[Attr]) -> dict[Attr, set[Attr]]:
-    """Each column with what it was called below."""
-    found = {attr: {attr} for attr in attrs}
-    called = {attr: attr for attr in found}  # what each column is called at the operator
-    _descend(op, called, found)
-    return found
-
-
-def _descend(op: Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[Attr]]) -> None:
-    if not called or not isinstance(op, BLOCK):
-        return
-    if isinstance(op, Project):
-        made = {column.attr: column.expr for column in op.columns}
-        below = {attr: made.get(name) for attr, name in called.items()}
-        called = {attr: expr for attr, expr in below.items() if isinstance(expr, Attr)}
-        for attr, name in called.items():
-            found[attr].add(name)
-        _descend(op.child, called, found)
-    elif isinstance(op, Join):
-        left = frozenset(op.left.output)
-        _descend(op.left, {attr: name for attr, name in called.items() if name in left}, found)
-        _descend(op.right, {attr: name for attr, name in called.items() if name not in left}, found)
-    else:
-        _descend(op.child, called, found)
