@@ -17,7 +17,8 @@ from whence.rows.eager import WITNESSES, Tagged, eager
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import Sizes, TracePlan, trace_plan
 from whence.spark.running.sizes import known_sizes
-from whence.spark.sources.versions import Version, require_unchanged
+from whence.spark.sources.kind import Version
+from whence.spark.sources.versions import require_unchanged
 from whence.spark.tracing.nondeterminism import Nondeterminism
 from whence.spark.tracing.recompute import AGAIN, cheap_to_recompute, duck_query
 

@@ -19,7 +19,9 @@ from whence.spark.running.artifacts import RunArtifacts
 from whence.spark.running.execute import run, run_eager
 from whence.spark.running.find import find
 from whence.spark.running.subject import Subject
-from whence.spark.sources.versions import require_fresh_cache, version_read
+from whence.spark.sources.caches import require_fresh_cache
+from whence.spark.sources.checkpoints import remember_checkpoints
+from whence.spark.sources.versions import version_read
 from whence.spark.tracing.choose import tracer_for
 from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.tracer import Asking, Tracer
@@ -47,6 +49,7 @@ class Pipeline:
         witness: str = "rows",
         store: Store | None = None,
     ) -> None:
+        remember_checkpoints()
         settings = Settings(name, mode, save, witness)
         frame = classic(df)
         plan = read(frame, sources)

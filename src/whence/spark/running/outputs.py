@@ -31,7 +31,8 @@ from whence.rows import (
 from whence.rows.duck.types import leaves
 from whence.rows.questions.restrict import sources as sources_of
 from whence.spark.catalyst.jvm import items
-from whence.spark.sources.versions import Version, require_unchanged
+from whence.spark.sources.kind import Version
+from whence.spark.sources.versions import require_unchanged
 
 if TYPE_CHECKING:
     import pyarrow as pa
