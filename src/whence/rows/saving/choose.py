@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of PredTrace: walk the question down; where it loses its way, save what shows it again.
+"""Algorithms 1 and 2 of PredTrace: push the question down; where a step is not precise, save a result.
 
 The paper saves the output of the operator that is not precise, and moves it to a later one that is smaller. Here every
 operator from there up to the last grouping is tried with the columns below added, and the cheapest is taken.
@@ -23,7 +23,7 @@ from whence.rows.saving.sizes import Sizes, width
 from whence.rows.saving.trace_plan import OUTPUT, Note, Saved, TracePlan, Use, selection
 from whence.rows.saving.widen import BLOCK, widened
 
-MOST = 400_000  # facts that are pushed through operators before the plan is left to replay: about ten seconds
+MOST_FACTS = 400_000  # facts that are pushed through operators before the plan is left to replay: about ten seconds
 TRIED, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
 WORTH = 0.9  # of the space that the best result takes: another one is tried if it may take less than that
 
@@ -43,16 +43,16 @@ def trace_plan(
     >>> print(trace_plan(Project(Source("t", 0, (a, b)), keep(a))).uses[0].predicate)
     a#1 <=> :-1:1
     """
-    found = _scheme(plan, witness, sizes or Sizes(), chosen or {})
+    found = _planned(plan, witness, sizes or Sizes(), chosen or {})
     limit = last_limit(plan) if found.unavailable_reason else None
     if limit is not None:
-        clear = _scheme(without_limit(plan, limit), witness, sizes or Sizes(), chosen or {}, limit)
+        clear = _planned(without_limit(plan, limit), witness, sizes or Sizes(), chosen or {}, limit)
         if not clear.unavailable_reason:
             return replace(clear, limit_to_check=limit)
     return found
 
 
-def _scheme(
+def _planned(
     plan: Operator, witness: str, sizes: Sizes, chosen: Mapping[PlanPath, Sequence[int]], limit: PlanPath | None = None
 ) -> TracePlan:
     walker = _Walker(witness, sizes, chosen, limit)
@@ -136,7 +136,7 @@ class _Walker:
     def _step(self, at: Question) -> Step:
         """One step down, which is counted."""
         self._pushed += 0 if at.predicate == FALSE else len(conjuncts(at.predicate))
-        if self._pushed > MOST:
+        if self._pushed > MOST_FACTS:
             raise _Stuck(f"{type(at.operator).__name__}: there are too many ways to trace it with what could be saved")
         return step(at, Aim.LINEAGE, self._witness)
 
@@ -200,7 +200,7 @@ class _Walker:
         wide = self._wide(at)
         if at.place in self._chosen:
             columns = tuple(wide.output[index] for index in self._chosen[at.place])
-            # What is not there is decided by what is: whoever chose the columns saw to that.
+            # Columns that are left out are functionally dependent on the others: `compact` saw to that.
             known = (fact for fact in conjuncts(at.predicate) if fact.attrs <= frozenset(columns))
             at = replace(at, predicate=conjunction(*known))
             return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, False, trying=trying))

@@ -9,7 +9,7 @@ from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Opera
 from whence.rows.operators.join import LEFT_ONLY
 
 BLOCK = (Filter, Project, Join, Sort, Arrange)
-"""What passes the columns of its input on, an output row for a row or a pair: columns can be carried through it."""
+"""What passes the columns of its input on, an output row for a row or a pair: columns can be added to it."""
 
 
 def widened(op: Operator) -> Operator:
@@ -30,7 +30,7 @@ def widened(op: Operator) -> Operator:
     if isinstance(op, Join):
         right = op.right if op.how in LEFT_ONLY else widened(op.right)
         left = widened(op.left)
-        if frozenset(left.output) & frozenset(right.output):  # a source joined with itself, told apart by projections
+        if frozenset(left.output) & frozenset(right.output):  # a self-join, whose columns only projections tell apart
             left, right = op.left, op.right
         return replace(op, left=left, right=right)
     if isinstance(op, Aggregate):

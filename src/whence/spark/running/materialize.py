@@ -33,7 +33,7 @@ def run_saving(
     local: Local,
     few: bool,
 ) -> RunArtifacts:
-    """Run a pipeline, saving what the scheme says. What cannot be saved is said; the pipeline runs all the same.
+    """Run a pipeline, and save what the trace plan says. What cannot be saved is noted; the pipeline runs all the same.
 
     `local` makes a frame of the rows of a small output, if it can; `few`: it can, and the output is likely to be small.
     """

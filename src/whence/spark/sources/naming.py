@@ -1,4 +1,4 @@
-"""The leaves of a plan: which source each one is, and what it is called."""
+"""The sources of a plan: which leaf is which source, and what it is called."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 ENGINES = ("auto", "duckdb", "spark")
-FEW = 10  # rows of a table that go into a predicate of Spark's, so that it reads less
+LITERAL_ROWS = 10  # rows of a table that are written into a predicate of Spark's, so that it reads less
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,7 @@ class Matcher:
                 self.used.add("duckdb")
                 return found
         if self.engine == "duckdb":
-            raise NotTraceable(
-                "DuckDB is not known to answer this as Spark would, or cannot read the data: leave engine='auto'"
-            )
+            raise NotTraceable("DuckDB cannot read the data, or may not answer this as Spark does: leave engine='auto'")
         self.used.add("spark")
         return RowSet(shown, self._by_spark(self.operator(rows), clauses))
 
@@ -276,7 +274,7 @@ def _spelled(where: Expr, by: RowSet) -> Expr | None:
         return None
     read = where.attrs
     used = [index for index, attr in enumerate(by.columns) if attr in read]
-    if isinstance(by.data, Operator | Files | DuckQuery) or by.data.num_rows > FEW:
+    if isinstance(by.data, Operator | Files | DuckQuery) or by.data.num_rows > LITERAL_ROWS:
         return None
     if any(by.columns[index].dtype.startswith(("{", "timestamp")) for index in used):
         return None
