@@ -218,6 +218,37 @@ def test_checkpoints_of_a_loop_are_followed_some_way(log: Log, orders: DataFrame
     assert ids(found) == {"orders": [1, 3]}
 
 
+def test_a_checkpoint_is_forgotten_with_its_rows(spark: SparkSession, orders: DataFrame) -> None:
+    """The plan of a checkpoint is held for as long as Spark holds the checkpoint, and no longer."""
+    import gc
+    import time
+
+    from whence.spark.sources import checkpoints
+
+    held = orders.where("amount > 5").localCheckpoint()
+    known = checkpoints._plans[spark.sparkContext]
+    leaf = held._jdf.queryExecution().analyzed()
+    assert checkpoints.plan_of(leaf, spark.sparkContext) is not None
+    before, end = int(known.size()), time.monotonic() + 60
+    del held, leaf
+    while int(known.size()) >= before and time.monotonic() < end:
+        gc.collect()
+        spark._jvm.System.gc()  # type: ignore[union-attr]
+        time.sleep(0.2)
+    assert int(known.size()) < before
+
+
+def test_wrapping_twice_is_wrapping_once() -> None:
+    from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+    from whence.spark.sources.checkpoints import remember_checkpoints
+
+    before = Classic.checkpoint, Classic.localCheckpoint
+    remember_checkpoints()
+    assert (Classic.checkpoint, Classic.localCheckpoint) == before
+    assert vars(Classic.checkpoint)["__wrapped__"].__module__.startswith("pyspark")
+
+
 def test_data_of_python_is_a_source(spark: SparkSession, log: Log) -> None:
     rows = [(1, "a"), (2, "b")]
     context = spark.sparkContext

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 METHODS = ("checkpoint", "localCheckpoint")
+MARK = "_whence_remembers"
 DEEPEST = 5  # checkpoints of checkpoints that are remembered: what one was made of stays in memory with it
 
 # For each application, Java's WeakHashMap: an RDD, and the plan that it was made of. It forgets an RDD with Spark.
@@ -33,7 +34,7 @@ def remember_checkpoints() -> None:
         return
     for name in METHODS:
         method = getattr(DataFrame, name)
-        if not hasattr(method, "__wrapped__"):
+        if not hasattr(method, MARK):
             setattr(DataFrame, name, _remembering(method))
 
 
@@ -53,6 +54,7 @@ def _remembering(method: Callable[..., Any]) -> Callable[..., Any]:
             logging.getLogger("whence").warning("a checkpoint is not followed: %s", error)
         return df
 
+    setattr(made, MARK, True)
     return made
 
 
