@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cProfile
 
-from whence.rows import AggCall, Aggregate, Attr, Compare, Join, Named, Operator, Project, Source, keep
+from whence.rows import AggCall, Aggregate, Attr, Compare, Join, Named, Operator, Project, Source, Union, keep
 from whence.rows.saving import trace_plan
 
 
@@ -61,3 +61,16 @@ def test_columns_that_nothing_decides_by_are_left_out_of_the_tries() -> None:
     (saved,) = trace_plan(counted(200)).saved
     assert len(saved.columns) == 1 + 3, "the group's key and the keys of the joins"
     assert steps(counted(200)) < 25 * steps(counted(4))
+
+
+def test_unions_within_unions_take_steps_in_proportion() -> None:
+    def nested(unions: int) -> Operator:
+        columns = (Attr(10_000 + each, "c", "long") for each in range(10_000))
+        plan: Operator = Source("t0", 0, (next(columns), next(columns)))
+        for number in range(1, unions + 1):
+            other = Source(f"t{number}", number, (next(columns), next(columns)))
+            plan = Union((plan, other), (next(columns), next(columns)))
+        return plan
+
+    assert len(trace_plan(nested(40)).uses) == 41
+    assert steps(nested(80)) < 3 * steps(nested(40))

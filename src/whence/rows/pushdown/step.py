@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whence.rows.expressions import FALSE, Expr
+from whence.rows.expressions import FALSE, Expr, Literal
 from whence.rows.operators import Limit, Operator, Source, Union, Values
 from whence.rows.pushdown.base import Aim, Pushed, give_up
 from whence.rows.pushdown.guards import GUARDS, without_risks
 from whence.rows.pushdown.possible import possible
 from whence.rows.pushdown.rules import push
+from whence.rows.tree import walk
 
 LOST = "the row may come from another branch, and rows of this one may match too"
 
@@ -89,7 +90,8 @@ def _pushed(question: Question, aim: Aim, witness: str) -> Pushed:
     """What the operator's rule says, and what only the rest of the plan can tell."""
     op, predicate = question.operator, question.predicate
     pushed = push(op, predicate, aim, witness)
-    if isinstance(op, Union):
+    if isinstance(op, Union) and any(isinstance(part, Literal) for part in walk(predicate)):
+        # Constants may rule a branch out. Parameters alone do not, and looking takes a walk through every branch.
         pairs = zip(op.inputs, pushed.inputs, strict=True)
         inputs = tuple(each if possible(child, each) else FALSE for child, each in pairs)
         only = len(inputs) - inputs.count(FALSE) == 1
