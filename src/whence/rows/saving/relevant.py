@@ -23,7 +23,8 @@ from whence.rows.tree import walk
 
 
 def relevant(op: Operator) -> frozenset[Attr]:
-    """The columns that operators below decide by, or that are computed from such columns, or such are computed from.
+    """The columns that operators below decide by, and the columns that these are computed from, or that are computed
+    from these.
 
     Of an operator that is not known here, all columns are relevant.
 

@@ -13,7 +13,7 @@ BLOCK = (Filter, Project, Join, Sort, Arrange)
 
 
 def widened(op: Operator) -> Operator:
-    """The operator with more columns, the rows as they were: what projections drop, keys that a group does not show.
+    """The same rows with more columns: those that projections drop, and keys that a group does not show.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")

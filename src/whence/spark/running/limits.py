@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def checked_limit(
     plan: Operator, place: PlanPath, few: bool, cached: list[DataFrame], jvm: Jvm
 ) -> tuple[Operator, pa.Table | None, bool]:
-    """The plan over one row more than its limit lets through, and whether the order tells that row from the others.
+    """The plan with one row more than its limit lets through, and whether the order puts that row after the others.
 
     If the limit is the last that the plan does, its rows are the output.
     """

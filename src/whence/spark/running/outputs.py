@@ -89,7 +89,7 @@ def surely_small(plan: Operator) -> bool:
 def local(
     table: pa.Table, df: DataFrame, plan: Operator, versions: Mapping[str, Version], jvm: Jvm
 ) -> DataFrame | None:
-    """The rows as a frame that runs nothing when it is used; None where it would not be the same.
+    """The rows as a DataFrame of local data, which runs nothing; None if it would not be the same.
 
     `table` holds what `df` gives, by place. The mark that leads back to its plan is the qualifier of the first column,
     which Catalyst keeps when it makes another instance of a relation.

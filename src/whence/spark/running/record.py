@@ -25,7 +25,7 @@ LISTED_FILES = 20  # of a source that are written to the log
 
 
 def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) -> RunArtifacts:
-    """Write a run to the store, with all it saved; what it kept is read from there from now on.
+    """Write a run to the store, with all it saved. From now on its results are read from there.
 
     A log that cannot be written to does not fail the pipeline: what was saved then lives as long as this process.
     """

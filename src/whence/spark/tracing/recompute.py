@@ -12,9 +12,9 @@ AGAIN = 1 << 30  # bytes of files from which a question may compute a result tha
 
 
 def cheap_to_recompute(saved: Saved) -> bool:
-    """Whether a result need not be written, because a question gets it out of the sources in about a second.
+    """Whether a question can compute a result from the files in about a second, so that a run need not write it.
 
-    Which of equal rows a limit takes may be another matter each time.
+    A limit may take another one of equal rows each time.
     """
     found = duck_query(saved.operator, saved.columns)
     limited = any(isinstance(part, Limit) for part in walk(saved.operator))

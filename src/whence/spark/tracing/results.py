@@ -167,7 +167,7 @@ class SavedAnswer:
         return self._whole[place]
 
     def _computed(self, saved: Saved, clause: Clause) -> RowSet | None:
-        """The rows of a table that is computed again, with the numbers of the source rows that they are made of.
+        """The rows of a recomputed result, with the numbers of the source rows that made them.
 
         Where a number leads to a source, no column has to.
         """
