@@ -142,7 +142,7 @@ def _baselines(
     from whence.rows.pushdown import infer
     from whence.rows.questions.rows import asked_rows, predicate
     from whence.spark.tracing.matching import Matcher
-    from whence.spark.tracing.saved import source_table
+    from whence.spark.tracing.results import source_table
 
     eager = log.pipeline(spark.sql(text), mode="eager")
     out.eager, _ = _timed(_collected, eager)
@@ -153,7 +153,7 @@ def _baselines(
     out.precise = out.precise and all(_contents(_ask(each, row)[1]) == expected for each in (pipeline, saving, never))
     question = predicate(asked_rows(pipeline.plan.output, row))
     inference = infer(pipeline.plan, question)
-    engine, superset, exact = Matcher(pipeline._plan.jvm), 0, 0
+    engine, superset, exact = Matcher(pipeline.analysis.jvm), 0, 0
     for source in _first_uses(pipeline):
         clauses = [(inference.lineage[use.occurrence], use) for use in _uses(pipeline, source.name)]
         if len(clauses) == 1:
@@ -207,8 +207,8 @@ def _first_uses(pipeline: Pipeline) -> Iterator[Any]:
 def _saved(pipeline: Pipeline) -> int:
     from whence.rows.saving import OUTPUT
 
-    assert pipeline._artifacts is not None
-    results = pipeline._artifacts.results.items()
+    assert pipeline.artifacts is not None
+    results = pipeline.artifacts.results.items()
     return sum(Path(path).stat().st_size for place, result in results if place != OUTPUT for path in result.paths)
 
 
@@ -219,8 +219,8 @@ def _unprojected(pipeline: Pipeline, place: Path) -> int:
 
     total = 0
     for number, each in enumerate(pipeline.trace_plan.saved):
-        rows = frame(operator_at(pipeline.plan, each.place), pipeline._plan.jvm)
-        folder = place / f"{pipeline.called}-all-{number}"
+        rows = frame(operator_at(pipeline.plan, each.place), pipeline.analysis.jvm)
+        folder = place / f"{pipeline.analysis.name}-all-{number}"
         rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).write.parquet(f"file://{folder}")
         total += sum(path.stat().st_size for path in folder.glob("*.parquet"))
     return total

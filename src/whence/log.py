@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -472,4 +473,8 @@ def open(
     """
     from whence.store import open_store
 
+    if "pyspark" in sys.modules:  # checkpoints that are made from now on can be followed
+        from whence.spark.sources.checkpoints import remember_checkpoints
+
+        remember_checkpoints()
     return Log(open_store(path_or_url, blobs=blobs, create=create, timeout=timeout, cache=cache))

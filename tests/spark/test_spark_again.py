@@ -152,7 +152,7 @@ def test_a_save_that_fails_leaves_the_pipeline_running(t: DataFrame, log: Log, m
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("whence.spark.running.materialize._written", full)
+    monkeypatch.setattr("whence.spark.running.annotated.written", full)
     pipeline = log.pipeline(CHANGING["uuid"](t))
     row = pipeline.run().collect()[0]
     assert "no space left on device" in pipeline.explain()

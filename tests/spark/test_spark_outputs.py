@@ -11,8 +11,8 @@ import pytest
 import whence as wh
 from whence.errors import BadType, SourceChanged
 from whence.spark.pipeline import Pipeline
-from whence.spark.running import materialize as keeping
 from whence.spark.running import outputs
+from whence.spark.running.execute import likely_small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -147,7 +147,7 @@ def test_what_is_large_or_cannot_stand_twice_is_cached(
     out = pipeline.run()
     assert out.storageLevel.useMemory
     assert len(out.collect()) == 7
-    monkeypatch.setattr(keeping, "MANY", 3)
+    monkeypatch.setattr(outputs, "MOST_ROWS", 3)
     pipeline = log.pipeline(totals(orders))
     out = pipeline.run()
     assert out.storageLevel.useMemory
@@ -176,10 +176,10 @@ def test_outputs_of_long_ago_are_sources_of_their_own(
 
 
 def test_a_run_that_was_small_is_not_cached_the_next_time(orders: DataFrame, log: Log) -> None:
-    assert not log.pipeline(totals(orders), name="totals")._few()
+    assert not likely_small(log.pipeline(totals(orders), name="totals").analysis)
     log.pipeline(totals(orders), name="totals").run()
-    assert log.pipeline(totals(orders), name="totals")._few()
-    assert not log.pipeline(totals(orders).select("who"), name="totals")._few()
+    assert likely_small(log.pipeline(totals(orders), name="totals").analysis)
+    assert not likely_small(log.pipeline(totals(orders).select("who"), name="totals").analysis)
 
 
 def test_an_output_that_cannot_be_local_is_cached_and_said(

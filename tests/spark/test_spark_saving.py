@@ -13,7 +13,7 @@ import whence as wh
 from whence.errors import BadType, Damaged, NoSuchRow, NotTraceable, SourceChanged
 from whence.rows.saving import OUTPUT
 from whence.spark.pipeline import Pipeline
-from whence.spark.running import materialize as keeping
+from whence.spark.running import artifacts, materialize, outputs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,8 +99,8 @@ def test_only_what_is_needed_is_saved_and_said(spark: SparkSession, shop: Path, 
     assert "a run saves 1 intermediate result" in before
     assert ":region" in before
     pipeline.run()
-    assert pipeline._artifacts is not None
-    (saved,) = [result for place, result in pipeline._artifacts.results.items() if place != OUTPUT]
+    assert pipeline.artifacts is not None
+    (saved,) = [result for place, result in pipeline.artifacts.results.items() if place != OUTPUT]
     assert {attr.name for attr in saved.columns} <= {"region", "customer", "id"}
     assert len(saved.paths) == 1
     assert Path(saved.paths[0]).is_relative_to(Path(log.where))
@@ -141,8 +141,8 @@ def test_a_place_with_a_name_of_any_kind(
     monkeypatch.setattr("tempfile.tempdir", str(odd))
     pipeline = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     row = pipeline.run().collect()[0]
-    assert pipeline._artifacts is not None
-    assert not pipeline._artifacts.failures
+    assert pipeline.artifacts is not None
+    assert not pipeline.artifacts.failures
     assert pipeline.backward(row).how == "saved"
 
 
@@ -169,8 +169,8 @@ def test_a_later_program_asks_without_running(spark: SparkSession, shop: Path, l
 def test_a_saved_result_that_is_damaged_or_gone(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     first = log.pipeline(revenue(spark, shop), name="revenue", save="always")
     row = first.run().collect()[0]
-    assert first._artifacts is not None
-    (path,) = next(result.paths for place, result in first._artifacts.results.items() if place != OUTPUT)
+    assert first.artifacts is not None
+    (path,) = next(result.paths for place, result in first.artifacts.results.items() if place != OUTPUT)
     whole = Path(path).read_bytes()
     Path(path).write_bytes(whole[:-9] + b"123456789")
     with pytest.raises(Damaged, match="save='never'"):
@@ -207,7 +207,7 @@ def test_what_cannot_be_saved_never_fails_the_pipeline(
 ) -> None:
     df = revenue(spark, shop)
     expected = sorted(df.collect())
-    monkeypatch.setattr(keeping, "LARGEST", 0)
+    monkeypatch.setattr(artifacts, "LARGEST", 0)
     pipeline = log.pipeline(df, name="revenue", save="always")
     assert sorted(pipeline.run().collect()) == expected
     assert "could not be saved: it is more than 0 MiB" in pipeline.explain()
@@ -218,7 +218,7 @@ def test_what_cannot_be_saved_never_fails_the_pipeline(
     eager = log.pipeline(df, mode="eager")
     eager.run()
     assert found(answer) == found(eager.backward(expected[0]))
-    monkeypatch.setattr(keeping, "SMALL", -1)  # the output is too large to be saved, and stays with Spark
+    monkeypatch.setattr(outputs, "MOST_BYTES", -1)  # the output is too large to be saved, and stays with Spark
     large = log.pipeline(df, name="large", save="always")
     assert sorted(large.run().collect()) == expected
     assert large.backward(expected[0]).how == "saved"
@@ -233,7 +233,7 @@ def test_nor_does_anything_else_that_a_run_adds(
     def broken(*_: object) -> None:
         raise AssertionError("a mistake of whence's own")
 
-    monkeypatch.setattr(keeping, "_run", broken)
+    monkeypatch.setattr(materialize, "_run", broken)
     df = revenue(spark, shop)
     p = log.pipeline(df)
     assert sorted(p.run().collect()) == sorted(df.collect())
@@ -262,7 +262,7 @@ def test_predicates_that_duckdb_may_read_differently_go_to_spark(spark: SparkSes
     orders = spark.read.parquet(str(shop / "orders.parquet"))
     pipeline = Pipeline(orders.selectExpr("concat(cast(price as string), '!') as label").distinct())
     row = pipeline.run().collect()[0]
-    assert found(pipeline.backward(row)) == found(Pipeline(pipeline._df, save="never").backward(row))
+    assert found(pipeline.backward(row)) == found(Pipeline(pipeline.analysis.df, save="never").backward(row))
     with pytest.raises(NotTraceable, match="engine='auto'"):
         found(pipeline.backward(row, engine="duckdb"))
 
@@ -292,8 +292,8 @@ def test_results_within_results(spark: SparkSession, shop: Path) -> None:
 def test_temporary_files_go_with_the_pipeline(spark: SparkSession, shop: Path) -> None:
     pipeline = Pipeline(revenue(spark, shop))
     pipeline.run()
-    assert pipeline._artifacts is not None
-    folder = pipeline._artifacts.held[0].folder  # type: ignore[attr-defined]
+    assert pipeline.artifacts is not None
+    folder = pipeline.artifacts.held[0].folder  # type: ignore[attr-defined]
     assert os.path.isdir(folder)
     del pipeline
     assert not os.path.isdir(folder)
@@ -311,7 +311,7 @@ def test_the_last_rows_of_an_order(spark: SparkSession, shop: Path) -> None:
     for count in (3, 10, 1000):
         pipeline = Pipeline(spark.sql(f"{text} limit {count}"))
         rows = pipeline.run().collect()
-        assert rows == pipeline._df.collect()
+        assert rows == pipeline.analysis.df.collect()
         answer = pipeline.backward(rows[0])
         assert found(answer) == found(eager.backward(rows[0])), "the first rows are the same whatever the limit"
         seen.add(answer.how)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from pyspark.sql import functions as F
 
 import whence as wh
 from whence.errors import SourceChanged, UnknownName
@@ -75,9 +76,14 @@ def _by_rdd(df: DataFrame) -> DataFrame:
 
 CUTS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "an RDD": (_by_rdd, "the RDD of a DataFrame"),
-    "a local checkpoint": (lambda df: df.where("id > 1").localCheckpoint(), "a checkpoint"),
-    "a checkpoint to come": (lambda df: df.where("id > 1").localCheckpoint(eager=False), "a checkpoint"),
+    "a local checkpoint": (lambda df: unseen(df.where("id > 1")), "a checkpoint"),
+    "a checkpoint to come": (lambda df: unseen(df.where("id > 1"), eager=False), "a checkpoint"),
 }
+
+
+def unseen(df: DataFrame, eager: bool = True) -> DataFrame:
+    """A checkpoint that was made before whence was loaded."""
+    return type(df).localCheckpoint.__wrapped__(df, eager)  # type: ignore[attr-defined,no-any-return]
 
 
 @pytest.mark.parametrize("name", CUTS)
@@ -114,11 +120,133 @@ def test_a_cut_is_said_and_followed(spark: SparkSession, log: Log, orders: DataF
 
 def test_a_checkpoint_beside_its_source(log: Log, orders: DataFrame, spark: SparkSession) -> None:
     other = spark.createDataFrame([(9, "ann")], "id long, who string")
-    held = orders.join(other.select("who"), "who", "semi").localCheckpoint()  # no column of it is the other's
-    both = held.select("id").join(orders.select("id", "amount"), "id")
-    for found in answers(log, both, {"id": 1}, sources={"orders": orders, "other": other}):
-        assert not found.precise
-        assert ids(found) == {"orders": [1, 2, 3, 4], "other": [9]}
+    held = orders.join(other.select("who"), "who", "semi")  # no column of it is the other's
+    for make, precise in ((unseen, False), (lambda df: df.localCheckpoint(), True)):
+        both = make(held).select("id").join(orders.select("id", "amount"), "id")
+        for found in answers(log, both, {"id": 1}, sources={"orders": orders, "other": other}):
+            assert found.precise == precise
+            assert ids(found) == ({"orders": [1], "other": [9]} if precise else {"orders": [1, 2, 3, 4], "other": [9]})
+
+
+CHECKPOINTS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "local": lambda df: df.localCheckpoint(),
+    "to come": lambda df: df.localCheckpoint(eager=False),
+    "on disk": lambda df: df.checkpoint(),
+}
+
+
+@pytest.mark.parametrize("kind", CHECKPOINTS)
+def test_a_checkpoint_is_followed(spark: SparkSession, log: Log, orders: DataFrame, tmp_path: Path, kind: str) -> None:
+    spark.sparkContext.setCheckpointDir(str(tmp_path / "checkpoints"))
+    held = CHECKPOINTS[kind](orders.where("amount > 5").withColumn("twice", orders.amount * 2))
+    df = held.groupBy("who").sum("twice")
+    for found in answers(log, df, {"who": "ann"}):
+        assert found.precise, found.reason
+        assert ids(found) == {"orders": [1, 3]}
+    assert log.pipeline(df).sources == ("orders",)
+    reached = log.pipeline(df).forward("orders", {"id": 4})
+    assert reached.precise
+    assert [row.who for row in reached.collect()] == ["cid"]
+
+
+def test_a_checkpoint_of_a_checkpoint_joined_with_itself(log: Log, orders: DataFrame) -> None:
+    first = orders.where("amount > 5").localCheckpoint()
+    second = first.groupBy("who").count().localCheckpoint()
+    df = (
+        first.alias("a")
+        .join(second.alias("b"), "who")
+        .join(first.alias("c"), "who")
+        .selectExpr("a.id", "c.id as other")
+    )
+    for found in answers(log, df, {"id": 1, "other": 3}):
+        assert found.precise, found.reason
+        assert ids(found) == {"orders": [1, 3]}
+
+
+NOT_FOLLOWED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "a value of chance": (lambda df: df.withColumn("x", F.rand()), "rand"),
+    "the time": (lambda df: df.withColumn("now", F.current_timestamp()), "at another time"),
+    "rows in no order": (lambda df: df.limit(2), "Limit"),
+    "a function of a group": (
+        lambda df: df.groupBy("who").applyInPandas(lambda rows: rows, df.schema),
+        "by a function or a sample",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_FOLLOWED)
+def test_a_checkpoint_that_cannot_be_computed_again_is_a_cut(log: Log, orders: DataFrame, name: str) -> None:
+    make, why = NOT_FOLLOWED[name]
+    held = make(orders).localCheckpoint()
+    found = log.pipeline(held.groupBy("who").count()).backward({"who": held.collect()[0].who})
+    assert list(found) == ["source_1"]
+    assert not found.precise
+    assert "which cannot be computed again" in str(found.reason)
+    assert why in str(found.reason)
+
+
+def test_a_checkpoint_outlives_its_file(log: Log, orders: DataFrame, path: str) -> None:
+    """Write, checkpoint, overwrite: the rows are there, what they were made of is not."""
+    held = orders.where("amount > 5").localCheckpoint()
+    ORDERS.assign(amount=1).to_parquet(path)
+    found = log.pipeline(held.groupBy("who").count()).backward({"who": "ann"})
+    assert ids(found) == {"source_1": [1, 3]}
+    assert not found.precise
+    assert "has changed" in str(found.reason)
+
+
+def test_a_checkpoint_that_is_named_is_a_source(log: Log, orders: DataFrame) -> None:
+    held = orders.where("amount > 5").localCheckpoint()
+    found = log.pipeline(held.groupBy("who").count(), sources={"held": held}).backward({"who": "ann"})
+    assert found.precise
+    assert ids(found) == {"held": [1, 3]}
+
+
+def test_checkpoints_of_a_loop_are_followed_some_way(log: Log, orders: DataFrame) -> None:
+    """What a checkpoint was made of stays in memory with it, so a long loop is cut now and then."""
+    df = orders
+    for _ in range(7):
+        df = df.withColumn("amount", df.amount + 1).localCheckpoint()
+    found = log.pipeline(df.groupBy("who").count()).backward({"who": "ann"})
+    assert list(found) == ["source_1"]
+    assert not found.precise
+    few = orders
+    for _ in range(3):
+        few = few.withColumn("amount", few.amount + 1).localCheckpoint()
+    found = log.pipeline(few.groupBy("who").count()).backward({"who": "ann"})
+    assert found.precise
+    assert ids(found) == {"orders": [1, 3]}
+
+
+def test_a_checkpoint_is_forgotten_with_its_rows(spark: SparkSession, orders: DataFrame) -> None:
+    """The plan of a checkpoint is held for as long as Spark holds the checkpoint, and no longer."""
+    import gc
+    import time
+
+    from whence.spark.sources import checkpoints
+
+    held = orders.where("amount > 5").localCheckpoint()
+    known = checkpoints._plans[spark.sparkContext]
+    leaf = held._jdf.queryExecution().analyzed()
+    assert checkpoints.plan_of(leaf, spark.sparkContext) is not None
+    before, end = int(known.size()), time.monotonic() + 60
+    del held, leaf
+    while int(known.size()) >= before and time.monotonic() < end:
+        gc.collect()
+        spark._jvm.System.gc()  # type: ignore[union-attr]
+        time.sleep(0.2)
+    assert int(known.size()) < before
+
+
+def test_wrapping_twice_is_wrapping_once() -> None:
+    from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+    from whence.spark.sources.checkpoints import remember_checkpoints
+
+    before = Classic.checkpoint, Classic.localCheckpoint
+    remember_checkpoints()
+    assert (Classic.checkpoint, Classic.localCheckpoint) == before
+    assert vars(Classic.checkpoint)["__wrapped__"].__module__.startswith("pyspark")
 
 
 def test_data_of_python_is_a_source(spark: SparkSession, log: Log) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from whence.rows import Filter
 from whence.rows.questions.rows import predicate
+from whence.spark.catalyst.plan import Plan
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import Lineage
 from whence.spark.pipeline import Pipeline
@@ -257,7 +258,7 @@ def expected(duck: duckdb.DuckDBPyConnection, sql: str, row: Row) -> set[tuple[A
 
 def remade(pipeline: Pipeline, row: Row) -> list[Row]:
     """The output over nothing but the lineage of a row: each use of a source has its own rows, and no others."""
-    plan = pipeline._plan
+    plan = Plan(pipeline.plan, pipeline.analysis.jvm)
     asked = predicate((tuple(zip(plan.root.output, row, strict=True)),))
     return frame(over_only(plan, united(annotated(plan, root=Filter(plan.root, asked)))), plan.jvm).collect()
 

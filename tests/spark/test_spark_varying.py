@@ -235,7 +235,7 @@ def test_a_column_that_depends_on_its_batch(t: DataFrame, log: Log) -> None:
             found = pipeline.backward({"u": row.u, "id": row.id})
             assert found.precise
             assert ids(found) == [row.id]
-        assert not log.pipeline(pipeline._df, save="never").backward({"id": 7}).precise
+        assert not log.pipeline(pipeline.analysis.df, save="never").backward({"id": 7}).precise
     plain = log.pipeline(t.select(make(tripled, "long")("id").alias("u")))
     assert "carries" not in plain.explain()
     assert ids(plain.backward({"u": 21})) == [7]

@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from whence.rows import eager, operators, printing
-from whence.rows.duck import views
+from whence.rows.duck import query_sql
 from whence.rows.operators import Operator
 from whence.rows.pushdown import rules
 from whence.spark.catalyst import write
@@ -45,7 +45,10 @@ TABLES = {
     "whence.rows.eager.RULES": (set(eager.RULES), OPERATORS),
     "whence.rows.printing.line": (registered(printing.line), OPERATORS),
     "whence.spark.catalyst.write": (registered(vars(write.Plans)["_lower"].dispatcher), OPERATORS),
-    "whence.rows.duck.views": (registered(vars(views._Query)["of"].dispatcher), OPERATORS - NOT_BY_DUCKDB),
+    "whence.rows.duck.query_sql": (
+        registered(vars(query_sql.QueryBuilder)["of"].dispatcher),
+        OPERATORS - NOT_BY_DUCKDB,
+    ),
 }
 
 

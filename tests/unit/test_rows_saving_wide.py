@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cProfile
 
-from whence.rows import Attr, Compare, Join, Operator, Project, Source, keep
+from whence.rows import AggCall, Aggregate, Attr, Compare, Join, Named, Operator, Project, Source, Union, keep
 from whence.rows.saving import trace_plan
 
 
@@ -37,3 +37,40 @@ def test_twice_the_joins_take_no_more_than_a_power_of_the_steps() -> None:
     few, many = steps(joined(4, 20)), steps(joined(8, 20))
     assert many < 12 * few
     assert trace_plan(joined(2, 12)).unavailable_reason is None
+
+
+def test_a_table_of_300_columns_and_30_joins_is_not_given_up() -> None:
+    """The saved result has what the question reads and the 30 join keys, which nothing else shows."""
+    found = trace_plan(joined(30, 300))
+    assert found.unavailable_reason is None
+    (saved,) = found.saved
+    assert saved.place == ()
+    assert len(saved.columns) == 270 + 30 + 30
+    assert len(found.uses) == 31
+
+
+def test_columns_that_nothing_decides_by_are_left_out_of_the_tries() -> None:
+    """Fifty times the columns take far less than fifty times the steps, where a group shows two of them."""
+
+    def counted(columns: int) -> Operator:
+        rows = joined(3, columns)
+        shown = rows.output[0]
+        count = Named(Attr(5000, "n", "long"), AggCall("Count", (shown,), "long"))
+        return Aggregate(rows, (shown,), (*keep(shown), count))
+
+    (saved,) = trace_plan(counted(200)).saved
+    assert len(saved.columns) == 1 + 3, "the group's key and the keys of the joins"
+    assert steps(counted(200)) < 25 * steps(counted(4))
+
+
+def test_unions_within_unions_take_steps_in_proportion() -> None:
+    def nested(unions: int) -> Operator:
+        columns = (Attr(10_000 + each, "c", "long") for each in range(10_000))
+        plan: Operator = Source("t0", 0, (next(columns), next(columns)))
+        for number in range(1, unions + 1):
+            other = Source(f"t{number}", number, (next(columns), next(columns)))
+            plan = Union((plan, other), (next(columns), next(columns)))
+        return plan
+
+    assert len(trace_plan(nested(40)).uses) == 41
+    assert steps(nested(80)) < 3 * steps(nested(40))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whence.rows.expressions import Attr, Call, Expr, Udf, WindowCall, conjunction, conjuncts
+from whence.rows.expressions import And, Attr, Call, Expr, Udf, WindowCall, conjunction, conjuncts
 from whence.rows.expressions.aggregates import AggCall
 from whence.rows.expressions.subqueries import Exists, InQuery, ScalarQuery
 from whence.rows.tree import walk
@@ -56,7 +56,15 @@ def may_fail(expr: Expr) -> bool:
     >>> may_fail(Call("Cast", (s,), "integer", "evalMode=ANSI")), may_fail(Call("Upper", (s,), "string"))
     (True, False)
     """
-    return any(_may_fail(part) for part in walk(expr) if isinstance(part, Expr))
+    try:
+        return expr._fallible
+    except AttributeError:
+        if isinstance(expr, And):  # whose conjuncts are known already, mostly
+            found = any(map(may_fail, expr.args))
+        else:
+            found = any(_may_fail(part) for part in walk(expr) if isinstance(part, Expr))
+        object.__setattr__(expr, "_fallible", found)
+        return found
 
 
 def may_fail_by(expr: Expr, attrs: Iterable[Attr]) -> bool:

@@ -126,6 +126,8 @@ def grows(plan: Operator) -> bool:
 
 def too_large(expr: Expr, values: Mapping[Attr, Expr]) -> bool:
     """Whether the expression with columns replaced is very large because some of them stand in it more than once."""
+    if all(isinstance(values.get(attr, attr), Attr) for attr in expr.attrs):
+        return False
     count = Counter(part for part in walk(expr) if isinstance(part, Attr))
     repeated = sum(1 for _ in walk(expr))
     for attr, times in count.items():

@@ -13,7 +13,7 @@ from whence.rows import operators as o
 if TYPE_CHECKING:
     from whence.rows.tree import Tree
 
-SHOWN = 8  # columns on one line
+COLUMNS_SHOWN = 8  # columns on one line
 DEEPEST = 50  # expressions within expressions
 _depth: ContextVar[int] = ContextVar("depth", default=0)
 INFIX = {"Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "Remainder": "%", "Concat": "||"}
@@ -48,7 +48,7 @@ def line(node: Tree) -> str:
 
 @line.register
 def _(node: o.Source) -> str:
-    kind = f"{node.format}, silent" if node.is_domain_copy else node.format
+    kind = f"{node.format}, domain copy" if node.is_domain_copy else node.format
     return f"Source {node.name} ({kind}): {_columns(node.output)}"
 
 
@@ -150,8 +150,8 @@ def _(node: o.Cogroup) -> str:
 
 def _columns(columns: Iterable[Tree]) -> str:
     held = list(columns)
-    more = f", and {len(held) - SHOWN} more" if len(held) > SHOWN else ""
-    return ", ".join(map(str, held[:SHOWN])) + more
+    more = f", and {len(held) - COLUMNS_SHOWN} more" if len(held) > COLUMNS_SHOWN else ""
+    return ", ".join(map(str, held[:COLUMNS_SHOWN])) + more
 
 
 def shown(expr: Tree) -> str:

@@ -32,7 +32,7 @@ Moved = dict[Attr, Attr]
 def unique_column_ids(plan: Operator) -> Operator:
     """The plan in which no column is made again under an id that something else in it has made.
 
-    Lineage is carried by operators that stand for others, so they give their columns the same ids. Where these exist
+    Lineage is computed by operators that stand for others, and give their columns the same ids. Where these exist
     below already, Spark renames one of the two, and forgets about expressions that it has not resolved yet.
 
     >>> from whence.rows import Attr, Call, Project, Source

@@ -1,5 +1,8 @@
 """Spark: plans read into operators, operators run. The only package that imports pyspark."""
 
 from whence.spark.sessions.local import local_session
+from whence.spark.sources.checkpoints import remember_checkpoints
 
 __all__ = ["local_session"]
+
+remember_checkpoints()

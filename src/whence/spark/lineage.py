@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 
-FEW = 1000  # ids that go into a predicate
-SHOWN = 20  # rows of each source that a notebook shows
-LOST = "no source row was found, though there must be one: a function gives something else now than it gave in the run"
+LITERAL_IDS = 1000  # ids that go into a predicate; more go as a table
+NOTEBOOK_ROWS = 20  # of each source that a notebook shows
+LOST = "no source row was found, but there must be one: a function returned something else now than in the run"
 COLLECTED = 200_000  # ids that are kept here; more stay with Spark
 
 
@@ -63,7 +63,7 @@ class Found:
             return Filter(rows, FALSE)
         if self._here is not None:
             ids = sorted({each for number in numbers for each in self._here.get(number, ())})
-            if len(ids) <= FEW:
+            if len(ids) <= LITERAL_IDS:
                 return Filter(rows, In(row_id, tuple(Literal(each, LONG) for each in ids)) if ids else FALSE)
             wanted = given(_table(self._jvm, ids))
         else:
@@ -124,10 +124,9 @@ class Lineage(Mapping[str, "DataFrame"]):
         reasons: tuple[str, ...],
         how: str,
         rows: int,
-        doubted: bool = False,
     ) -> None:
-        """`doubted`: whether the rows were found by something that may not hold, so that none would mean that."""
-        self._answer, self._known, self._doubted = answer, reasons, doubted
+        """`reasons` say why it is not precise; without any it is."""
+        self._answer, self._reasons = answer, reasons
         self.rows = rows  # of the output, that were asked about
         # "saved": from what a run saved; "annotated": from the ids beside the rows of a run; "replayed": by running the
         # pipeline again, on part of the sources
@@ -136,12 +135,6 @@ class Lineage(Mapping[str, "DataFrame"]):
         for source in sources:
             self._sources.setdefault(source.name, []).append(source)
         self._frames: dict[str, DataFrame] = {}
-
-    @cached_property
-    def _reasons(self) -> tuple[str, ...]:
-        if self._doubted and not any(self[name].take(1) for name in self):
-            return (*self._known, LOST)
-        return self._known
 
     @property
     def precise(self) -> bool:
@@ -185,6 +178,10 @@ class Lineage(Mapping[str, "DataFrame"]):
         """The rows of a source as a pandas frame."""
         return self.arrow(name).to_pandas()
 
+    def has_no_rows(self) -> bool:
+        """Whether no row of any source was found. It is looked up."""
+        return not any(self[name].take(1) for name in self)
+
     def _uses(self, name: str) -> list[Source]:
         if name not in self._sources:
             raise UnknownName.of("source", name, self._sources)
@@ -202,8 +199,8 @@ class Lineage(Mapping[str, "DataFrame"]):
         parts = [f"<p>{how}</p>"]
         for name in self._sources:
             rows = self.arrow(name)
-            shown = rows.slice(0, SHOWN).to_pandas().to_html(index=False, border=0)
-            more = f" (the first {SHOWN} are shown)" if len(rows) > SHOWN else ""
+            shown = rows.slice(0, NOTEBOOK_ROWS).to_pandas().to_html(index=False, border=0)
+            more = f" (the first {NOTEBOOK_ROWS} are shown)" if len(rows) > NOTEBOOK_ROWS else ""
             parts.append(f"<p><b>{html.escape(name)}</b>: {len(rows)} rows{more}</p>{shown}")
         return "".join(parts)
 

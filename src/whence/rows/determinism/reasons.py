@@ -12,7 +12,7 @@ from whence.rows.pushdown.unique import unique
 from whence.rows.tree import Tree, walk
 
 STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
-SHOWN = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # what leaves one row one row
+ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # an output row for each row
 NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate)  # what reads only some columns of its input
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # a row's number in the order of the rows: another where rows are missing
@@ -23,7 +23,7 @@ PICKED = frozenset({"First", "Last", "AnyValue"})
 class Cause:
     """Why another run could come out differently. `tied`: only if the order of a window leaves rows tied.
 
-    `picked`: rows that are equal in what counts are told apart by chance, which is mostly the same one each time.
+    `picked`: chance picks one of several rows that are equal in what counts; mostly it is the same one each time.
     """
 
     why: str
@@ -80,7 +80,7 @@ def _visit(plan: o.Operator, found: dict[Cause, None], merged: bool, read: froze
     below = frozenset(part for expr in computed for part in walk(expr) if isinstance(part, Attr))
     for child in plan.children:
         needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)
-        _visit(child, found, merged or not isinstance(plan, SHOWN), needed)
+        _visit(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed)
 
 
 def _computed(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:

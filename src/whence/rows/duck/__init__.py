@@ -3,7 +3,7 @@
 from whence.rows.duck.asking import count, numbered, select
 from whence.rows.duck.files import Files
 from whence.rows.duck.narrow import loosened
+from whence.rows.duck.query import DuckQuery
 from whence.rows.duck.translate import translated
-from whence.rows.duck.views import View
 
-__all__ = ["Files", "View", "count", "loosened", "numbered", "select", "translated"]
+__all__ = ["DuckQuery", "Files", "count", "loosened", "numbered", "select", "translated"]

@@ -11,9 +11,9 @@ from whence.errors import BadType
 from whence.rows.duck.engine import connected
 from whence.rows.duck.files import Files, row_sql
 from whence.rows.duck.given import NAME, one_row, put
+from whence.rows.duck.query import DuckQuery
 from whence.rows.duck.translate import translated
 from whence.rows.duck.types import arrow_type, same_type
-from whence.rows.duck.views import View
 from whence.rows.expressions import FALSE, TRUE, Attr, Expr, Literal, conjunction, conjuncts
 from whence.rows.tree import transform
 
@@ -28,7 +28,7 @@ ROW = Attr(0, "_row", "long", nullable=False)
 class Question:
     """Rows of files or computed from them, the predicate, and the table that it may speak of beside them."""
 
-    rows: Files | View
+    rows: Files | DuckQuery
     where: Expr
     table: Any
     columns: tuple[Attr, ...]  # of the table
@@ -45,9 +45,9 @@ class Question:
 
 
 def select(
-    rows: Files | View,
+    rows: Files | DuckQuery,
     where: Expr,
-    table: pa.Table | Files | View | None = None,
+    table: pa.Table | Files | DuckQuery | None = None,
     table_columns: tuple[Attr, ...] = (),
     *,
     identity: bool = False,
@@ -87,7 +87,7 @@ def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -
     return None
 
 
-def _shown(rows: Files | View, wanted: tuple[Attr, ...], identity: bool) -> str:
+def _shown(rows: Files | DuckQuery, wanted: tuple[Attr, ...], identity: bool) -> str:
     """The columns that are wanted, named by their places, and the row's number after them."""
     names = rows.names("r")
     shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(wanted)]
@@ -97,7 +97,10 @@ def _shown(rows: Files | View, wanted: tuple[Attr, ...], identity: bool) -> str:
 
 
 def count(
-    rows: Files | View, where: Expr, table: pa.Table | Files | View | None = None, table_columns: tuple[Attr, ...] = ()
+    rows: Files | DuckQuery,
+    where: Expr,
+    table: pa.Table | Files | DuckQuery | None = None,
+    table_columns: tuple[Attr, ...] = (),
 ) -> int | None:
     """How many rows `select` would give; None where DuckDB is not known to answer as Spark would."""
     found = _answer(Question(rows, where, table, table_columns), "count(*) AS c0", (), False)
@@ -161,14 +164,14 @@ def _query(connection: Any, asked: Question) -> str | None:
     return None if joined is None else f"{_from(rows, TRUE)}{MATCHED}{joined}"
 
 
-def _filtered(rows: Files | View, where: Expr) -> str | None:
+def _filtered(rows: Files | DuckQuery, where: Expr) -> str | None:
     holds = translated(where, rows.names("r"))
     return None if holds is None else f"{_from(rows, where)} WHERE {holds}"
 
 
-def _from(rows: Files | View, where: Expr) -> str:
+def _from(rows: Files | DuckQuery, where: Expr) -> str:
     """The rows as a query has them, without most of those for which the predicate does not hold."""
-    return f"FROM {(rows.narrowed(where) if isinstance(rows, View) else rows).sql()} AS r"
+    return f"FROM {(rows.narrowed(where) if isinstance(rows, DuckQuery) else rows).sql()} AS r"
 
 
 def _valued(predicate: Expr, values: dict[Attr, Literal]) -> Expr:

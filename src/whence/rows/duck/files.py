@@ -25,7 +25,7 @@ class Files:
 
     paths: tuple[str, ...]  # in the order in which rows are numbered
     columns: tuple[Attr, ...]
-    told: tuple[tuple[Attr, tuple[Literal, ...]], ...] = ()  # columns that directories tell: the value for each file
+    partitions: tuple[tuple[Attr, tuple[Literal, ...]], ...] = ()  # partition columns: the value for each file
 
     def __post_init__(self) -> None:
         if not self.paths:
@@ -44,23 +44,23 @@ class Files:
     def called(self, columns: tuple[Attr, ...]) -> Files:
         """The same columns as other attributes."""
         new = {old: replace(attr, name=old.name) for attr, old in zip(columns, self.columns, strict=True)}
-        told = tuple((new[attr], values) for attr, values in self.told)
-        return Files(self.paths, tuple(new.values()), told)
+        partitions = tuple((new[attr], values) for attr, values in self.partitions)
+        return Files(self.paths, tuple(new.values()), partitions)
 
     def names(self, alias: str) -> dict[Attr, str]:
         """How each column is written in a query."""
         held = {attr: _written(f"{alias}.{identifier(attr.name)}", attr.dtype) for attr in self.columns}
-        return held | {attr: _looked_up(values, alias) for attr, values in self.told}
+        return held | {attr: _looked_up(values, alias) for attr, values in self.partitions}
 
     def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
         """Whether DuckDB reads these columns as Spark does, and can number the rows where that is asked for."""
         if len(set(self.paths)) < len(self.paths) or any("\0" in attr.name for attr in self.columns):
             return False
-        columns, told = tuple(columns), dict(self.told)
-        asked = [told[attr] for attr in columns if attr in told]
+        columns, partitions = tuple(columns), dict(self.partitions)
+        asked = [partitions[attr] for attr in columns if attr in partitions]
         if any(literal_sql(value) is None for values in asked for value in values):
             return False
-        held = tuple(attr for attr in columns if attr not in told)
+        held = tuple(attr for attr in columns if attr not in partitions)
         return readable(self.paths, held, COUNTED if identity or asked else frozenset())
 
     def sql(self) -> str:

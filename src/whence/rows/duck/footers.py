@@ -48,7 +48,7 @@ def readable(paths: Iterable[str], columns: tuple[Attr, ...], absent: frozenset[
 
 
 def _readable(path: str, columns: tuple[Attr, ...], absent: frozenset[str]) -> bool:
-    if not _plain(path, columns):
+    if not _is_local_file(path, columns):
         return False
     footer = _footer(path)
     if footer is None or not footer.clear or absent & {name.lower() for name in footer.columns}:
@@ -56,7 +56,7 @@ def _readable(path: str, columns: tuple[Attr, ...], absent: frozenset[str]) -> b
     return all(_fits(footer.columns.get(attr.name), attr.dtype) for attr in columns)
 
 
-def _plain(path: str, columns: tuple[Attr, ...]) -> bool:
+def _is_local_file(path: str, columns: tuple[Attr, ...]) -> bool:
     """Whether the path is one of a local file, and says nothing of the columns as a partitioned directory does."""
     if not os.path.isabs(path) or "\0" in path or not is_text(path):
         return False

@@ -8,9 +8,9 @@ from typing import Any
 
 from whence.errors import BadType
 from whence.rows.duck.files import Files
+from whence.rows.duck.query import DuckQuery
 from whence.rows.duck.translate import translated
 from whence.rows.duck.types import arrow_type, duckdb_type
-from whence.rows.duck.views import View
 from whence.rows.expressions import And, Attr, Compare, Expr, Literal, Or
 
 NAME = "given"  # of the temporary table, one in each connection
@@ -60,7 +60,7 @@ def values_of(table: Any, columns: tuple[Attr, ...]) -> dict[Attr, Literal] | No
 def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, needed: Iterable[Attr]) -> Given | None:
     """The distinct rows of the needed columns for which `only` holds, into a temporary table; None if it is outside."""
     kept = tuple(needed)
-    if isinstance(table, Files | View):
+    if isinstance(table, Files | DuckQuery):
         table.require(columns)
         if not table.readable({*kept, *only.attrs}):
             return None
@@ -87,7 +87,7 @@ def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, need
 
 def one_row(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> dict[Attr, Literal] | None:
     """The used values of an Arrow table of one row; None if it is none, or has others than its columns say."""
-    if isinstance(table, Files | View) or table.num_rows != 1:
+    if isinstance(table, Files | DuckQuery) or table.num_rows != 1:
         return None
     kept = tuple(attr for attr in columns if attr in used)
     fitting = _fitting(table, columns, used)

@@ -9,10 +9,10 @@ from typing import Any
 from whence.errors import BadType, NotTraceable
 from whence.rows import operators as o
 from whence.rows.eager import groups, joins, opaque, rows, sets, windows
-from whence.rows.eager.ids import Carried, Ids, Tagged
+from whence.rows.eager.ids import IdColumns, Ids, Tagged
 from whence.rows.questions.restrict import sources
 
-__all__ = ["RULES", "WITNESSES", "Carried", "Ids", "Tagged", "eager"]
+__all__ = ["RULES", "WITNESSES", "IdColumns", "Ids", "Tagged", "eager"]
 
 WITNESSES = ("rows", "group")  # of min, max, first, last, any: the rows that attain them, or the whole group
 
@@ -42,7 +42,7 @@ RULES: dict[type[o.Operator], Callable[..., Tagged]] = {
 
 
 def eager(plan: o.Operator, witness: str = "rows") -> Tagged:
-    """The plan whose rows carry ids: its output is the plan's, and one column of ids for each use of a source.
+    """The plan with ids: its output is the plan's, and one column of ids for each use of a source.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Named, Source, keep
     >>> a, n = Attr(1, "a", "long"), Attr(2, "n", "long")

@@ -1,4 +1,4 @@
-"""The columns that carry row ids, and the expressions that put them together."""
+"""The columns that hold row ids, and the expressions that combine them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Ids:
     many: bool = False
 
 
-Carried: TypeAlias = Mapping[int, Ids]  # by the occurrence of the source
+IdColumns: TypeAlias = Mapping[int, Ids]  # by the occurrence of the source
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """An operator that carries ids, and in which columns."""
+    """An operator with columns of ids, and which columns these are."""
 
     plan: Operator
-    ids: Carried
+    ids: IdColumns
     reasons: tuple[str, ...] = ()  # why the ids are more than the lineage
 
 
@@ -77,13 +77,13 @@ def as_list(ids: Ids) -> Expr:
 def collected(ids: Ids) -> Expr:
     """The ids of all rows of a group, each once: an aggregate."""
     if ids.many:
-        # Rows that met the same rows in a semi-join carry equal lists: each is kept once.
+        # Rows that met the same rows in a semi-join have equal lists: each is kept once.
         lists = AggCall("collect_set", (ids.attr,), array_of(LIST))
         return Call("array_distinct", (Call("flatten", (lists,), LIST),), LIST)
     return AggCall("collect_set", (ids.attr,), LIST)
 
 
-def gathered(ids: Carried) -> tuple[dict[int, Ids], tuple[Named, ...]]:
+def gathered(ids: IdColumns) -> tuple[dict[int, Ids], tuple[Named, ...]]:
     """New columns for the ids of a group, and how they are computed."""
     fresh_ids = {occurrence: new_ids(occurrence) for occurrence in ids}
     return fresh_ids, tuple(Named(fresh_ids[number].attr, collected(each)) for number, each in ids.items())

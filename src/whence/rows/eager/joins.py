@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from whence.rows.eager.ids import LONG, Carried, Ids, Tagged, gathered
+from whence.rows.eager.ids import LONG, IdColumns, Ids, Tagged, gathered
 from whence.rows.eager.rows import Tag
 from whence.rows.expressions import (
     AggCall,
@@ -114,7 +114,7 @@ def _finished(
     columns = list(keep(*plan.left.output))
     if plan.flag is not None:
         columns.append(Named(plan.flag, flag))
-    both: Carried = {**left.ids, **ids}
+    both: IdColumns = {**left.ids, **ids}
     columns += keep(*(each.attr for each in both.values()))
     return Tagged(Project(joined, tuple(columns)), both, reasons)
 

@@ -27,26 +27,26 @@ def opaque(plan: Opaque, tag: Tag) -> Tagged:
 def grouped(plan: GroupedMap, tag: Tag) -> Tagged:
     """The group's rows; their ids go around the user's function."""
     below = tag(plan.child)
-    child, carried, ids = _carried(below)
-    return Tagged(replace(plan, child=child, annotated=carried), ids, below.reasons)
+    child, around, ids = _with_lists(below)
+    return Tagged(replace(plan, child=child, annotated=around), ids, below.reasons)
 
 
 def cogrouped(plan: Cogroup, tag: Tag) -> Tagged:
     """The rows of the group on both sides."""
     left, right = tag(plan.left), tag(plan.right)
-    one, carried, ids = _carried(left)
-    two, more, others = _carried(right)
-    changed = replace(plan, left=one, right=two, annotated=(*carried, *more))
+    one, around, ids = _with_lists(left)
+    two, more, others = _with_lists(right)
+    changed = replace(plan, left=one, right=two, annotated=(*around, *more))
     return Tagged(changed, {**ids, **others}, left.reasons + right.reasons)
 
 
-def _carried(below: Tagged) -> tuple[Operator, tuple[tuple[Attr, Attr], ...], dict[int, Ids]]:
+def _with_lists(below: Tagged) -> tuple[Operator, tuple[tuple[Attr, Attr], ...], dict[int, Ids]]:
     """The input with its ids as lists, what goes around the function, and where it comes out."""
     lists = {number: new_ids(number) for number in below.ids}
     columns = tuple(Named(lists[number].attr, as_list(each)) for number, each in below.ids.items())
     ids = {number: new_ids(number) for number in below.ids}
-    carried = tuple((lists[number].attr, ids[number].attr) for number in below.ids)
-    return Project(below.plan, (*keep(*_unique(below.plan.output)), *columns)), carried, ids
+    around = tuple((lists[number].attr, ids[number].attr) for number in below.ids)
+    return Project(below.plan, (*keep(*_unique(below.plan.output)), *columns)), around, ids
 
 
 def _unique(attrs: tuple[Attr, ...]) -> tuple[Attr, ...]:

@@ -28,8 +28,8 @@ def subtract(plan: Except, tag: Tag) -> Tagged:
     none = Call("coalesce", (right.count, Literal(0, LONG)), LONG)
     rest = fresh("_rest", LONG)
     joined = Join(left.plan, right.plan, "left", same)
-    carried = (*left.columns, *(each.attr for each in left.ids.values()))
-    counted = Project(joined, (*keep(*carried), Named(rest, Call("-", (left.count, none), LONG))))
+    columns = (*left.columns, *(each.attr for each in left.ids.values()))
+    counted = Project(joined, (*keep(*columns), Named(rest, Call("-", (left.count, none), LONG))))
     more = Filter(counted, Compare(">", rest, Literal(0, LONG)))
     return _finished(more, plan.output, left.columns, left.ids, rest, left.reasons)
 

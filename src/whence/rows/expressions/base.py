@@ -15,19 +15,32 @@ _fresh = count(-1, -1)
 class Expr(Tree):
     """A value computed from one row. Its `dtype` is Catalyst's name of the type: `long`, `decimal(15,2)`, or JSON."""
 
-    __slots__ = ()
+    __slots__ = ("_attrs", "_deterministic", "_fallible")  # found once: an expression never changes
+    _attrs: frozenset[Attr]
+    _deterministic: bool
+    _fallible: bool  # for `whence.rows.fallible.may_fail`
     dtype: str
     pure: bool = True  # False: a function that may give another value for the same arguments
 
     @property
     def attrs(self) -> frozenset[Attr]:
         """The attributes it reads from its row: of a subquery only what that takes from outside."""
-        return frozenset(_attrs(self))
+        try:
+            return self._attrs
+        except AttributeError:
+            found = frozenset(_attrs(self))
+            object.__setattr__(self, "_attrs", found)
+            return found
 
     @property
     def deterministic(self) -> bool:
         """Whether it gives the same value for the same row, every time."""
-        return all(each.pure for each in _exprs(self))
+        try:
+            return self._deterministic
+        except AttributeError:
+            found = all(each.pure for each in _exprs(self))
+            object.__setattr__(self, "_deterministic", found)
+            return found
 
     def __str__(self) -> str:
         from whence.rows.printing import shown

@@ -72,11 +72,17 @@ class In(Logic):
 
 def conjuncts(predicate: Expr | None) -> tuple[Expr, ...]:
     """The predicate as a flat list of what must all hold; none for TRUE or no predicate."""
-    if predicate is None or predicate == TRUE:
+    if predicate is None or (isinstance(predicate, Literal) and predicate == TRUE):
         return ()
-    if isinstance(predicate, And):
-        return tuple(each for arg in predicate.args for each in conjuncts(arg))
-    return (predicate,)
+    if not isinstance(predicate, And):
+        return (predicate,)
+    flat: list[Expr] = []
+    for arg in predicate.args:
+        if isinstance(arg, And | Literal):
+            flat.extend(conjuncts(arg))
+        else:
+            flat.append(arg)
+    return tuple(flat)
 
 
 def conjunction(*predicates: Expr | None) -> Expr:

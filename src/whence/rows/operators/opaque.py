@@ -30,7 +30,7 @@ class Opaque(Operator):
 class GroupedMap(Operator):
     """applyInPandas, applyInArrow: a function of a group's rows; each row it gives comes from that group.
 
-    `carried` goes around the function: pairs of an input column of lists, and the output column that holds, beside
+    `annotated` goes around the function: pairs of an input column of lists, and the output column that holds, beside
     each row the function gives, the elements of all lists of its group.
     """
 

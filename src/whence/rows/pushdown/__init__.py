@@ -1,7 +1,20 @@
 """From a predicate on a pipeline's output to predicates on its sources (PredTrace, sections 3 and 4)."""
 
 from whence.rows.pushdown.base import Aim, Pushed
-from whence.rows.pushdown.infer import Inference, Step, infer, row_selection
+from whence.rows.pushdown.infer import Inference, infer, row_selection, steps_down
 from whence.rows.pushdown.rules import RULES, push
+from whence.rows.pushdown.step import Question, Step, step
 
-__all__ = ["RULES", "Aim", "Inference", "Pushed", "Step", "infer", "push", "row_selection"]
+__all__ = [
+    "RULES",
+    "Aim",
+    "Inference",
+    "Pushed",
+    "Question",
+    "Step",
+    "infer",
+    "push",
+    "row_selection",
+    "step",
+    "steps_down",
+]

@@ -22,7 +22,7 @@ from whence.rows.expressions import (
 )
 
 # Types whose Python values are equal, and ordered, just as Spark's are. Text only under the binary collation.
-PLAIN: dict[str, type] = {
+EXACT_TYPES: dict[str, type] = {
     "byte": int,
     "short": int,
     "integer": int,
@@ -64,7 +64,7 @@ def _compared(fact: Compare) -> Expr:
         return fact
     if a.value is None or b.value is None:
         return TRUE if fact.op == "<=>" and a.value is b.value else FALSE
-    kind = Decimal if a.dtype.startswith("decimal") else PLAIN.get(a.dtype)
+    kind = Decimal if a.dtype.startswith("decimal") else EXACT_TYPES.get(a.dtype)
     if kind is None or a.dtype != b.dtype or type(a.value) is not kind or type(b.value) is not kind:
         return fact
     return TRUE if _holds(fact.op, a.value, b.value) else FALSE

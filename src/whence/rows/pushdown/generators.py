@@ -22,7 +22,7 @@ def push_generate(op: Generate, predicate: Expr, aim: Aim) -> Pushed:
     if len(facts) == len(conjuncts(predicate)) and _explodes(op):
         return Pushed((conjunction(about_row, _some(op, about_element)),))
     decided = op.outer and len(facts) == len(conjuncts(predicate)) and not about_element.attrs
-    why = "" if decided else "rows that are equal but for the expanded column may be among them"
+    why = "" if decided else "rows that differ only in the expanded column may match too"
     return Pushed((about_row,), decided, why)
 
 

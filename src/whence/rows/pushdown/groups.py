@@ -22,25 +22,27 @@ def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "row
     one_group = set(op.keys) <= pinned
     decided = one_group or len(about_keys) == len(conjuncts(predicate))
     if not decided:
-        return Pushed((group,), False, "not every group key is pinned, and the aggregates are asked for too")
-    relies = len(about_keys) < len(conjuncts(predicate))
+        return Pushed((group,), False, "the columns asked for do not include every group key")
+    of_aggregates = len(about_keys) < len(conjuncts(predicate))
     empty = frozenset[int]() if op.keys else frozenset({0})  # one group, even of no rows
     if aim is Aim.LINEAGE and op.listed is not None:
-        return _pivoted(op, group, known, witness, Pushed((group,), assumes_row_exists=relies, optional_inputs=empty))
+        return _pivoted(
+            op, group, known, witness, Pushed((group,), assumes_row_exists=of_aggregates, optional_inputs=empty)
+        )
     if aim is Aim.RESTRICT or witness == "group" or not op.witnessed:
-        return Pushed((group,), assumes_row_exists=relies, optional_inputs=empty)
+        return Pushed((group,), assumes_row_exists=of_aggregates, optional_inputs=empty)
     values = {made[attr]: value for attr, value in known.items() if isinstance(made.get(attr), AggCall)}
     if not one_group or any(call not in values or call.where is not None or not call.args for call in op.calls):
-        return Pushed((group,), False, "which rows attain the aggregates is not decided by the columns asked for")
+        return Pushed((group,), False, "the columns asked for do not determine which rows attain the aggregates")
     attained = disjunction(*(Compare("<=>", call.args[0], values[call]) for call in op.calls))
-    return Pushed((conjunction(group, attained),), assumes_row_exists=relies, optional_inputs=empty)
+    return Pushed((conjunction(group, attained),), assumes_row_exists=of_aggregates, optional_inputs=empty)
 
 
 def _pivoted(op: Aggregate, group: Expr, known: Mapping[Attr, Expr], witness: str, whole: Pushed) -> Pushed:
     """The listed rows of the group, or all if none is: which of the two it is, the output does not say."""
     flags = [known[column.attr] for column in op.outputs if column.expr == op.any_listed and column.attr in known]
     if not flags or (op.witnessed and witness == "rows"):
-        why = "rows of values that the pivot does not list count only where there are no others"
+        why = "rows whose value the pivot does not list count only in groups without listed values"
         return replace(whole, precise=False, why=why)
     assert op.listed is not None
     return replace(whole, inputs=(conjunction(group, disjunction(op.listed, Not(flags[0]))),))
@@ -53,7 +55,7 @@ def push_distinct(op: Distinct, predicate: Expr, aim: Aim) -> Pushed:
     about_keys = [fact for fact in facts if fact.attrs <= keys]
     known = pins(predicate)
     decided = len(about_keys) == len(facts) or all(key in known for key in op.keys)
-    why = "" if decided else "a column that is asked for is that of any one of the duplicates"
+    why = "" if decided else "Spark takes the value of a column from any one of the duplicates"
     return Pushed((conjunction(*about_keys),), decided, why, assumes_row_exists=len(about_keys) < len(facts))
 
 

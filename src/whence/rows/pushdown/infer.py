@@ -1,4 +1,4 @@
-"""Algorithm 1 of PredTrace: a question about an output row, walked down to the sources."""
+"""Algorithm 1 of PredTrace: a question about an output row, taken down to the sources."""
 
 from __future__ import annotations
 
@@ -6,24 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whence.errors import BadType
-from whence.rows.expressions import FALSE, Attr, Compare, Expr, Param, conjunction, disjunction
-from whence.rows.operators import Limit, Operator, Source, Union, Values
-from whence.rows.pushdown.base import Aim, Pushed, give_up
-from whence.rows.pushdown.guards import GUARDS, without_risks
-from whence.rows.pushdown.possible import possible
-from whence.rows.pushdown.rules import push
-
-LOST = "the row may not have come this way, and then rows that only look as if are among them"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The question at one operator, and what became of it below."""
-
-    operator: Operator
-    predicate: Expr
-    precise: bool
-    why: str
+from whence.rows.expressions import Attr, Compare, Expr, Param, conjunction, disjunction
+from whence.rows.operators import Operator, Source, Values
+from whence.rows.pushdown.base import Aim
+from whence.rows.pushdown.step import Question, Step, step
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,51 +46,26 @@ def row_selection(operator: Operator, columns: Iterable[Attr] | None = None) -> 
 
 def infer(plan: Operator, question: Expr | None = None, witness: str = "rows") -> Inference:
     """What a question about the plan's output (one whole row, unless given) says of each use of a source."""
-    asked = row_selection(plan) if question is None else question
-    restrict: dict[int, list[Expr]] = {}
-    lineage: dict[int, list[Expr]] = {}
-    steps: list[Step] = []
-    _walk(plan, asked, Aim.RESTRICT, witness, True, restrict, [])
-    _walk(plan, asked, Aim.LINEAGE, witness, True, lineage, steps)
-    return Inference(_united(restrict), _united(lineage), tuple(steps))
+    asked = Question(plan, row_selection(plan) if question is None else question)
+    restrict, lineage = steps_down(asked, Aim.RESTRICT, witness), steps_down(asked, Aim.LINEAGE, witness)
+    return Inference(_of_sources(restrict), _of_sources(lineage), tuple(lineage))
 
 
-def _united(found: dict[int, list[Expr]]) -> dict[int, Expr]:
-    return {occurrence: disjunction(*each) for occurrence, each in found.items()}
+def steps_down(question: Question, aim: Aim, witness: str = "rows") -> list[Step]:
+    """All steps from a question to the sources, an operator before its inputs."""
+    steps, waiting = list[Step](), [question]
+    while waiting:
+        taken = step(waiting.pop(), aim, witness)
+        if not isinstance(taken.operator, Values):
+            steps.append(taken)
+        waiting += reversed(taken.below)
+    return steps
 
 
-def _walk(
-    op: Operator, predicate: Expr, aim: Aim, witness: str, sure: bool, found: dict[int, list[Expr]], steps: list[Step]
-) -> None:
-    """`sure`: the predicate is known to select a row here, because the row that was asked about exists."""
-    if isinstance(op, Source):
-        found.setdefault(op.occurrence, []).append(predicate)
-        steps.append(Step(op, predicate, True, ""))
-        return
-    if isinstance(op, Values):
-        return
-    if predicate == FALSE and aim is Aim.LINEAGE:
-        # Nothing below contributes, and that is exact.
-        for child in op.children:
-            _walk(child, FALSE, aim, witness, sure, found, steps)
-        return
-    pushed = _pushed(op, predicate, aim, witness, sure)
-    lost = pushed.precise and pushed.assumes_row_exists and not sure
-    if lost and aim is Aim.RESTRICT and isinstance(op, GUARDS):
-        pushed = without_risks(pushed)
-    steps.append(Step(op, predicate, pushed.precise and not lost, LOST if lost else pushed.why))
-    for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True)):
-        _walk(child, each, aim, witness, sure and i not in pushed.optional_inputs, found, steps)
-
-
-def _pushed(op: Operator, predicate: Expr, aim: Aim, witness: str, sure: bool) -> Pushed:
-    """What the rule says, and what only the place in the plan can tell."""
-    pushed = push(op, predicate, aim, witness)
-    if isinstance(op, Union):
-        pairs = zip(op.inputs, pushed.inputs, strict=True)
-        inputs = tuple(each if possible(child, each) else FALSE for child, each in pairs)
-        only = len(inputs) - inputs.count(FALSE) == 1
-        return Pushed(inputs, optional_inputs=frozenset() if only else pushed.optional_inputs)
-    if isinstance(op, Limit) and aim is Aim.RESTRICT and not sure:
-        return give_up(op, "a row that the limit left out would be let in")
-    return pushed
+def _of_sources(steps: Iterable[Step]) -> dict[int, Expr]:
+    """For each use of a source, the rows that are asked for."""
+    found: dict[int, list[Expr]] = {}
+    for each in steps:
+        if isinstance(each.operator, Source):
+            found.setdefault(each.operator.occurrence, []).append(each.predicate)
+    return {occurrence: disjunction(*predicates) for occurrence, predicates in found.items()}

@@ -11,7 +11,7 @@ from whence.rows.pushdown.full import push_full
 from whence.rows.pushdown.pins import is_pin, may_replace, pins, side, substituted
 from whence.rows.pushdown.unique import unique
 
-MIXED = "a condition over both sides is not decided by the columns that are asked for"
+MIXED = "the columns asked for do not determine the join condition"
 
 
 def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:

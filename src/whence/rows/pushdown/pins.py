@@ -106,9 +106,9 @@ def may_replace(attr: Attr, fact: Expr) -> bool:
 def _tidy(facts: list[Expr]) -> Expr:
     """Each fact once; `a = v` goes where `a <=> v` says it already."""
     pinned = {(f.left, f.right) for f in facts if isinstance(f, Compare) and f.op == "<=>"}
-    kept = [f for f in facts if not (isinstance(f, Compare) and f.op == "=" and _said(f, pinned))]
+    kept = [f for f in facts if not (isinstance(f, Compare) and f.op == "=" and _implied(f, pinned))]
     return conjunction(TRUE, *kept)
 
 
-def _said(fact: Compare, pinned: set[tuple[Expr, Expr]]) -> bool:
+def _implied(fact: Compare, pinned: set[tuple[Expr, Expr]]) -> bool:
     return (fact.left, fact.right) in pinned or (fact.right, fact.left) in pinned

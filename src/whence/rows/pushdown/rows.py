@@ -31,7 +31,11 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
     kept: list[Expr] = []
     lost: list[Attr] = []
     large: list[Expr] = []
+    passed = frozenset(attr for attr, expr in made.items() if attr == expr)
     for fact in conjuncts(predicate):
+        if fact.attrs <= passed and fact.deterministic:
+            kept.append(folded(fact))
+            continue
         if too_large(fact, made):
             large.append(fact)
             continue

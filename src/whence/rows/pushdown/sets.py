@@ -11,7 +11,7 @@ from whence.rows.pushdown.pins import pins, substituted
 def push_intersect(op: Intersect, predicate: Expr, aim: Aim) -> Pushed:
     """Both sides' equal rows, however many of them go on."""
     decided = all_pinned(op, predicate)
-    why = "" if decided else "rows that only one side has may be among them"
+    why = "" if decided else "rows that only one side has may match too"
     return Pushed((predicate, _by_place(op, predicate)), decided, why, assumes_row_exists=True)
 
 
@@ -19,7 +19,7 @@ def push_except(op: Except, predicate: Expr, aim: Aim) -> Pushed:
     """The left side's equal rows, and nothing of the right."""
     decided = all_pinned(op, predicate)
     right = FALSE if aim is Aim.LINEAGE else _by_place(op, predicate)
-    why = "" if decided else "rows that the right side takes away may be among them"
+    why = "" if decided else "rows that the right side takes away may match too"
     return Pushed((predicate, right), decided, why, assumes_row_exists=True, optional_inputs=frozenset({1}))
 
 

@@ -29,7 +29,7 @@ def push_window(op: Window, predicate: Expr, aim: Aim) -> Pushed:
     """The partition, if its columns are pinned; and the rows up to the one asked for, if the order is."""
     known = pins(predicate)
     if not all(_pinned(expr, known) for expr in op.partition):
-        return give_up(op, "the columns that the window is partitioned by are not pinned")
+        return give_up(op, "the columns asked for do not determine the window's partition")
     partition = conjunction(*(Compare("<=>", expr, substituted(expr, known)) for expr in op.partition))
     unclear = next(filter(None, map(vague, op.functions)), None)
     if aim is Aim.RESTRICT or unclear:
@@ -37,7 +37,9 @@ def push_window(op: Window, predicate: Expr, aim: Aim) -> Pushed:
     parts = [_part(op, frame_of(function), known) for function in op.functions]
     whole = disjunction(*(part for part in parts if part is not None))
     if None in parts:
-        return Pushed((partition,), False, "the frame is only a part of the partition", assumes_row_exists=True)
+        return Pushed(
+            (partition,), False, "the columns asked for do not determine the window's frame", assumes_row_exists=True
+        )
     return Pushed((conjunction(partition, whole),), assumes_row_exists=True)
 
 

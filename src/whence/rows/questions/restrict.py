@@ -1,4 +1,4 @@
-"""Sources cut down to what a question needs, before the plan runs over them."""
+"""Sources restricted to the rows that a question needs, before the plan runs over them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
 
 
 def sources(plan: Operator) -> tuple[Source, ...]:
-    """Every use of a source, by occurrence; silent copies are none."""
+    """Every use of a source, by occurrence; domain copies are none."""
     found = {part.occurrence: part for part in walk(plan) if isinstance(part, Source) and not part.is_domain_copy}
     return tuple(found[number] for number in sorted(found))

@@ -42,7 +42,7 @@ def read_json(output: Sequence[Attr], text: str) -> list[dict[str, object]]:
     rows = _documents(text)
     if not rows or not all(isinstance(row, Mapping) for row in rows):
         raise BadType("rows are given as JSON objects, column: value; one, a list of them, or one a line")
-    return [{name: _told(_attr(output, name), value) for name, value in row.items()} for row in rows]
+    return [{name: _typed(_attr(output, name), value) for name, value in row.items()} for row in rows]
 
 
 def read_text(attr: Attr, text: str) -> object:
@@ -113,7 +113,7 @@ def _documents(text: str) -> list[Any]:
             raise BadType(f"the rows are not JSON: {error}") from error
 
 
-def _told(attr: Attr | None, value: Any) -> object:
+def _typed(attr: Attr | None, value: Any) -> object:
     if attr is None:
         return value
     if attr.dtype in ("float", "double") and value in NOT_NUMBERS:

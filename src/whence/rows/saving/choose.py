@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of PredTrace: walk the question down; where it loses its way, save what shows it again.
+"""Algorithms 1 and 2 of PredTrace: push the question down; where a step is not precise, save a result.
 
 The paper saves the output of the operator that is not precise, and moves it to a later one that is smaller. Here every
 operator from there up to the last grouping is tried with the columns below added, and the cheapest is taken.
@@ -6,25 +6,26 @@ operator from there up to the last grouping is tried with the columns below adde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
-from whence.rows.expressions import FALSE, Attr, Expr, conjunction, conjuncts
-from whence.rows.operators import Aggregate, Arrange, Filter, Join, Operator, Project, Sort, Source, Values, Window
+from whence.rows.expressions import FALSE, Attr, conjunction, conjuncts
+from whence.rows.operators import Arrange, Filter, Join, Operator, Project, Sort, Source, Values
 from whence.rows.operators.join import LEFT_ONLY
 from whence.rows.pushdown.base import Aim
-from whence.rows.pushdown.infer import LOST
-from whence.rows.pushdown.rules import push
+from whence.rows.pushdown.step import Question, Step, step
 from whence.rows.saving.limits import last_limit, without_limit
 from whence.rows.saving.paths import PlanPath
+from whence.rows.saving.relevant import asked_below, origins, relevant
 from whence.rows.saving.sizes import Sizes, width
 from whence.rows.saving.trace_plan import OUTPUT, Note, Saved, TracePlan, Use, selection
 from whence.rows.saving.widen import BLOCK, widened
-from whence.rows.tree import walk
 
-MOST = 40_000  # facts that are pushed through operators before the plan is left to replay: seconds, not minutes
-FEW, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
+MOST_FACTS = 400_000  # facts that are pushed through operators before the plan is left to replay: about ten seconds
+TRIED, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
+WORTH = 0.9  # of the space that the best result takes: another one is tried if it may take less than that
 
 
 def trace_plan(
@@ -42,34 +43,24 @@ def trace_plan(
     >>> print(trace_plan(Project(Source("t", 0, (a, b)), keep(a))).uses[0].predicate)
     a#1 <=> :-1:1
     """
-    found = _scheme(plan, witness, sizes or Sizes(), chosen or {})
+    found = _planned(plan, witness, sizes or Sizes(), chosen or {})
     limit = last_limit(plan) if found.unavailable_reason else None
     if limit is not None:
-        clear = _scheme(without_limit(plan, limit), witness, sizes or Sizes(), chosen or {}, limit)
+        clear = _planned(without_limit(plan, limit), witness, sizes or Sizes(), chosen or {}, limit)
         if not clear.unavailable_reason:
             return replace(clear, limit_to_check=limit)
     return found
 
 
-def _scheme(
+def _planned(
     plan: Operator, witness: str, sizes: Sizes, chosen: Mapping[PlanPath, Sequence[int]], limit: PlanPath | None = None
 ) -> TracePlan:
     walker = _Walker(witness, sizes, chosen, limit)
     try:
-        part = walker.go(_At(plan, (), selection(OUTPUT, _comparable(plan.output)), True), OUTPUT, closed=False)
+        part = walker.go(Question(plan, selection(OUTPUT, _comparable(plan.output))), OUTPUT, closed=False)
     except _Stuck as stuck:
         return TracePlan(unavailable_reason=str(stuck))
     return TracePlan(part.saved, part.uses, part.notes)
-
-
-@dataclass(frozen=True, slots=True)
-class _At:
-    """The question at an operator. `sure`: it selects a row there, because the row that is asked about exists."""
-
-    operator: Operator
-    place: PlanPath
-    predicate: Expr
-    sure: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +81,7 @@ class _Cut:
     part: _Part
 
 
-_Path: TypeAlias = tuple[_At, ...]
+_Path: TypeAlias = tuple[Question, ...]
 
 
 class _Stuck(Exception):
@@ -106,8 +97,10 @@ class _Walker:
         self._pushed = 0  # facts, so far
         self._serving: dict[tuple[PlanPath, int], bool] = {}
         self._tried: dict[tuple[PlanPath, int], _Part] = {}
+        self._widened: dict[PlanPath, tuple[Operator, Operator]] = {}  # with what it was made of
+        self._columns: dict[tuple[PlanPath, tuple[Attr, ...]], tuple[Operator, list[Attr]]] = {}
 
-    def go(self, at: _At, table: PlanPath, *, closed: bool, trying: bool = False) -> _Part:
+    def go(self, at: Question, table: PlanPath, *, closed: bool, trying: bool = False) -> _Part:
         """What the question at an operator comes to below.
 
         `closed`: nothing more is saved before the next grouping. `trying`: it only matters that there is a way.
@@ -115,32 +108,22 @@ class _Walker:
         found = self._go(at, table, (), closed, trying)
         return found.part if isinstance(found, _Cut) else found
 
-    def _go(self, at: _At, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
+    def _go(self, at: Question, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
         """`path`: the operators above that could be saved instead."""
         op, part = at.operator, _Part(notes=(Note(at.place, at.predicate),))
         if isinstance(op, Source):
             return part if op.is_domain_copy else part + _Part(uses=(Use(op, table, at.predicate),))
         if isinstance(op, Values):
             return part
-        if at.predicate == FALSE:  # nothing below contributes
-            children: Iterable[_At] = (_At(c, (*at.place, i), FALSE, at.sure) for i, c in enumerate(op.children))
-        else:
-            self._pushed += len(conjuncts(at.predicate))
-            if self._pushed > MOST:
-                raise _Stuck(f"{type(op).__name__}: there are too many ways to trace it with what could be saved")
-            pushed = push(op, at.predicate, Aim.LINEAGE, self._witness)
-            if not pushed.precise or (pushed.assumes_row_exists and not at.sure):
-                why = f"{type(op).__name__}: {LOST if pushed.precise else pushed.why}"
-                if closed or pushed.large:
-                    raise _Stuck(why)
-                return self._cut((*path, at), table, why, trying)
-            children = (
-                _At(child, (*at.place, i), each, at.sure and i not in pushed.optional_inputs)
-                for i, (child, each) in enumerate(zip(op.children, pushed.inputs, strict=True))
-            )
+        taken = self._step(at)
+        if not taken.precise:
+            why = f"{type(op).__name__}: {taken.why}"
+            if closed or taken.large:
+                raise _Stuck(why)
+            return self._cut((*path, at), table, why, trying)
         below = self._limit is None or at.place != self._limit[: len(at.place)]
         further = (*path, at) if isinstance(op, BLOCK) and below else ()
-        for index, child in enumerate(children):
+        for index, child in enumerate(taken.below):
             within = isinstance(op, BLOCK) and not (isinstance(op, Join) and op.how in LEFT_ONLY and index)
             found = self._go(child, table, further if within else (), closed and within, trying)
             if isinstance(found, _Cut):
@@ -150,18 +133,25 @@ class _Walker:
             part += found
         return part
 
+    def _step(self, at: Question) -> Step:
+        """One step down, which is counted."""
+        self._pushed += 0 if at.predicate == FALSE else len(conjuncts(at.predicate))
+        if self._pushed > MOST_FACTS:
+            raise _Stuck(f"{type(at.operator).__name__}: there are too many ways to trace it with what could be saved")
+        return step(at, Aim.LINEAGE, self._witness)
+
     def _cut(self, path: _Path, table: PlanPath, why: str, trying: bool) -> _Cut:
         """Save at one of the operators of the path: where it takes the least space."""
         for at in path:
             if at.place != table and at.place in self._chosen:
                 return _Cut(at.place, self._saved(at, table, why, trying))
-        best: tuple[float, _At] | None = None
+        best: tuple[float, Question] | None = None
         for at in self._smallest(path):
             # In a table itself all columns are known already. What is saved has no order, which a limit may ask for.
-            if at.place == table or _ordered(at.operator) or not self._serves(at):
+            if at.place == table or _ordered(at.operator):
                 continue
             least = self._sizes.rows(at.operator) * sum(map(width, at.predicate.attrs))
-            if best is not None and least >= best[0]:
+            if (best is not None and least >= WORTH * best[0]) or not self._serves(at):
                 continue
             cost = least if trying else _cost(self._saved(at, table, why, trying=True))
             if best is None or cost < best[0]:
@@ -177,19 +167,19 @@ class _Walker:
             self._tried[key] = self._saved(at, table, why, trying)
         return _Cut(at.place, self._tried[key])
 
-    def _smallest(self, path: _Path) -> list[_At]:
+    def _smallest(self, path: _Path) -> list[Question]:
         """The operators that may take the least space, those with the fewest rows first."""
         rows = {at.place: self._sizes.rows(at.operator) for at in path}
         most = NEAR * min(rows[at.place] for at in path)
-        near = [at for at in path if rows[at.place] <= most] if len(path) > FEW else path
+        near = [at for at in path if rows[at.place] <= most] if len(path) > TRIED else path
         return sorted(near, key=lambda at: rows[at.place])
 
-    def _serves(self, at: _At) -> bool:
+    def _serves(self, at: Question) -> bool:
         """Whether all that an operator has, and what lies below, is enough."""
         key = (at.place, len(at.operator.output))
         if key not in self._serving:
             self._serving[key] = False  # while it is being found out
-            wide = widened(at.operator)
+            wide = self._wide(at)
             for closed in (True, False):
                 try:
                     self._below(wide, at.place, _comparable(wide.output), closed)
@@ -199,11 +189,18 @@ class _Walker:
                 break
         return self._serving[key]
 
-    def _saved(self, at: _At, table: PlanPath, why: str, trying: bool) -> _Part:
-        wide = widened(at.operator)
+    def _wide(self, at: Question) -> Operator:
+        """The operator widened: the same one each time, since its new columns are others each time."""
+        known = self._widened.get(at.place)
+        if known is None or known[0] is not at.operator:
+            known = self._widened[at.place] = (at.operator, widened(at.operator))
+        return known[1]
+
+    def _saved(self, at: Question, table: PlanPath, why: str, trying: bool) -> _Part:
+        wide = self._wide(at)
         if at.place in self._chosen:
             columns = tuple(wide.output[index] for index in self._chosen[at.place])
-            # What is not there is decided by what is: whoever chose the columns saw to that.
+            # Columns that are left out are functionally dependent on the others: `compact` saw to that.
             known = (fact for fact in conjuncts(at.predicate) if fact.attrs <= frozenset(columns))
             at = replace(at, predicate=conjunction(*known))
             return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, False, trying=trying))
@@ -216,51 +213,72 @@ class _Walker:
         except _Stuck:
             closed = False
             most = len(self._below(wide, at.place, (*needed, *others), closed).saved)
-        chosen = others if trying and table != OUTPUT else self._fewest(wide, at.place, needed, others, closed, most)
+        chosen = others
+        if not trying or table == OUTPUT:
+            found = self._columns.get((at.place, needed))
+            if found is None or found[0] is not wide:
+                found = (wide, self._fewest(wide, at.place, needed, others, closed, most))
+                self._columns[at.place, needed] = found
+            chosen = found[1]
         columns = (*needed, *chosen)
         return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, closed, trying=trying))
 
     def _with(
-        self, at: _At, wide: Operator, columns: tuple[Attr, ...], table: PlanPath, why: str, part: _Part
+        self, at: Question, wide: Operator, columns: tuple[Attr, ...], table: PlanPath, why: str, part: _Part
     ) -> _Part:
         cost = self._sizes.rows(at.operator) * sum(map(width, columns))
-        own = Saved(at.place, wide, columns, table, at.predicate, at.sure, why, cost)
+        own = Saved(at.place, wide, columns, table, at.predicate, at.row_exists, why, cost)
         return _Part((own, *part.saved), part.uses, (Note(at.place, at.predicate), *part.notes))
 
     def _fewest(
         self, wide: Operator, place: PlanPath, needed: tuple[Attr, ...], others: list[Attr], closed: bool, most: int
     ) -> list[Attr]:
-        """Those of the other columns that cannot be left out, the widest being tried first."""
+        """Those of the other columns that cannot be left out, the widest being tried first.
 
-        def serves(attrs: Iterable[Attr]) -> bool:
+        Columns that nothing below decides by do not matter to a try. Of a wide table that leaves few; should they
+        matter after all, the tries are made again with every column.
+        """
+
+        def serves(known: tuple[Attr, ...], attrs: Iterable[Attr]) -> bool:
             try:
-                return len(self._below(wide, place, (*needed, *attrs), closed).saved) <= most
+                return len(self._below(wide, place, (*known, *attrs), closed).saved) <= most
             except _Stuck:
                 return False
 
-        asked = _asked_below(wide)
-        origins = _origins(wide, others)
-        likely = [attr for attr in others if asked & origins[attr]]
-        chosen = likely if serves(likely) else others
-        # Many at once, and half of them if that is too many: of a wide table, few columns are needed.
-        left = [sorted(chosen, key=width, reverse=True)]
-        while left:
-            part = left.pop()
-            without = frozenset(part)
-            fewer = [each for each in chosen if each not in without]
-            if serves(fewer):
-                chosen = fewer
-            elif len(part) > 1:
-                half = len(part) // 2
-                left += [part[half:], part[:half]]
-        return chosen
+        matter = relevant(wide)
+        asked, known_as = asked_below(wide), origins(wide, others)
+        likely = [attr for attr in others if asked & known_as[attr]]
+        deciding = [attr for attr in others if attr in matter]
+        few = tuple(attr for attr in needed if attr in matter)
+        for known, choices in ((few, (likely, deciding)), (needed, (likely, others))):
+            start = next((each for each in choices if serves(known, each)), None)
+            if start is not None:
+                chosen = _smallest_serving(start, partial(serves, known))
+                if known is needed or serves(needed, chosen):
+                    return chosen
+        return others
 
     def _below(
         self, wide: Operator, place: PlanPath, columns: Iterable[Attr], closed: bool, *, trying: bool = True
     ) -> _Part:
         """What a row of the saved columns says of everything below: it is known to be there."""
-        at = _At(wide, place, selection(place, columns), True)
+        at = Question(wide, selection(place, columns), place=place)
         return self.go(at, place, closed=closed, trying=trying)
+
+
+def _smallest_serving(start: list[Attr], serves: Callable[[list[Attr]], bool]) -> list[Attr]:
+    """A smallest part of the columns that serves: many are left out at once, and half of them if that is too many."""
+    chosen, left = start, [sorted(start, key=width, reverse=True)]
+    while left:
+        part = left.pop()
+        without = frozenset(part)
+        fewer = [each for each in chosen if each not in without]
+        if serves(fewer):
+            chosen = fewer
+        elif len(part) > 1:
+            half = len(part) // 2
+            left += [part[half:], part[:half]]
+    return chosen
 
 
 def _ordered(op: Operator) -> bool:
@@ -277,49 +295,3 @@ def _cost(part: _Part) -> float:
 def _comparable(attrs: Iterable[Attr]) -> tuple[Attr, ...]:
     """Spark compares no maps, and what holds them."""
     return tuple(attr for attr in attrs if '"type":"map"' not in attr.dtype and "variant" not in attr.dtype)
-
-
-def _asked_below(op: Operator) -> frozenset[Attr]:
-    """The columns that operators below decide by: join conditions, group keys, windows."""
-    found: set[Attr] = set()
-    for part in walk(op):
-        if isinstance(part, Join) and part.condition is not None:
-            found |= part.condition.attrs
-        elif isinstance(part, Aggregate):
-            found |= {attr for key in part.keys for attr in key.attrs} | _telling(part)
-        elif isinstance(part, Window):
-            found |= {attr for expr in part.partition for attr in expr.attrs}
-    return frozenset(found)
-
-
-def _telling(op: Aggregate) -> set[Attr]:
-    """The output columns that tell a group: its keys, and the values that rows of it attain."""
-    return {
-        column.attr for column in op.outputs if column.expr in op.keys or (op.witnessed and column.expr in op.calls)
-    }
-
-
-def _origins(op: Operator, attrs: Iterable[Attr]) -> dict[Attr, set[Attr]]:
-    """Each column with what it was called below."""
-    found = {attr: {attr} for attr in attrs}
-    called = {attr: attr for attr in found}  # what each column is called at the operator
-    _descend(op, called, found)
-    return found
-
-
-def _descend(op: Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[Attr]]) -> None:
-    if not called or not isinstance(op, BLOCK):
-        return
-    if isinstance(op, Project):
-        made = {column.attr: column.expr for column in op.columns}
-        below = {attr: made.get(name) for attr, name in called.items()}
-        called = {attr: expr for attr, expr in below.items() if isinstance(expr, Attr)}
-        for attr, name in called.items():
-            found[attr].add(name)
-        _descend(op.child, called, found)
-    elif isinstance(op, Join):
-        left = frozenset(op.left.output)
-        _descend(op.left, {attr: name for attr, name in called.items() if name in left}, found)
-        _descend(op.right, {attr: name for attr, name in called.items() if name not in left}, found)
-    else:
-        _descend(op.child, called, found)

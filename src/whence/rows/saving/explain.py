@@ -1,4 +1,4 @@
-"""A scheme in words: at each operator the question, and what is saved there and why."""
+"""A trace plan in words: at each operator the question, and what is saved there and why."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.rows.tree import Tree, transform
 LONGEST = 400  # characters of a predicate that are shown
 
 
-def explained(plan: Operator, scheme: TracePlan) -> str:
+def explained(plan: Operator, found: TracePlan) -> str:
     """The plan as a tree; below each operator, what is asked of its output to trace one row of the pipeline's.
 
     >>> from whence.rows import Attr, Project, Source, keep
@@ -25,13 +25,13 @@ def explained(plan: Operator, scheme: TracePlan) -> str:
       Source t (memory): a#1, b#2
         ? a#1 <=> :a
     """
-    names = _names(plan, scheme)
-    numbers = {each.place: number for number, each in enumerate(scheme.saved, 1)}
-    why = {each.place: each.why for each in scheme.saved}
-    how = {each.place: "recomputed on demand" if each.virtual else "saved" for each in scheme.saved}
-    columns = {each.place: ", ".join(attr.name for attr in each.columns) for each in scheme.saved}
+    names = _names(plan, found)
+    numbers = {each.place: number for number, each in enumerate(found.saved, 1)}
+    why = {each.place: each.why for each in found.saved}
+    how = {each.place: "recomputed on demand" if each.virtual else "saved" for each in found.saved}
+    columns = {each.place: ", ".join(attr.name for attr in each.columns) for each in found.saved}
     asked: dict[PlanPath, Expr] = {}
-    for note in scheme.notes:
+    for note in found.notes:
         asked.setdefault(note.place, note.predicate)
     lines: list[str] = []
 
@@ -50,10 +50,10 @@ def explained(plan: Operator, scheme: TracePlan) -> str:
     return "\n".join(lines)
 
 
-def _names(plan: Operator, scheme: TracePlan) -> dict[str, str]:
+def _names(plan: Operator, found: TracePlan) -> dict[str, str]:
     """What parameters are called: a column of the row asked about, or of a saved result."""
     tables = {OUTPUT: ("", plan.output)}
-    for number, each in enumerate(scheme.saved, 1):
+    for number, each in enumerate(found.saved, 1):
         tables[each.place] = (f"{number}.", each.columns)
     return {
         param(place, attr).name: f"{before}{attr.name}" for place, (before, attrs) in tables.items() for attr in attrs

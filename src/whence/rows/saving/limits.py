@@ -7,7 +7,7 @@ from whence.rows.saving.paths import PlanPath, operator_at, replaced_at
 
 
 def last_limit(plan: Operator) -> PlanPath | None:
-    """Where the limit over an order stands whose rows the output shows with all their columns; None if there is none.
+    """The place of a limit over a sort, if the output shows its rows with all their columns; None otherwise.
 
     >>> from whence.rows import Attr, Limit, Literal, Sort, SortKey, Source
     >>> a = Attr(1, "a", "long")

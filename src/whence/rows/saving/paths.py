@@ -43,7 +43,7 @@ def replaced_at(plan: Operator, place: PlanPath, new: Operator) -> Operator:
 
 
 def read_above(plan: Operator, place: PlanPath) -> tuple[Attr, ...]:
-    """The columns of the operator there that the operators above it read; all of them, where that does not show.
+    """The columns of an operator that the operators above it read; all of its columns, if that is not known.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")

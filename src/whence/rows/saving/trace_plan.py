@@ -13,7 +13,7 @@ OUTPUT: PlanPath = (-1,)
 """The table of the output rows that are asked about; other tables are known by where in the plan they are saved."""
 
 ANNOTATED: PlanPath = (-2,)
-"""The table of all output rows with the ids of source rows, where a run had to carry them along."""
+"""The table of all output rows with the ids of source rows, where a run annotated its rows."""
 
 
 def param(table: PlanPath, attr: Attr) -> Param:
@@ -89,5 +89,5 @@ class TracePlan:
         return () if self.unavailable_reason else tuple(each for each in self.saved if not each.virtual)
 
     def with_virtual(self, virtual: Callable[[Saved], bool]) -> TracePlan:
-        """The scheme in which nothing else is written than what `virtual` says no to."""
+        """The same plan, with the results recomputed on demand for which `virtual` is true."""
         return replace(self, saved=tuple(replace(each, virtual=virtual(each)) for each in self.saved))

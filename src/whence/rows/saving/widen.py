@@ -9,11 +9,11 @@ from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Opera
 from whence.rows.operators.join import LEFT_ONLY
 
 BLOCK = (Filter, Project, Join, Sort, Arrange)
-"""What passes the columns of its input on, an output row for a row or a pair: columns can be carried through it."""
+"""What passes the columns of its input on, an output row for a row or a pair: columns can be added to it."""
 
 
 def widened(op: Operator) -> Operator:
-    """The operator with more columns, the rows as they were: what projections drop, keys that a group does not show.
+    """The same rows with more columns: those that projections drop, and keys that a group does not show.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -30,7 +30,7 @@ def widened(op: Operator) -> Operator:
     if isinstance(op, Join):
         right = op.right if op.how in LEFT_ONLY else widened(op.right)
         left = widened(op.left)
-        if frozenset(left.output) & frozenset(right.output):  # a source joined with itself, told apart by projections
+        if frozenset(left.output) & frozenset(right.output):  # a self-join, whose columns only projections tell apart
             left, right = op.left, op.right
         return replace(op, left=left, right=right)
     if isinstance(op, Aggregate):

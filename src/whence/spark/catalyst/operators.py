@@ -42,6 +42,7 @@ from whence.spark.catalyst.functions import why_varies
 from whence.spark.catalyst.jvm import items
 from whence.spark.catalyst.pivots import MakeLiteral, listed
 from whence.spark.catalyst.shared import Compact
+from whence.spark.sources.registry import LEAVES
 
 if TYPE_CHECKING:
     from whence.spark.sources.naming import Sources
@@ -336,18 +337,6 @@ def _dtype(attr: Any, field: dict[str, Any]) -> str:
 
 
 COLLATIONS = "__COLLATIONS"
-LEAVES = frozenset(
-    {
-        "LogicalRelation",
-        "LogicalRDD",
-        "LocalRelation",
-        "HiveTableRelation",
-        "DataSourceV2Relation",
-        "DataSourceV2ScanRelation",
-        "InMemoryRelation",
-        "Range",
-    }
-)
 RECURSIVE = (
     "whence does not trace WITH RECURSIVE (Catalyst's UnionLoop): a row may come from any number of rounds. Write the "
     "recursive result to a table, and make a pipeline of what reads that table; or write each round as a join"

@@ -59,11 +59,11 @@ def _values(call: AggCall, make: MakeLiteral, compact: Compact) -> Iterable[Lite
             made = make(value, function.pivotColumn().dataType())
             yield literal(tree_of(made, compact))
         else:
-            yield Literal(_plain(value, dtype), dtype)
+            yield Literal(_python_value(value, dtype), dtype)
 
 
-def _plain(value: Any, dtype: str) -> object:
-    """What Catalyst holds days and times as, as what they are."""
+def _python_value(value: Any, dtype: str) -> object:
+    """A value of Catalyst's as Python has it: dates and times are numbers there."""
     if value is None or dtype not in ("date", "timestamp", "timestamp_ntz"):
         return value
     if dtype == "date":

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import BadType, Closed, MissingExtra, NotTraceable
-from whence.rows import Attr, Named, Opaque, Operator, Project, Sort
+from whence.errors import BadType, Closed, MissingExtra, NotTraceable, WhenceError
+from whence.rows import Aggregate, Attr, Named, Opaque, Operator, Project, Sort, keep, walk
+from whence.rows.determinism.clock import tells_time
+from whence.rows.determinism.reasons import causes
 from whence.rows.pushdown.pins import substituted
 from whence.spark.catalyst.jvm import Jvm, items
 from whence.spark.catalyst.operators import Plans, plan_tree
@@ -15,10 +17,12 @@ from whence.spark.catalyst.rewrites import tidied, without_subqueries
 from whence.spark.catalyst.self_joins import renewed, separated
 from whence.spark.catalyst.shared import Compact
 from whence.spark.catalyst.subqueries import subqueries_joined
-from whence.spark.running.outputs import plan_of
-from whence.spark.sources.cuts import past
+from whence.spark.running.outputs import REPEATABLE, plan_of
+from whence.spark.sources import checkpoints
+from whence.spark.sources.files import state
 from whence.spark.sources.naming import Sources, view_names
 from whence.spark.sources.pandas_api import as_spark, is_pandas, without_index
+from whence.spark.sources.registry import kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,17 +53,30 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
         return separated(subqueries_joined(plans.read_java(java)))
 
     def through(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
-        """What made a leaf that is the output of a run."""
+        """What made a leaf that is the output of a run or a checkpoint, if that is known."""
         java = plan_of(leaf, jvm)
+        if java is None and found.given_name(leaf) is None:
+            java = checkpoint(leaf)
         return followed(leaf, columns) if java is None else _called(renewed(whole(java))[0], columns)
+
+    def checkpoint(leaf: Any) -> Any:
+        """The plan of a checkpoint, if it is remembered and gives the same rows again."""
+        java = checkpoints.plan_of(leaf, jvm.spark.sparkContext)
+        if java is None:
+            return None
+        why = _not_repeatable(java, jvm)
+        if why:
+            found.notes[int(leaf.rdd().id())] = f"they are a checkpoint, which cannot be computed again: {why}"
+        return None if why else java
 
     def followed(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
         """A leaf that Spark computed, over the sources that it may have been made of, if some are named."""
-        before = None if not found.given or found.given_name(leaf) is not None else past(leaf)
+        before = None if not found.given or found.given_name(leaf) is not None else kind_of(leaf).past(leaf)
         if before is None:
             return None
-        names = [name for name, each in found.given.items() if not before.excludes(each)]
-        if all(name in read_elsewhere and not before.shows(found.given[name]) for name in names):
+        files = {name: kind_of(each).files_read(each) for name, each in found.given.items()}
+        names = [name for name, each in found.given.items() if not before.excludes(each, files[name])]
+        if all(name in read_elsewhere and not before.shows(found.given[name], files[name]) for name in names):
             return None
         for name in names:
             found.use(name)
@@ -72,6 +89,24 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     root = whole(analyzed)
     found.require_used()
     return Plan(root, jvm)
+
+
+def _not_repeatable(java: Any, jvm: Jvm) -> str | None:
+    """Why a plan that ran before may not give the same rows again; None if it does."""
+    for leaf in items(java.collectLeaves()):
+        for file, size, changed in kind_of(leaf).version_read(leaf):
+            if state(file, jvm) != (size, changed):
+                return f"{file} has changed"
+    try:
+        root = read(jvm.frame(java)).root
+    except WhenceError as error:
+        return str(error)
+    if any(not isinstance(part, REPEATABLE) for part in walk(root) if isinstance(part, Operator)):
+        return "it was made by a function or a sample"
+    if tells_time(root):
+        return "it was made at another time"
+    merged = Aggregate(root, root.output, keep(*root.output))  # what picks rows does harm where rows are put together
+    return next((each.why for each in causes(merged)), None)
 
 
 def _source(df: object) -> Any:

@@ -71,4 +71,6 @@ def _repeat(plan: Any, change: Callable[[Any], Any]) -> Any:
         before, plan = plan, change(plan)
         if plan.fastEquals(before):
             return plan
-    raise NotTraceable(f"the plan does not settle after {ROUNDS} rounds: {plan.nodeName()}")
+    raise NotTraceable(
+        f"Catalyst's rules still change the plan after {ROUNDS} rounds, at {plan.nodeName()}: whence cannot read it"
+    )

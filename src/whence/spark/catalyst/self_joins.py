@@ -1,4 +1,4 @@
-"""One relation that stands in a plan twice with the same columns: told apart, and known for what it is."""
+"""A relation that stands in a plan twice with the same columns: each use gets columns of its own."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def _visit(plan: Operator, outer: frozenset[int]) -> Operator:
     if isinstance(plan, Aggregate) and not plan.calls and below and below <= outer:
         return _domain(plan)
     if isinstance(plan, Source) and below & outer:
-        raise NotTraceable(f"source {plan.name!r} stands twice in the plan, in a way that whence does not know")
+        raise NotTraceable(
+            f"source {plan.name!r} is used twice with the same columns, and whence cannot tell the uses apart"
+        )
     return plan.map_parts(lambda part: _visit(part, outer) if isinstance(part, Operator) else part)
 
 
@@ -70,7 +72,7 @@ def _branches(inputs: tuple[Operator, ...], outer: frozenset[int]) -> tuple[Oper
 def _domain(plan: Aggregate) -> Operator:
     child, renamed = renewed(plan.child)
 
-    def silent(part: Tree) -> Tree:
+    def as_copy(part: Tree) -> Tree:
         return replace(part, is_domain_copy=True) if isinstance(part, Source) else part
 
     def change(part: Tree) -> Tree:
@@ -78,7 +80,7 @@ def _domain(plan: Aggregate) -> Operator:
 
     keys = tuple(transform(key, change) for key in plan.keys)
     outputs = tuple(Named(named.attr, transform(named.expr, change)) for named in plan.outputs)
-    return Aggregate(transform(child, silent), keys, outputs)
+    return Aggregate(transform(child, as_copy), keys, outputs)
 
 
 def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
@@ -87,7 +89,9 @@ def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
     instances: dict[int, object] = {}
     for part in walk(plan):
         if isinstance(part, Opaque | GroupedMap | Cogroup):
-            raise NotTraceable(f"{type(part).__name__} stands twice in the plan, in a way that whence does not know")
+            raise NotTraceable(
+                f"{type(part).__name__} is used twice in the plan, and whence cannot tell the uses apart"
+            )
         if isinstance(part, Source):
             java = part.origin.newInstance()  # type: ignore[attr-defined]  # Catalyst's MultiInstanceRelation
             columns = output_of(java)

@@ -1,4 +1,4 @@
-"""Saved results made small: each different row once, in order, without columns that the others decide."""
+"""Saved results made small: each different row once, in order, without functionally dependent columns."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from whence.rows.duck.literals import quoted
 from whence.rows.saving import PlanPath, Saved, TracePlan, trace_plan, width
 
 if TYPE_CHECKING:
-    from whence.spark.running.materialize import Result
+    from whence.spark.running.artifacts import Result
 
-PLAIN = frozenset({"boolean", "byte", "short", "integer", "long", "date", "string", "timestamp_ntz"})
+EXACT_TYPES = frozenset({"boolean", "byte", "short", "integer", "long", "date", "string", "timestamp_ntz"})
 GROUP = 16384  # rows of a row group: what a lookup reads at least
 
 
 def shrunk(
     plan: Operator, planned: TracePlan, results: Mapping[PlanPath, Result], witness: str
 ) -> tuple[TracePlan, dict[PlanPath, Result]]:
-    """The results as they are kept, and the scheme that fits them."""
+    """The results as they are stored, and the trace plan that fits them."""
     written = planned.written
     if not written or not all(each.place in results for each in written):
         return planned, dict(results)
-    wanted = {each.place: _told(each, results[each.place]) for each in written}
+    wanted = {each.place: _independent_columns(each, results[each.place]) for each in written}
     chosen = {each.place: each.places for each in planned.saved}
     chosen |= {place: [results[place].places[index] for index in indexes] for place, indexes in wanted.items()}
     refined = trace_plan(plan, witness, chosen=chosen).with_virtual(lambda each: each.place not in wanted)
@@ -37,11 +37,11 @@ def shrunk(
     return refined, {**results, **small}
 
 
-def _told(saved: Saved, result: Result) -> list[int]:
-    """The columns to keep, by place: of those that say which rows are meant, only what tells them apart.
+def _independent_columns(saved: Saved, result: Result) -> list[int]:
+    """The columns to keep, by place: of those that are asked for, only what the others do not determine.
 
-    A row that is asked about exists, so it has rows here. If these agree in some columns exactly when they agree in
-    all, the others say nothing more. That is so in the data or it is not: it is looked up.
+    A row that is asked about exists, so it has rows here. If rows that agree in some columns always agree in all, the
+    other columns are functionally dependent on these. Whether that is so is looked up in the data.
     """
     everything = list(range(len(result.columns)))
     pins = {
@@ -50,7 +50,7 @@ def _told(saved: Saved, result: Result) -> list[int]:
         if isinstance(fact, Compare) and fact.op == "<=>" and not fact.right.attrs and isinstance(fact.left, Attr)
     }
     asked = [index for index, attr in enumerate(result.columns) if attr in pins]
-    if not saved.sure or len(asked) < 2 or not result.rows or not _plain(result):
+    if not saved.sure or len(asked) < 2 or not result.rows or not _has_exact_types(result):
         return everything
     if any(attr not in pins for fact in conjuncts(saved.predicate) for attr in fact.attrs):
         return everything
@@ -70,13 +70,13 @@ def _told(saved: Saved, result: Result) -> list[int]:
     return [index for index in everything if index in kept or index not in asked]
 
 
-def _plain(result: Result) -> bool:
-    return all(attr.dtype in PLAIN or attr.dtype.startswith("decimal") for attr in result.columns)
+def _has_exact_types(result: Result) -> bool:
+    return all(attr.dtype in EXACT_TYPES or attr.dtype.startswith("decimal") for attr in result.columns)
 
 
 def _rewritten(result: Result, wanted: list[int], columns: tuple[Attr, ...]) -> Result:
     kept = replace(result, columns=columns, places=tuple(result.places[index] for index in wanted))
-    if not _plain(kept) or not result.paths:
+    if not _has_exact_types(kept) or not result.paths:
         return kept if len(wanted) == len(result.columns) else result
     path = str(Path(result.paths[0]).parent / "small.parquet")
     names = ", ".join(f"c{old} AS c{new}" for new, old in enumerate(wanted))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from whence.rows import (
     Intersect,
     Join,
     Limit,
+    Literal,
     Operator,
     Project,
     Sort,
@@ -29,7 +31,8 @@ from whence.rows import (
 from whence.rows.duck.types import leaves
 from whence.rows.questions.restrict import sources as sources_of
 from whence.spark.catalyst.jvm import items
-from whence.spark.sources.versions import Version, require_unchanged
+from whence.spark.sources.kind import Version
+from whence.spark.sources.versions import require_unchanged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
     from whence.spark.catalyst.jvm import Jvm
 
+MOST_ROWS, MOST_BYTES = 50_000, 32 << 20  # of an output that is saved and handed out as local data
 REMEMBERED = 1000  # outputs of one session whose plans are known; one that is older is a source of its own
 MARK = "whence"
 # What can stand in a plan twice: a pipeline may join an output with itself, or with what it was made of.
@@ -68,8 +72,24 @@ def holdable(plan: Operator) -> bool:
     )
 
 
-def local(table: pa.Table, df: DataFrame, plan: Operator, versions: dict[str, Version], jvm: Jvm) -> DataFrame | None:
-    """The rows as a frame that runs nothing when it is used; None where it would not be the same.
+def surely_small(plan: Operator) -> bool:
+    """Whether the plan itself says that its output is small.
+
+    >>> from whence.rows import Attr, Literal, Source
+    >>> surely_small(Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer")))
+    True
+    """
+    while isinstance(plan, Project | Filter | Sort | Arrange):
+        plan = plan.child
+    if isinstance(plan, Limit) and isinstance(plan.count, Literal) and isinstance(plan.count.value, int):
+        return plan.count.value <= MOST_ROWS
+    return isinstance(plan, Aggregate) and not plan.keys
+
+
+def local(
+    table: pa.Table, df: DataFrame, plan: Operator, versions: Mapping[str, Version], jvm: Jvm
+) -> DataFrame | None:
+    """The rows as a DataFrame of local data, which runs nothing; None if it would not be the same.
 
     `table` holds what `df` gives, by place. The mark that leads back to its plan is the qualifier of the first column,
     which Catalyst keeps when it makes another instance of a relation.

@@ -22,7 +22,7 @@ def plainly(script: str, known: Iterable[str] = ()) -> Iterator[None]:
     try:
         yield
     except spark_errors() as error:
-        raise _plain(script, known, error) from error
+        raise _explained(script, known, error) from error
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
@@ -46,7 +46,8 @@ def sentence(message: str) -> str:
     return " ".join(text.split())
 
 
-def _plain(script: str, known: Iterable[str], error: Any) -> WhenceError:
+def _explained(script: str, known: Iterable[str], error: Any) -> WhenceError:
+    """An error of Spark's in one sentence, with the line of the script."""
     message = str(error)
     if hasattr(error, "java_exception"):  # an error of Java that Spark has no name for
         first = str(error.java_exception.toString()).split("\n\tat ")[0]

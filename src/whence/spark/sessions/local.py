@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.errors import MissingExtra
+from whence.spark.sources.checkpoints import remember_checkpoints
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,6 +114,7 @@ def local_session(master: str = "local[*]", **config: str) -> SparkSession:
     prepare_environment()
     from pyspark.sql import SparkSession
 
+    remember_checkpoints()
     builder = SparkSession.builder.master(master).appName("whence")
     defaults = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     for key, value in {**defaults, **{key.replace("_", "."): value for key, value in config.items()}}.items():

@@ -72,7 +72,7 @@ def read_source(spark: SparkSession, place: str) -> DataFrame:
 
 
 def _form(place: str) -> str | None:
-    form = _said(place.rstrip("/").rsplit("/", 1)[-1])
+    form = _format_of(place.rstrip("/").rsplit("/", 1)[-1])
     if "://" in place:
         return form
     path = Path(place)
@@ -80,12 +80,13 @@ def _form(place: str) -> str | None:
         raise SourceChanged(f"there is no file or directory {place}")
     if form is None and path.is_dir():  # part files within, and within partitions
         files = (each for each in sorted(path.rglob("*")) if each.is_file() and not each.name.startswith(("_", ".")))
-        forms = {_said(each.name) for each in files} - {None}
+        forms = {_format_of(each.name) for each in files} - {None}
         return forms.pop() if len(forms) == 1 else None
     return form
 
 
-def _said(name: str) -> str | None:
+def _format_of(name: str) -> str | None:
+    """The format that a file's name ends in."""
     return next((each for each in reversed(name.lower().split(".")[1:]) if each in FORMATS), None)
 
 
@@ -161,11 +162,11 @@ def _python(spark: SparkSession, path: Path, given: Mapping[str, str]) -> Script
     sys.path.insert(0, str(path.resolve().parent))
     try:
         with plainly(path.name, given), redirect_stdout(sys.stderr):  # what it prints is no part of the answer
-            names = _told(path, lambda: runpy.run_path(str(path), run_name="whence_pipeline"))
+            names = _with_line(path, lambda: runpy.run_path(str(path), run_name="whence_pipeline"))
             build = names.get("build")
             if not callable(build):
                 raise BadScript(f"{path.name} has no function build(spark) that returns a DataFrame")
-            made = _told(path, lambda: build(spark))
+            made = _with_line(path, lambda: build(spark))
     finally:
         sys.path.remove(str(path.resolve().parent))
     match made:
@@ -180,8 +181,8 @@ def _python(spark: SparkSession, path: Path, given: Mapping[str, str]) -> Script
             return Script(made)
 
 
-def _told(path: Path, run: Callable[[], Any]) -> Any:
-    """Run a part of the user's file; an error of its own is told with the line where it happened."""
+def _with_line(path: Path, run: Callable[[], Any]) -> Any:
+    """Run a part of the user's file; an error in it names the line where it happened."""
     try:
         return run()
     except spark_errors():

@@ -1,25 +1,23 @@
-"""The leaves of a plan: which source each one is, and what it is called."""
+"""The sources of a plan: which leaf is which source, and what it is called."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
 
 from whence.errors import BadType, NotTraceable, UnknownName
 from whence.rows import Attr, Source
-from whence.spark.catalyst.jvm import items
 from whence.spark.catalyst.shared import CUT
-from whence.spark.sources.cuts import column_ids, past
+from whence.spark.sources.kind import Kind, column_ids
+from whence.spark.sources.registry import kind_of
 
 if TYPE_CHECKING:
     from whence.spark.catalyst.operators import PlanNode
 
 # What may stand between a view and its only leaf for the view's name to be the source's.
 TRANSPARENT = frozenset({"SubqueryAlias", "View", "Project"})
-STREAMING = frozenset({"StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation"})
 
 
 def view_names(java: Any) -> dict[int, str]:
@@ -71,17 +69,19 @@ class Sources:
         self.given = {name: _leaf(name, java, computed) for name, java in given.items()}
         self._used: set[str] = set()
         self._cuts: list[str] = []
+        self.notes: dict[int, str] = {}  # by RDD: why a checkpoint whose plan is known is not followed
 
     def read(self, node: PlanNode, columns: tuple[Attr, ...]) -> Source:
         """One use of a source."""
         if node.fields.get("isStreaming"):
             raise NotTraceable("a streaming source has no last row to ask about: trace the batch that it writes")
-        paths = tuple(_paths(node))
+        kind = kind_of(node.java)
+        paths = kind.paths(node.java)
         occurrence, self.count = self.count, self.count + 1
         given = self.given_name(node.java)
-        name = self._name(node, columns, paths, given)
+        name = self._name(node.java, kind, columns, given)
         cut = "" if given is not None else self._cut(node.java, name)
-        return Source(name, occurrence, columns, _format(node), paths, origin=node.java, cut=cut)
+        return Source(name, occurrence, columns, kind.format(node.java), paths, origin=node.java, cut=cut)
 
     def given_name(self, leaf: Any) -> str | None:
         """The name that the user gave to a leaf. Of several names for one file, the name of that very DataFrame."""
@@ -108,45 +108,40 @@ class Sources:
         self._used.add(name)
 
     def _cut(self, leaf: Any, name: str) -> str:
-        before = past(leaf)
+        before = kind_of(leaf).past(leaf)
         if before is None:
             return ""
+        what = self.notes.get(int(leaf.rdd().id()), before.what) if self.notes else before.what
         said = (
-            f"the rows of {name} were made outside Spark's plan: {before.what}. Name the DataFrames that they come "
+            f"the rows of {name} were made outside Spark's plan: {what}. Name the DataFrames that they come "
             "from with sources={...}, or this one, if the lineage is to end here"
         )
         self._cuts.append(said)
         return said
 
-    def _name(self, node: PlanNode, columns: tuple[Attr, ...], paths: tuple[str, ...], given: str | None) -> str:
-        explicit = given or (self.views.get(columns[0].id) if columns else None) or _table(node)
+    def _name(self, leaf: Any, kind: Kind, columns: tuple[Attr, ...], given: str | None) -> str:
+        explicit = given or (self.views.get(columns[0].id) if columns else None) or kind.name(leaf)
         if given is not None:
             self.use(given)
         for place, each in enumerate(self._leaves):
-            if _same_relation(each.java, node.java) and (explicit is None or each.explicit in (None, explicit)):
+            if _same_relation(each.java, leaf) and (explicit is None or each.explicit in (None, explicit)):
                 self._leaves[place] = replace(each, explicit=explicit or each.explicit)
                 return each.name
-        wanted = explicit or _stem(paths)
+        wanted = explicit or kind.default_name(leaf)
         taken = {each.name for each in self._leaves} | (self.given.keys() - {given})
         if wanted is None:
             wanted = next(f"source_{n}" for n in range(1, self.count + 2) if f"source_{n}" not in taken)
         elif wanted in taken:  # two sources of one name: orders/a.parquet and old/a.parquet
             wanted = next(f"{wanted}_{n}" for n in range(2, self.count + 3) if f"{wanted}_{n}" not in taken)
-        self._leaves.append(_Leaf(node.java, wanted, explicit))
+        self._leaves.append(_Leaf(leaf, wanted, explicit))
         return wanted
 
     def _same_read(self, one: Any, other: Any) -> bool:
         """Whether both come from one call that read or made a DataFrame, in this plan or another."""
         if column_ids(one) & column_ids(other):
             return True
-        kind = one.nodeName()
-        if kind == "LogicalRDD":
-            return bool(one.rdd().id() == other.rdd().id())
-        if kind == "LocalRelation":
-            return self._same_object(one.data(), other.data())
-        if not (_reads_files(one) and _reads_files(other)):
-            return False
-        return self._same_object(one.relation().location(), other.relation().location())
+        kind = kind_of(one)
+        return kind is kind_of(other) and kind.same_read(one, other, self._same_object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,34 +154,19 @@ class _Leaf:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two leaves read the same rows: `_metadata` beside the columns, or a path spelled in SQL, is no matter."""
+    """Whether two leaves read the same rows."""
     if one.sameResult(other):
         return True
-    if not (_reads_files(one) and _reads_files(other)):
-        return False
-    one, other = one.relation(), other.relation()
-    return bool(
-        one.fileFormat().getClass().getName() == other.fileFormat().getClass().getName()
-        and one.dataSchema().equals(other.dataSchema())
-        and one.partitionSchema().equals(other.partitionSchema())
-        and _roots(one) == _roots(other)
-        and one.options().removed("path").equals(other.options().removed("path"))
-    )
+    kind = kind_of(one)
+    return kind is kind_of(other) and kind.same_rows(one, other)
 
 
 def _same_relation(one: Any, other: Any) -> bool:
     """The same, where the relation is spelled the same way, too."""
     if one.sameResult(other):
         return True
-    return _reads_files(one) and _reads_files(other) and bool(one.relation().equals(other.relation()))
-
-
-def _reads_files(leaf: Any) -> bool:
-    return leaf.nodeName() == "LogicalRelation" and "HadoopFsRelation" in leaf.relation().getClass().getName()
-
-
-def _roots(relation: Any) -> set[str]:
-    return {str(path.toString()) for path in items(relation.location().rootPaths())}
+    kind = kind_of(one)
+    return kind is kind_of(other) and kind.same_relation(one, other)
 
 
 def _leaf(name: str, java: Any, computed: Callable[[Any], bool]) -> Any:
@@ -195,53 +175,3 @@ def _leaf(name: str, java: Any, computed: Callable[[Any], bool]) -> Any:
     if java.children().size() or computed(java):
         raise BadType(f"sources={{{name!r}: ...}} names a DataFrame that is computed: give the one that was read")
     return java
-
-
-def _format(node: PlanNode) -> str:
-    if node.kind == "LogicalRelation":
-        relation = node.java.relation()
-        if hasattr(relation, "fileFormat") and _paths(node):
-            text = str(relation.fileFormat().toString()).lower()
-            return next((each for each in ("parquet", "csv", "json", "orc", "text") if each in text), text)
-        return "relation"
-    if node.kind in ("HiveTableRelation", "DataSourceV2Relation", "DataSourceV2ScanRelation"):
-        return "table"
-    return "memory"
-
-
-def _paths(node: PlanNode) -> list[str]:
-    if node.kind != "LogicalRelation":
-        return []
-    relation = node.java.relation()
-    if "HadoopFsRelation" not in relation.getClass().getName():
-        return []
-    return [str(path.toString()) for path in items(relation.location().rootPaths())]
-
-
-def _table(node: PlanNode) -> str | None:
-    if node.kind in ("LogicalRelation", "HiveTableRelation"):
-        table = node.java.catalogTable() if node.kind == "LogicalRelation" else None
-        if table is not None and table.isDefined():
-            return str(table.get().identifier().table())
-        if node.kind == "HiveTableRelation":
-            return str(node.java.tableMeta().identifier().table())
-    if node.kind.startswith("DataSourceV2"):
-        return str(node.java.name()).rsplit(".", 1)[-1].strip("`")
-    return None
-
-
-def _stem(paths: tuple[str, ...]) -> str | None:
-    for last in _last_parts(paths):
-        stem = last.split(".", 1)[0]
-        if stem:
-            return stem
-    return None
-
-
-def _last_parts(paths: tuple[str, ...]) -> Iterator[str]:
-    parts = [unquote(urlparse(path).path).rstrip("/").split("/") for path in paths]
-    if len(parts) == 1:
-        yield parts[0][-1]
-    elif parts:  # several files of one directory: the directory's name
-        common = [each[0] for each in zip(*parts, strict=False) if len(set(each)) == 1]
-        yield from reversed(common)

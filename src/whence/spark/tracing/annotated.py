@@ -1,62 +1,98 @@
-"""The rows that a run gave, with the ids of the source rows that made each of them."""
+"""Answers from an output whose rows have the ids of their source rows beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
-from whence.errors import BadType
-from whence.rows import Arrange, Attr, Filter, Limit, Named, Operator, Project, Sort, SortKey, fresh, like
+from whence.rows import Attr, Filter, Literal, Named, Operator, Project, Source, disjunction, fresh, keep
 from whence.rows.eager import Tagged
+from whence.rows.eager.ids import LIST, LONG, as_list
+from whence.rows.expressions import Call
+from whence.rows.needed import needs_source
+from whence.rows.questions.rows import Asked
 from whence.spark.catalyst.write import frame
-from whence.spark.lineage import given
+from whence.spark.lineage import LOST, Found, Lineage, Replayed
+from whence.spark.reached import Reached
+from whence.spark.tracing.questions import asked_of, matching
+from whence.spark.tracing.tracer import Asking, absent, require_one
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from whence.spark.catalyst.jvm import Jvm
-
-ROW_ID = "_row_id"
+    from whence.spark.running.subject import Subject
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedOutput:
-    """The rows of a run: the columns of its tagged plan, and then the row's place. `row_id` shows places as ids."""
+class AnnotatedTracer:
+    """Reads the ids beside the rows that are asked about, as a run kept them."""
 
-    tagged: Tagged
-    rows: DataFrame
-    row_id: Attr | None
-    mixed: bool  # read from files, in any order
+    title: ClassVar[str] = "the ids of source rows that a run kept beside its rows"
+    how: ClassVar[str] = "annotated"
 
-    @property
-    def operator(self) -> Operator:
-        """The rows under the columns of the tagged plan, and their ids."""
-        rows = given(self.rows)
-        wanted = (*self.tagged.plan.output, *(() if self.row_id is None else (self.row_id,)))
-        return Project(rows, tuple(Named(old, new) for old, new in zip(wanted, rows.columns, strict=False)))
+    def __init__(self, subject: Subject, asking: Asking) -> None:
+        self._subject, self._asking = subject, asking
+        self._analysis = subject.analysis
 
-    def output(self, plan: Operator, names: list[str], jvm: Jvm) -> DataFrame:
-        """The plan's own columns under these names, in its order, and the ids of rows where they are to be shown."""
-        rows = given(self.rows)
-        place = {attr: index for index, attr in reversed(list(enumerate(self.tagged.plan.output)))}
-        chosen = [rows.columns[place[attr]] for attr in plan.output]
-        if self.row_id is not None:
-            chosen.append(rows.columns[-1])
-            names = [*names, ROW_ID]
-        shown = tuple(Named(like(attr), attr) for attr in chosen)
-        in_order = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.mixed and _ordered(plan) else rows
-        return frame(Project(in_order, shown), jvm).toDF(*names)
+    def unavailable_reason(self, *, may_look: bool = True) -> str | None:
+        if self._subject.annotated is None:
+            return "no run annotated its rows"
+        witness = self._analysis.settings.witness
+        return None if self._asking.witness == witness else f"they were kept for witness={witness!r}"
 
+    def backward(self, rows: object, *, one: bool = False) -> Lineage:
+        analysis, spark = self._analysis, self._analysis.df.sparkSession
+        asked = asked_of(self._askable(), rows, spark)
+        tagged = self._tagged(asked)
+        selected = matching(self._rows(tagged), asked, spark)
+        names = {number: f"_ids_{number}" for number in tagged.ids}
+        lists = tuple(Named(fresh(names[number], LIST), as_list(each)) for number, each in tagged.ids.items())
+        ids = Found(analysis.jvm, frame(Project(selected, lists), analysis.jvm), names)
+        if not ids.rows:
+            raise absent(self._subject, "the output", asked)
+        count = require_one(ids.rows, asked, one)
+        reasons = self._reasons(tagged)
+        if ids.without and needs_source(analysis.plan):
+            reasons = (*reasons, LOST)
+        return Lineage(analysis.sources, Replayed(analysis.jvm, ids), reasons, self.how, count)
 
-def _ordered(plan: Operator) -> bool:
-    """Whether its rows come in an order."""
-    while isinstance(plan, Project | Filter | Limit | Arrange):
-        plan = plan.child
-    return isinstance(plan, Sort)
+    def forward(self, uses: Sequence[Source], row: object) -> Reached:
+        analysis = self._analysis
+        tagged = self._tagged(None)
+        numbers = Call("array", tuple(Literal(each, LONG) for each in self._source_ids(uses[0], row)), LIST)
+        held = (
+            Call("arrays_overlap", (as_list(tagged.ids[each.occurrence]), numbers), "boolean")
+            for each in uses
+            if each.occurrence in tagged.ids
+        )
+        found = Filter(self._rows(tagged), disjunction(*held))
+        reached = frame(Project(found, keep(*self._askable())), analysis.jvm)
+        return Reached(uses[0].name, reached, self._reasons(tagged))
 
+    def _askable(self) -> tuple[Attr, ...]:
+        """The columns of the output, and the ids of its rows where the run showed them."""
+        output = self._subject.annotated
+        shown = None if output is None else output.row_id
+        return self._analysis.plan.output if shown is None else (*self._analysis.plan.output, shown)
 
-def row_id(columns: tuple[Attr, ...]) -> Attr:
-    """The column of row ids beside others."""
-    if any(attr.name.lower() == ROW_ID for attr in columns):
-        raise BadType(f"the output has a column {ROW_ID!r} already: rename it to run with row_ids=True")
-    return fresh(ROW_ID, "long", nullable=False)
+    def _tagged(self, asked: tuple[Asked, ...] | None) -> Tagged:
+        """The plan with ids; `asked` are the rows that are asked about, or None for all."""
+        assert self._subject.annotated is not None
+        return self._subject.annotated.tagged
+
+    def _rows(self, tagged: Tagged) -> Operator:
+        """The rows with their ids."""
+        assert self._subject.annotated is not None
+        return self._subject.annotated.operator
+
+    def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
+        """Why the ids may be more than the lineage."""
+        return tuple(dict.fromkeys((*tagged.reasons, *self._analysis.cuts)))
+
+    def _source_ids(self, source: Source, row: object) -> list[int]:
+        analysis, spark = self._analysis, self._analysis.df.sparkSession
+        asked = asked_of(source.columns, row, spark)
+        row_id = fresh("_id", LONG, nullable=False)
+        rows = matching(replace(source, row_id=row_id), asked, spark)
+        found = [each[0] for each in frame(Project(rows, keep(row_id)), analysis.jvm).collect()]
+        if not found:
+            raise absent(self._subject, f"source {source.name!r}", asked)
+        return found

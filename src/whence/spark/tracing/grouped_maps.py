@@ -1,4 +1,4 @@
-"""Grouped maps that carry ids around the user's function.
+"""Grouped maps with ids beside the user's function.
 
 The function is the one that this very session was given a moment ago; it is never loaded from anything stored.
 """
@@ -31,7 +31,7 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
     rows, names = _prepared(lower, plan.child, keys, values, lists)
     around = {PANDAS: _pandas, ARROW: _arrow}.get(kind)
     if around is None:
-        raise NotTraceable(f"ids do not pass through a grouped map of kind {kind} yet: use applyInPandas")
+        raise NotTraceable(f"whence cannot trace a grouped map of Spark's kind {kind} yet: use applyInPandas")
     run = around(function, [attr.name for attr in values], names, [a.name for a in plan.columns], _out(plan))
     groups = rows.groupBy(*names[0])
     schema = _schema(plan)
@@ -43,7 +43,7 @@ def cogrouped(plan: Cogroup, lower: Lower) -> Operator:
     """The same for two inputs."""
     kind, function = _function(plan.origin)
     if kind != COGROUPED_PANDAS:
-        raise NotTraceable(f"ids do not pass through a cogrouped map of kind {kind} yet: use applyInPandas")
+        raise NotTraceable(f"whence cannot trace a cogrouped map of Spark's kind {kind} yet: use applyInPandas")
     sides = []
     data = _arguments(plan.function)
     lists = [attr for attr, _ in plan.annotated]
@@ -107,7 +107,7 @@ def _arguments(function: Any) -> tuple[Attr, ...]:
     assert isinstance(function, Udf)
     attrs = tuple(arg for arg in function.args if isinstance(arg, Attr))
     if len(attrs) != len(function.args):
-        raise NotTraceable(f"a grouped map of something else than columns: {function}")
+        raise NotTraceable(f"whence traces a grouped map only if its arguments are columns: {function}")
     return attrs
 
 

@@ -27,7 +27,7 @@ from whence.rows import (
     keep,
     like,
 )
-from whence.rows.duck import Files, View, numbered, select
+from whence.rows.duck import DuckQuery, Files, numbered, select
 from whence.rows.fallible import may_fail, may_fail_by, sure_part
 from whence.rows.filtering import filtered, settled, steps, stopped
 from whence.rows.pushdown.pins import substituted
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 ENGINES = ("auto", "duckdb", "spark")
-FEW = 10  # rows of a table that go into a predicate of Spark's, so that it reads less
+LITERAL_ROWS = 10  # rows of a table that are written into a predicate of Spark's, so that it reads less
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class RowSet:
     """Rows with known columns: Parquet files on this machine or a view of them, an Arrow table, or what Spark runs."""
 
     columns: tuple[Attr, ...]
-    data: Any  # Files | View | pyarrow.Table | Operator
+    data: Any  # Files | DuckQuery | pyarrow.Table | Operator
     read: Operator | None = None  # what Spark runs for rows that are in files: it may know more of them than they say
 
     @property
@@ -68,7 +68,7 @@ class RowSet:
             return RowSet(columns, Project(self.data, tuple(Named(attr, old) for attr, old in pairs))), new
         if isinstance(self.data, Files):
             return RowSet(columns, self.data.called(columns), self.read), new
-        if isinstance(self.data, View):
+        if isinstance(self.data, DuckQuery):
             return RowSet(columns, self.data.called(columns)), new
         return RowSet(columns, self.data), new
 
@@ -96,16 +96,14 @@ class Matcher:
         is one more column, `_row`; an operator has to have it already.
         """
         shown = rows.columns if columns is None else columns
-        here = isinstance(rows.data, Files | View) and all(by is None or by.here for _, by in clauses)
+        here = isinstance(rows.data, Files | DuckQuery) and all(by is None or by.here for _, by in clauses)
         if self.engine != "spark" and here:
             found = self._by_duckdb(rows, shown, clauses, identity)
             if found is not None:
                 self.used.add("duckdb")
                 return found
         if self.engine == "duckdb":
-            raise NotTraceable(
-                "DuckDB is not known to answer this as Spark would, or cannot read the data: leave engine='auto'"
-            )
+            raise NotTraceable("DuckDB cannot read the data, or may not answer this as Spark does: leave engine='auto'")
         self.used.add("spark")
         return RowSet(shown, self._by_spark(self.operator(rows), clauses))
 
@@ -201,7 +199,7 @@ class Matcher:
         """The table as an operator, its columns under the table's attributes."""
         if isinstance(table.data, Operator):
             return table.data
-        if isinstance(table.data, View):
+        if isinstance(table.data, DuckQuery):
             rows, held = table.data.operator, table.data.shown
         elif table.read is not None:
             rows, held = table.read, table.read.output
@@ -214,7 +212,7 @@ class Matcher:
         """The table as a DataFrame."""
         if isinstance(table.data, Operator):
             return frame(Project(table.data, keep(*table.columns)), self.jvm)
-        if isinstance(table.data, Files | View):
+        if isinstance(table.data, Files | DuckQuery):
             return frame(self.operator(table), self.jvm)
         return self._frame(table).toDF(*(attr.name for attr in table.columns))
 
@@ -226,7 +224,7 @@ class Matcher:
 
             held = pq.read_table(list(table.data.paths), columns=[attr.name for attr in table.data.columns])
             return held.rename_columns(names)
-        if isinstance(table.data, Operator | View | Files):
+        if isinstance(table.data, Operator | DuckQuery | Files):
             unique = [f"c{index}" for index in range(len(names))]
             return self.dataframe(table).toDF(*unique).toArrow().rename_columns(names)
         return table.data.rename_columns(names)
@@ -276,7 +274,7 @@ def _spelled(where: Expr, by: RowSet) -> Expr | None:
         return None
     read = where.attrs
     used = [index for index, attr in enumerate(by.columns) if attr in read]
-    if isinstance(by.data, Operator | Files | View) or by.data.num_rows > FEW:
+    if isinstance(by.data, Operator | Files | DuckQuery) or by.data.num_rows > LITERAL_ROWS:
         return None
     if any(by.columns[index].dtype.startswith(("{", "timestamp")) for index in used):
         return None

@@ -23,12 +23,11 @@ class Nondeterminism:
         self.causes = causes(plan)
 
     def to_pin(self, picked: bool) -> tuple[Cause, ...]:
-        """Why a run has to carry ids along, because what it gives cannot be had again; `picked`: by any chance."""
+        """Why a run has to annotate its rows. `picked`: also where rows are only picked in no order."""
         return tuple(each for each in self.causes if each.tied is None and (picked or not each.picked))
 
-    @property
     def reasons(self) -> tuple[str, ...]:
-        """Why another run may give something else. Ties are looked for in the data."""
+        """Why another run may give something else. Ties are looked for in the data, by a Spark job for each window."""
         return tuple(dict.fromkeys(each.why for each in self.causes if each.tied is None or self._tied(each.tied)))
 
     @property

@@ -1,4 +1,4 @@
-"""The rows that a question names: from what users give, and as an operator over the rows that there are."""
+"""The rows that a question names: read from what users give, and as an operator that selects them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> O
     for row in asked:
         shapes.setdefault(tuple(attr for attr, _ in row), []).append(row)
     if len(shapes) > 1:
-        raise BadType("rows asked about together name the same columns, when they are many or hold nested values")
+        raise BadType(f"more than {LITERALS} rows, or rows with nested values, must all name the same columns")
     (attrs, group), *_ = shapes.items()
     table = given(_table(attrs, group, spark))
     pairs = zip(attrs, table.columns, strict=True)

@@ -1,249 +1,109 @@
-"""Lineage answered from predicates, saved results and sources: nothing of the pipeline runs again."""
+"""Answers from what a run saved."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from whence.rows import FALSE, Attr, Expr, Limit, Operator, Param, Source, fresh, walk
-from whence.rows.duck import Files, View, loosened
-from whence.rows.questions.restrict import sources as sources_of
-from whence.rows.saving import OUTPUT, PlanPath, Saved, Use, annotated, param
-from whence.spark.sources.row_ids import METADATA, ROW, files_of, named, partition_values_of, united, with_files
-from whence.spark.tracing.matching import Clause, Matcher, RowSet, bound
+from whence.rows import Named, Operator, Project
+from whence.rows.duck import DuckQuery
+from whence.rows.needed import has_user_code, needs_source
+from whence.rows.questions.rows import Asked, predicate
+from whence.rows.saving import OUTPUT
+from whence.spark.lineage import LOST, Lineage, given
+from whence.spark.reached import Reached
+from whence.spark.tracing.matching import RowSet
+from whence.spark.tracing.questions import asked_of, matching, written_out
+from whence.spark.tracing.results import Results, source_table
+from whence.spark.tracing.tracer import Asking, absent, require_one
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-
-    from whence.spark.running.materialize import RunArtifacts
-
-READ = 200_000  # rows that are read by their numbers; more, by what they hold
-AGAIN = 1 << 30  # bytes of files from which a question may compute a result that a run did not write
+    from whence.rows import Source
+    from whence.spark.running.artifacts import RunArtifacts
+    from whence.spark.running.subject import Subject
 
 
 class SavedTracer:
-    """What a run kept, asked with rows of its output, or of its sources."""
+    """Follows predicates from the output through the results that a run saved to the sources, or back."""
 
-    def __init__(self, kept: RunArtifacts, engine: Matcher, output: RowSet) -> None:
-        """`output` is the table of all output rows."""
-        self._artifacts, self._engine, self._output = kept, engine, output
-        self._saved = {each.place: each for each in kept.trace_plan.saved}
+    title: ClassVar[str] = "what a run saved"
+    how: ClassVar[str] = "saved"
 
-    def back(self, asked: RowSet) -> Backward:
-        """The rows of the sources that made these rows of the output."""
-        return Backward(self, asked)
+    def __init__(self, subject: Subject, asking: Asking) -> None:
+        self._subject, self._asking = subject, asking
+        self._analysis, self._matcher = subject.analysis, asking.matcher
 
-    def forth(self, source: str, rows: RowSet) -> RowSet:
-        """The rows of the output that these rows of a source reached. The rows have the columns of its widest use."""
-        clauses = []
-        for use in self._artifacts.trace_plan.uses:
-            if use.source.name == source and use.predicate != FALSE:
-                by, names = rows.renamed()
-                attrs = {own: names[first] for own, first in zip(use.source.columns, rows.columns, strict=False)}
-                clauses.append(self._up(use.table, use.predicate, by, attrs))
-        return self._engine.matching(self._output, *(clauses or [(FALSE, None)]))
-
-    def _up(self, place: PlanPath, predicate: Expr, by: RowSet, attrs: dict[Attr, Expr]) -> Clause:
-        """The clause on the output that follows from a predicate over rows below and those of the table at `place`."""
-        own = self.table(place)
-        where = bound(predicate, {param(place, attr).name: attr for attr in own.columns}, attrs)
-        if place == OUTPUT:
-            return where, by
-        found, names = self._engine.matching(own, (where, by)).renamed()
-        saved = self._saved[place]
-        return self._up(saved.table, saved.predicate, found, names)
-
-    def table(self, place: PlanPath) -> RowSet:
-        """All rows of a table: a saved result, one that is computed again, or the output."""
-        if place == OUTPUT:
-            return self._output
-        saved = self._saved[place]
-        if saved.virtual:
-            return RowSet(saved.columns, view(saved.operator, saved.columns) or saved.operator)
-        result = self._artifacts.results[place]
-        return RowSet(result.columns, result.files)
-
-
-class Backward:
-    """The answer to one question: for each use of a source, a predicate and the rows it is to hold with."""
-
-    def __init__(self, direct: SavedTracer, asked: RowSet) -> None:
-        self._direct, self._engine = direct, direct._engine
-        self._rows: dict[PlanPath, RowSet] = {OUTPUT: asked}
-        self._whole: dict[PlanPath, RowSet] = {}  # the same where all columns are there
-        self._numbers: dict[int, pa.ChunkedArray] = {}  # of source rows, by use
-        self._uses = {use.source.occurrence: use for use in direct._artifacts.trace_plan.uses}
-
-    def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
-        """The rows of a source that contributed by any of its uses."""
-        found = self._engine.dataframe(self._found(uses, identity))
-        return with_files(found, uses[0]) if identity else found
-
-    def arrow(self, uses: list[Source]) -> pa.Table:
-        """The same rows in memory."""
-        return self._engine.arrow(self._found(uses, False))
-
-    def identities(self, uses: list[Source]) -> pa.Table:
-        """Which rows these are, without what they hold."""
-        found = self._which(uses)
-        if found is None:
-            found = united(self._engine.arrow(self._found(uses, True)).column(ROW))
-        return named(found, uses[0])
-
-    def _clauses(self, uses: list[Source]) -> list[Clause]:
-        known = (self._uses[each.occurrence] for each in uses if each.occurrence in self._uses)
-        clauses = [self._clause(use, uses[0].columns) for use in known if use.predicate != FALSE]
-        return clauses or [(FALSE, None)]
-
-    def _found(self, uses: list[Source], identity: bool) -> RowSet:
-        first = uses[0]
-        rows = source_table(first)
-        numbers = self._which(uses)
-        if numbers is not None and len(numbers) <= READ:
-            found = self._engine.numbered(rows, numbers, identity)
-            if found is not None:
-                return found
-        clauses = self._clauses(uses)
-        if not identity:
-            return self._engine.matching(rows, *clauses)
-        if isinstance(rows.data, Files) and self._engine.engine != "spark":
-            found = self._engine.matching(rows, *clauses, identity=True)
-            if found.here:  # else it was Spark that could answer, and it has to number the rows first
-                return found
-        return self._engine.matching(source_table(first, True), *clauses)
-
-    def _which(self, uses: list[Source]) -> pa.ChunkedArray | None:
-        """The numbers of the rows: those that came along with the rows of a table, or DuckDB's; None for Spark."""
-        known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
-        parts = []
-        for use in known:
-            if use.predicate == FALSE:
-                continue
-            self._of(use.table)
-            number = use.source.occurrence
-            if number not in self._numbers:
-                found = self._engine.numbers(source_table(uses[0]), self._clause(use, uses[0].columns))
-                if found is None:
-                    return None
-                self._numbers[number] = found
-            parts.append(self._numbers[number])
-        return united(*parts)
-
-    def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
-        attrs: dict[Attr, Expr] = dict(
-            zip(use.source.columns, columns, strict=False)
-        )  # only `_metadata` may be missing
-        return self._bound(use.table, use.predicate, attrs)
-
-    def _bound(self, place: PlanPath, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
-        asked = {part.name for part in walk(predicate) if isinstance(part, Param)}
-        rows = self._of(place)
-        if not asked <= {param(place, attr).name for attr in rows.columns}:
-            rows = self._all_of(place)
-        if not asked:
-            # It holds with any row of the table alike, if there is one: the question may have led to none.
-            where = bound(predicate, {}, attrs)
-            if isinstance(rows.data, Operator):
-                return where, rows.renamed()[0]
-            return (where if rows.data.num_rows else FALSE), None
-        by, names = rows.renamed()
-        return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
-
-    def _of(self, place: PlanPath) -> RowSet:
-        """The rows of a table that the question leads to, with the columns that lead on from there."""
-        if place not in self._rows:
-            saved = self._direct._saved[place]
-            clause = self._bound(saved.table, saved.predicate)
-            self._rows[place] = self._computed(saved, clause) or self._all_of(place)
-        return self._rows[place]
-
-    def _all_of(self, place: PlanPath) -> RowSet:
-        """The same with all columns."""
-        if place not in self._whole:
-            saved = self._direct._saved[place]
-            clause = self._bound(saved.table, saved.predicate)
-            self._whole[place] = self._engine.matching(self._direct.table(place), clause)
-        return self._whole[place]
-
-    def _computed(self, saved: Saved, clause: Clause) -> RowSet | None:
-        """The rows of a table that is computed again, with the numbers of the source rows that they are made of.
-
-        Where a number leads to a source, no column has to.
-        """
-        if not saved.virtual or self._engine.engine == "spark":
-            return None
-        operator, numbers = annotated(saved.operator)
-        if not numbers:
-            return None
-        below = [each.predicate for each in self._direct._saved.values() if each.table == saved.place]
-        below += [use.predicate for at, use in self._uses.items() if use.table == saved.place and at not in numbers]
-        asked = {part.name for predicate in below for part in walk(predicate) if isinstance(part, Param)}
-        kept = tuple(attr for attr in saved.columns if param(saved.place, attr).name in asked)
-        read = clause[0].attrs
-        reached = tuple(attr for attr in saved.columns if attr in read and attr not in kept)
-        columns = (*kept, *numbers.values(), *reached)
-        # A row that there is for sure, and is alone before others are left out, is not one of the others.
-        alone = clause[1] is not None and clause[1].here and clause[1].data.num_rows == 1
-        loose = loosened(operator) if saved.sure and alone else None
-        found = None if loose is None else self._rows_in(loose, columns, len(kept) + len(numbers), clause)
-        if found is None or found.data.num_rows != 1:
-            found = self._rows_in(operator, columns, len(kept) + len(numbers), clause)
-        if found is None:
-            return None
-        for place, occurrence in enumerate(numbers, len(kept)):
-            self._numbers[occurrence] = found.data.column(place)
-        return RowSet(kept, found.data.select(range(len(kept))))
-
-    def _rows_in(self, operator: Operator, columns: tuple[Attr, ...], width: int, clause: Clause) -> RowSet | None:
-        """The rows that an operator gives for a question, in the first of its columns; None if Spark has to say."""
-        made = view(operator, columns)
-        if made is None or not made.readable(columns):
-            return None
-        found = self._engine.matching(RowSet(columns, made), clause, columns=columns[:width])
-        return found if found.here else None
-
-
-def cheap_to_recompute(saved: Saved) -> bool:
-    """Whether a result need not be written, because a question gets it out of the sources in about a second.
-
-    Which of equal rows a limit takes may be another matter each time.
-    """
-    found = view(saved.operator, saved.columns)
-    limited = any(isinstance(part, Limit) for part in walk(saved.operator))
-    return found is not None and not limited and found.readable(found.columns) and found.size() <= AGAIN
-
-
-def view(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> View | None:
-    """What an operator gives as DuckDB computes it from the files of the sources; None if they are not files here."""
-    files = {}
-    for source in sources_of(operator):
-        found = _local(source)
-        if found is None:
-            return None
-        files[source.occurrence] = found
-    return View(operator, files, columns, every=every)
-
-
-def source_table(source: Source, numbered: bool = False) -> RowSet:
-    """All rows of a source: as files, where they are Parquet on this machine, else as Spark reads them."""
-    files = None if numbered else _local(source)
-    if files is not None:
-        return RowSet(source.columns, files, source)
-    if not numbered:
-        return RowSet(source.columns, source)
-    row_id = fresh(ROW, "long", nullable=False)
-    return RowSet((*source.columns, row_id), replace(source, row_id=row_id))
-
-
-def _local(source: Source) -> Files | None:
-    names = files_of(source)
-    if names is None or len(set(source.columns)) < len(source.columns):
+    def unavailable_reason(self, *, may_look: bool = True) -> str | None:
+        settings, run = self._analysis.settings, self._subject.run
+        if settings.mode == "eager":
+            return "with mode='eager' a run annotates its rows instead"
+        if settings.save == "never":
+            return "with save='never' a run saves nothing"
+        if run is None:
+            return "no run of this pipeline over these files is known"
+        if self._asking.witness != settings.witness:
+            return f"it was saved for witness={settings.witness!r}"
+        if not run.complete:
+            return run.trace_plan.unavailable_reason or "; ".join(run.failures)
         return None
-    if any(attr.name.lower() == METADATA for attr in source.columns):  # Spark alone knows it
-        return None
-    paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
-    if len(paths) < len(names) or not all(map(os.path.isfile, paths)):
-        return None
-    return Files(paths, source.columns, partition_values_of(source))
+
+    def backward(self, rows: object, *, one: bool = False) -> Lineage:
+        analysis, run = self._analysis, self._run()
+        asked = asked_of(analysis.plan.output, rows, analysis.df.sparkSession)
+        output = self._output(run)
+        found = self._meant(output, asked, "the output")
+        count = require_one(found.data.num_rows, asked, one)
+        answer = Results(run, self._matcher, output).back(found)
+        lineage = Lineage(analysis.sources, answer, analysis.cuts, self.how, count)
+        if has_user_code(analysis.plan) and needs_source(analysis.plan) and lineage.has_no_rows():
+            return Lineage(analysis.sources, answer, (*analysis.cuts, LOST), self.how, count)
+        return lineage
+
+    def forward(self, uses: Sequence[Source], row: object) -> Reached:
+        analysis, run, source = self._analysis, self._run(), uses[0]
+        asked = asked_of(source.columns, row, analysis.df.sparkSession)
+        rows = self._meant(source_table(source), asked, f"source {source.name!r}")
+        reached = Results(run, self._matcher, self._output(run)).forth(source.name, rows)
+        return Reached(source.name, self._matcher.dataframe(self._shown(reached)), analysis.cuts)
+
+    def _run(self) -> RunArtifacts:
+        assert self._subject.run is not None
+        return self._subject.run
+
+    def _output(self, run: RunArtifacts) -> RowSet:
+        """The table of all output rows: saved, as Spark has it, or computed from the files if nothing has run."""
+        result, plan = run.results.get(OUTPUT), self._analysis.plan
+        if result is not None:
+            return RowSet(result.columns, result.files)
+        columns = tuple(dict.fromkeys(plan.output))
+        if run.output is None:
+            return RowSet(columns, self._analysis.output_query or plan)
+        rows = given(run.output)
+        old = {attr: rows.columns[index] for index, attr in reversed(list(enumerate(plan.output)))}
+        return RowSet(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
+
+    def _meant(self, rows: RowSet, asked: tuple[Asked, ...], where: str) -> RowSet:
+        """The whole rows of a table that are meant, in memory; `where` is what an error calls the table."""
+        matcher = self._matcher
+        if written_out(asked):
+            found = matcher.matching(rows, (predicate(asked), None))
+        else:
+            spark = self._analysis.df.sparkSession
+            found = RowSet(rows.columns, matching(matcher.operator(rows), asked, spark))
+        if not found.here:
+            found = RowSet(found.columns, matcher.arrow(found))
+        if not found.data.num_rows:
+            if isinstance(rows.data, DuckQuery):  # among equal rows, Spark's limit may take another one than DuckDB's
+                return self._meant(RowSet(rows.columns, matcher.operator(rows)), asked, where)
+            raise absent(self._subject, where, asked)
+        return found
+
+    def _shown(self, rows: RowSet) -> RowSet:
+        """Rows of the output with all its columns, those that are shown twice too."""
+        output = self._analysis.plan.output
+        if rows.columns == output:
+            return rows
+        place = {attr: index for index, attr in enumerate(rows.columns)}
+        if isinstance(rows.data, Operator):
+            return RowSet(output, rows.data)
+        return RowSet(output, rows.data.select([place[attr] for attr in output]))

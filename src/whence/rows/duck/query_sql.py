@@ -1,20 +1,15 @@
-"""Rows that DuckDB computes from files: the part of a pipeline that it runs as Spark does."""
+"""Operators as SQL for DuckDB: those that DuckDB is known to compute as Spark does."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
-from whence.errors import BadType
 from whence.rows.duck.calls import scaled, whole
 from whence.rows.duck.files import Files, row_sql
-from whence.rows.duck.narrow import narrowed
 from whence.rows.duck.translate import translated, value_sql
 from whence.rows.duck.types import DIGITS, FLOATS, WIDEST, decimal, duckdb_type
 from whence.rows.expressions import AggCall, Attr, Expr, Literal, SortKey, attrs_of, fresh
-from whence.rows.filtering import grows
 from whence.rows.operators import (
     Aggregate,
     Arrange,
@@ -29,7 +24,6 @@ from whence.rows.operators import (
     Source,
     Union,
 )  # fmt: skip
-from whence.rows.pushdown.pins import substituted
 from whence.rows.questions.rows import INTEGERS
 from whence.rows.tree import Tree
 
@@ -45,96 +39,16 @@ JOINED = {
 }
 
 
-class Unknown(Exception):
-    """An operator that is not proven to mean the same to both engines. It never leaves this module."""
+class NotTranslatable(Exception):
+    """An operator that is not proven to mean the same to both engines. `DuckQuery` catches it."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """The rows that an operator gives in some of its columns, computed when they are asked for.
-
-    `files` are those of each source below, by its occurrence. `columns` are what the `shown` ones are called outside.
-    Equal rows come once, or with `every` as often as they are there. Where the numbers of source rows are among the
-    columns, hardly two rows are equal, and those that are may come twice.
-
-    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
-    >>> rows = Source("t", 0, (a, b))
-    >>> View(rows, {0: Files(("/t.parquet",), (a, b))}, (a,)).sql()[:33]
-    '(SELECT DISTINCT v.x1 AS c0 FROM '
-    """
-
-    operator: Operator
-    files: Mapping[int, Files]
-    shown: tuple[Attr, ...]
-    columns: tuple[Attr, ...] = ()
-    every: bool = False
-    _built: list[tuple[str, _Query] | None] = field(default_factory=list, init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.columns:
-            object.__setattr__(self, "columns", self.shown)
-
-    def called(self, columns: tuple[Attr, ...]) -> View:
-        """The same rows under other attributes."""
-        return replace(self, columns=columns)
-
-    def require(self, columns: Iterable[Attr]) -> None:
-        """Raise for a column that it does not have."""
-        for attr in columns:
-            if attr not in self.columns:
-                raise BadType(f"the rows have no column {attr}: they have {', '.join(map(str, self.columns))}")
-
-    def names(self, alias: str) -> dict[Attr, str]:
-        """How each column is written in a query."""
-        return {attr: f"{alias}.c{place}" for place, attr in enumerate(self.columns)}
-
-    def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
-        """Whether DuckDB gives the rows that Spark gives. Rows that are computed have no identity."""
-        query = self._query()
-        if identity or query is None:
-            return False
-        return all(self.files[at].readable(read, at in query[1].numbered) for at, read in query[1].read.items())
-
-    def sql(self) -> str:
-        """The query, in parentheses."""
-        made = self._query()
-        if made is None:
-            raise BadType(f"DuckDB cannot compute {type(self.operator).__name__} as Spark does")
-        shown = ", ".join(f"v.{_name(attr)} AS c{place}" for place, attr in enumerate(self.shown))
-        return f"(SELECT {'' if self.every or made[1].numbered else 'DISTINCT '}{shown} FROM ({made[0]}) AS v)"
-
-    def narrowed(self, where: Expr) -> View:
-        """The view, which need not have other rows than those for which a predicate over its columns holds."""
-        shown: dict[Attr, Expr] = dict(zip(self.columns, self.shown, strict=True))
-        operator = narrowed(self.operator, substituted(where, shown))
-        if operator is self.operator:
-            return self
-        made = replace(self, operator=operator)
-        return self if made._query() is None else made
-
-    def size(self) -> int:
-        """Bytes of the files."""
-        paths = {path for each in self.files.values() for path in each.paths}
-        return sum(os.stat(path).st_size for path in paths)
-
-    def _query(self) -> tuple[str, _Query] | None:
-        """The query and what it reads; None if the operator is not proven to mean the same. It is made once."""
-        if not self._built:
-            query = _Query(self.files)
-            try:
-                if grows(self.operator):
-                    raise Unknown("expressions that grow with every step")
-                self._built.append((query.of(self.operator, frozenset(self.shown)), query))
-            except Unknown:
-                self._built.append(None)
-        return self._built[0]
-
-
-def _name(attr: Attr) -> str:
+def column_name(attr: Attr) -> str:
+    """How a query calls a column."""
     return f"x{attr.id}" if attr.id >= 0 else f"y{-attr.id}"
 
 
-class _Query:
+class QueryBuilder:
     """Operators as SELECTs, each with no more columns than the one above it needs."""
 
     def __init__(self, files: Mapping[int, Files]) -> None:
@@ -144,13 +58,13 @@ class _Query:
 
     @singledispatchmethod
     def of(self, op: Operator, needed: frozenset[Attr]) -> str:
-        raise Unknown(type(op).__name__)
+        raise NotTranslatable(type(op).__name__)
 
     @of.register
     def _(self, op: Source, needed: frozenset[Attr]) -> str:
         files = self._files.get(op.occurrence)
         if files is None:
-            raise Unknown(op.name)
+            raise NotTranslatable(op.name)
         given = dict(zip(op.columns, files.columns, strict=True))
         names = files.names("s")
         used = [attr for attr in dict.fromkeys(op.columns) if attr in needed]
@@ -174,30 +88,30 @@ class _Query:
         """The first rows of an order. Where it does not say which they are, it is for Spark to say."""
         order, count = op.child, op.count.value if isinstance(op.count, Literal) else None
         if op.offset is not None or type(count) is not int or not isinstance(order, Sort) or not order.everywhere:
-            raise Unknown("Limit")
+            raise NotTranslatable("Limit")
         keys = {key: fresh("key", key.dtype) for key in order.keys}
         child = self.of(order.child, needed | attrs_of(*keys))
         names = _names(order.child.output, "t")
-        kept = _kept(op, needed, names)
+        kept = _passed_on(op, needed, names)
         values = [(attr, _exact(key.expr, names)) for key, attr in keys.items()]
-        by = ", ".join(_ordered(key, _name(attr)) for key, attr in keys.items())
+        by = ", ".join(_ordered(key, column_name(attr)) for key, attr in keys.items())
         top = f"{_select([*kept, *values], f'({child}) AS t')} ORDER BY {by} LIMIT {count + 1}"
         placed = (
             f"SELECT *, row_number() OVER o AS number, rank() OVER o AS place FROM ({top}) WINDOW o AS (ORDER BY {by})"
         )
         after = f"SELECT *, max(place) FILTER (WHERE number > {count}) OVER () AS after FROM ({placed})"
         tied = f"CASE WHEN after <= {count} THEN CAST(error('equal rows') AS BOOLEAN) ELSE number <= {count} END"
-        return f"{_select([(attr, _name(attr)) for attr, _ in kept], f'({after})')} WHERE {tied}"
+        return f"{_select([(attr, column_name(attr)) for attr, _ in kept], f'({after})')} WHERE {tied}"
 
     @of.register
     def _(self, op: Distinct, needed: frozenset[Attr]) -> str:
         if frozenset(op.keys) != frozenset(op.output):
-            raise Unknown("Distinct")
+            raise NotTranslatable("Distinct")
         child = self.of(op.child, frozenset(op.output))
         names = _names(op.output, "d")
         values = [(attr, _exact(attr, names)) for attr in dict.fromkeys(op.output)]
         rows = f"SELECT DISTINCT {', '.join(value for _, value in values)} FROM ({child}) AS d"
-        return _select(_kept(op, needed, names), f"({rows}) AS d")
+        return _select(_passed_on(op, needed, names), f"({rows}) AS d")
 
     @of.register
     def _(self, op: Union, needed: frozenset[Attr]) -> str:
@@ -205,7 +119,7 @@ class _Query:
         parts = []
         for each in op.inputs:
             if any(each.output[place].dtype != op.output[place].dtype for place in places):
-                raise Unknown("a union of types")
+                raise NotTranslatable("a union of types")
             child = self.of(each, frozenset(each.output[place] for place in places))
             names = _names(each.output, "u")
             shown = [(op.output[place], names[each.output[place]]) for place in places]
@@ -216,8 +130,8 @@ class _Query:
     def _(self, op: Filter, needed: frozenset[Attr]) -> str:
         child = self.of(op.child, needed | op.condition.attrs)
         names = _names(op.child.output, "f")
-        where = _said(translated(op.condition, names))
-        return f"{_select(_kept(op, needed, names), f'({child}) AS f')} WHERE {where}"
+        where = _required(translated(op.condition, names))
+        return f"{_select(_passed_on(op, needed, names), f'({child}) AS f')} WHERE {where}"
 
     @of.register
     def _(self, op: Project, needed: frozenset[Attr]) -> str:
@@ -231,14 +145,14 @@ class _Query:
         left = self.of(op.left, both & frozenset(op.left.output))
         right = self.of(op.right, both & frozenset(op.right.output))
         if frozenset(op.left.output) & frozenset(op.right.output):
-            raise Unknown("a join of equal columns")
+            raise NotTranslatable("a join of equal columns")
         names = {**_names(op.left.output, "l"), **_names(op.right.output, "r")}
-        on = "TRUE" if op.condition is None else _said(translated(op.condition, names))
+        on = "TRUE" if op.condition is None else _required(translated(op.condition, names))
         if op.flag is not None:
             found = f"EXISTS (SELECT 1 FROM ({right}) AS r WHERE {on})"
-            shown = [*_kept(op.left, needed, names), (op.flag, found)]
+            shown = [*_passed_on(op.left, needed, names), (op.flag, found)]
             return _select(shown, f"({left}) AS l")
-        return _select(_kept(op, needed, names), f"({left}) AS l {JOINED[op.how]} ({right}) AS r ON {on}")
+        return _select(_passed_on(op, needed, names), f"({left}) AS l {JOINED[op.how]} ({right}) AS r ON {on}")
 
     @of.register
     def _(self, op: Aggregate, needed: frozenset[Attr]) -> str:
@@ -263,7 +177,7 @@ def _ordered(key: SortKey, name: str) -> str:
 
 
 def _select(columns: Iterable[tuple[Attr, str]], rows: str) -> str:
-    shown = ", ".join(f"{value} AS {_name(attr)}" for attr, value in columns)
+    shown = ", ".join(f"{value} AS {column_name(attr)}" for attr, value in columns)
     return f"SELECT {shown or 'TRUE AS no'} FROM {rows}"
 
 
@@ -273,28 +187,30 @@ def _once(columns: Iterable[Named], needed: frozenset[Attr]) -> list[Named]:
 
 
 def _names(attrs: Iterable[Attr], alias: str) -> dict[Attr, str]:
-    return {attr: f"{alias}.{_name(attr)}" for attr in attrs}
+    return {attr: f"{alias}.{column_name(attr)}" for attr in attrs}
 
 
-def _kept(op: Operator, needed: frozenset[Attr], names: Mapping[Attr, str]) -> list[tuple[Attr, str]]:
+def _passed_on(op: Operator, needed: frozenset[Attr], names: Mapping[Attr, str]) -> list[tuple[Attr, str]]:
+    """The output columns that are needed above, with their names in the query."""
     return [(attr, names[attr]) for attr in dict.fromkeys(op.output) if attr in needed]
 
 
 def _computed(columns: Iterable[Named], names: Mapping[Attr, str]) -> list[tuple[Attr, str]]:
-    return [(column.attr, _said(value_sql(column.expr, names))) for column in columns]
+    return [(column.attr, _required(value_sql(column.expr, names))) for column in columns]
 
 
-def _said(sql: str | None) -> str:
+def _required(sql: str | None) -> str:
+    """The SQL of an expression that DuckDB means as Spark does."""
     if sql is None:
-        raise Unknown("an expression")
+        raise NotTranslatable("an expression")
     return sql
 
 
 def _exact(expr: Expr, names: Mapping[Attr, str]) -> str:
     """A value that is the same for all that are equal: of floats, zero has two."""
     if expr.dtype in FLOATS:
-        raise Unknown(expr.dtype)
-    return _said(value_sql(expr, names))
+        raise NotTranslatable(expr.dtype)
+    return _required(value_sql(expr, names))
 
 
 def _grouped(expr: Expr, keys: Mapping[Expr, Attr], calls: dict[AggCall, Attr]) -> Expr:
@@ -314,12 +230,12 @@ def _grouped(expr: Expr, keys: Mapping[Expr, Attr], calls: dict[AggCall, Attr]) 
 
 def _aggregate(call: AggCall, names: Mapping[Attr, str]) -> str:
     if call.python or len(call.args) != 1:
-        raise Unknown(call.name)
+        raise NotTranslatable(call.name)
     (arg,) = call.args
     if call.name == "bool_or":  # whence's own
-        return f"bool_or({_said(translated(arg, names))})"
+        return f"bool_or({_required(translated(arg, names))})"
     word = "DISTINCT " if call.distinct else ""
-    where = "" if call.where is None else f" FILTER (WHERE {_said(translated(call.where, names))})"
+    where = "" if call.where is None else f" FILTER (WHERE {_required(translated(call.where, names))})"
     value = _exact(arg, names)
     if call.name == "Count":
         return f"count({word}{value}){where}"
@@ -327,7 +243,7 @@ def _aggregate(call: AggCall, names: Mapping[Attr, str]) -> str:
         return f"{call.name.lower()}({value}){where}"
     made = {"Sum": _sum, "Average": _average}.get(call.name, _none)(value, word, where, arg.dtype, call.dtype)
     if made is None:
-        raise Unknown(call.name)
+        raise NotTranslatable(call.name)
     return made
 
 

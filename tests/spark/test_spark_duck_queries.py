@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import whence as wh
 from whence.errors import NoSuchRow
 from whence.rows import TRUE, Attr, Compare, Literal, Operator, conjunction
-from whence.rows.duck import Files, View, count, select
+from whence.rows.duck import DuckQuery, Files, count, select
 from whence.rows.questions.restrict import sources
 from whence.spark.catalyst.plan import read
 from whence.spark.sources.row_ids import files_of
@@ -70,7 +70,7 @@ TOPS = [
 
 @pytest.fixture(scope="module")
 def files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("views")
+    place = tmp_path_factory.mktemp("queries")
     left = spark.createDataFrame(LEFT, "k int, s string, d decimal(13,2), x double, day date")
     left.coalesce(1).write.parquet(str(place / "left"))
     spark.createDataFrame(RIGHT, "j int, t string, u decimal(4,2)").coalesce(1).write.parquet(str(place / "right"))
@@ -83,12 +83,12 @@ def tables(spark: SparkSession, files: Path) -> None:
         spark.read.parquet(str(files / place)).createOrReplaceTempView(name)
 
 
-def viewed(plan: Operator) -> View:
+def query_of(plan: Operator) -> DuckQuery:
     read_from = {}
     for source in sources(plan):
         paths = tuple(path.removeprefix("file:") for path in files_of(source) or ())
         read_from[source.occurrence] = Files(paths, source.columns)
-    return View(plan, read_from, tuple(dict.fromkeys(plan.output)))
+    return DuckQuery(plan, read_from, tuple(dict.fromkeys(plan.output)))
 
 
 @st.composite
@@ -166,9 +166,9 @@ class TestComputed:
     @given(queries())
     def test_as_by_spark(self, spark: SparkSession, tables: None, text: str) -> None:
         df = spark.sql(text)
-        view = viewed(read(df).root)
-        assert view.readable(view.columns), text
-        found = select(view, TRUE)
+        query = query_of(read(df).root)
+        assert query.readable(query.columns), text
+        found = select(query, TRUE)
         expected = {tuple(map(same, row)) for row in df.collect()}
         if found is None:
             assert left_to_spark(text), text
@@ -176,15 +176,15 @@ class TestComputed:
         rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
         assert {tuple(map(same, row)) for row in rows} == expected, text
         assert len(rows) == len(expected), "each row once"
-        assert count(view, TRUE) == len(expected)
+        assert count(query, TRUE) == len(expected)
 
     @settings(max_examples=40, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(tops())
     def test_every_row_as_often_as_by_spark(self, spark: SparkSession, tables: None, text: str) -> None:
         df = spark.sql(text)
-        view = replace(viewed(read(df).root), every=True)
-        assert view.readable(view.columns) == ("limit 0" not in text), text
-        found = select(view, TRUE)
+        query = replace(query_of(read(df).root), every=True)
+        assert query.readable(query.columns) == ("limit 0" not in text), text
+        found = select(query, TRUE)
         expected = Counter(tuple(map(same, row)) for row in df.collect())
         if found is None:
             assert "limit" in text or left_to_spark(text), text
@@ -198,8 +198,8 @@ class TestComputed:
     ) -> None:
         """In order, the keys are: none, 1, 1, 2, 2, 3, 4."""
         df = spark.sql(f"select k, s, d from one order by k, s, d limit {limit}")
-        view = replace(viewed(read(df).root), every=True)
-        found = select(view, TRUE)
+        query = replace(query_of(read(df).root), every=True)
+        found = select(query, TRUE)
         assert (found is not None) == clear
         if found is not None:
             rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
@@ -209,13 +209,13 @@ class TestComputed:
     @given(grouped(), st.integers(0, 9))
     def test_a_question_computes_less(self, spark: SparkSession, tables: None, text: str, which: int) -> None:
         df = spark.sql(text)
-        view = replace(viewed(read(df).root), every=True)
-        assert view.readable(view.columns), text
+        query = replace(query_of(read(df).root), every=True)
+        assert query.readable(query.columns), text
         rows = df.collect()
         for width in range(min(3, len(rows[0]) + 1)) if rows else (0,):
-            asked = [(view.columns[place], rows[which % len(rows)][place]) for place in range(width)]
+            asked = [(query.columns[place], rows[which % len(rows)][place]) for place in range(width)]
             where = conjunction(*(Compare("<=>", attr, Literal(value, attr.dtype)) for attr, value in asked))
-            found = select(view, where)
+            found = select(query, where)
             if found is None:
                 assert left_to_spark(text), text
                 return
@@ -227,8 +227,8 @@ class TestComputed:
     def test_a_division_by_zero_is_left_to_spark(
         self, spark: SparkSession, tables: None, where: str, answered: bool
     ) -> None:
-        view = viewed(read(spark.sql(f"select sum(d) / count(*) as q from one where {where}")).root)
-        assert (select(view, TRUE) is not None) == answered
+        query = query_of(read(spark.sql(f"select sum(d) / count(*) as q from one where {where}")).root)
+        assert (select(query, TRUE) is not None) == answered
 
     @pytest.mark.parametrize("how", JOINS)
     @pytest.mark.parametrize("swapped", [False, True])
@@ -238,21 +238,21 @@ class TestComputed:
         only = how.endswith(("semi join", "anti join"))
         shown = ("g.j, g.n" if swapped else "l.k, l.s") if only else "l.k, l.s, g.j, g.n"
         df = spark.sql(f"select {shown} from {sides} on l.k = g.j")
-        found = select(replace(viewed(read(df).root), every=True), TRUE)
+        found = select(replace(query_of(read(df).root), every=True), TRUE)
         assert found is not None
         made = zip(*(column.to_pylist() for column in found.columns), strict=True)
         assert Counter(made) == Counter(map(tuple, df.collect()))
 
     def test_only_the_rows_that_are_asked_for(self, spark: SparkSession, tables: None) -> None:
-        view = viewed(read(spark.sql("select k, count(*) n from one group by k")).root)
-        key, n = view.columns
-        found = select(view, Compare("=", key, Literal(1, "integer")))
+        query = query_of(read(spark.sql("select k, count(*) n from one group by k")).root)
+        key, n = query.columns
+        found = select(query, Compare("=", key, Literal(1, "integer")))
         assert found is not None
         assert found.to_pylist() == [{"k": 1, "n": 2}]
-        other = view.called((Attr(901, "k", "integer"), Attr(902, "n", "long")))
-        asked = select(view, Compare("=", n, other.columns[1]), other, other.columns)
+        other = query.called((Attr(901, "k", "integer"), Attr(902, "n", "long")))
+        asked = select(query, Compare("=", n, other.columns[1]), other, other.columns)
         assert asked is not None
-        assert len(asked) == count(view, TRUE), "each group has as many rows as some group"
+        assert len(asked) == count(query, TRUE), "each group has as many rows as some group"
 
 
 @pytest.mark.parametrize(
@@ -267,11 +267,11 @@ class TestComputed:
 )
 def test_single_queries(spark: SparkSession, tables: None, text: str, rows: list[tuple[Any, ...]] | None) -> None:
     df = spark.sql(text)
-    view = viewed(read(df).root)
-    found = select(view, TRUE)
+    query = query_of(read(df).root)
+    found = select(query, TRUE)
     assert found is not None
     made = {tuple(row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True)}
-    places = [view.columns.index(attr) for attr in read(df).root.output] if rows is None else range(len(view.columns))
+    places = [query.columns.index(attr) for attr in read(df).root.output] if rows is None else range(len(query.columns))
     expected = set(map(tuple, df.collect()))
     assert {tuple(row[place] for place in places) for row in made} == expected
     if rows is not None:
@@ -296,8 +296,8 @@ def test_single_queries(spark: SparkSession, tables: None, text: str, rows: list
     ],
 )
 def test_what_may_differ_is_left_to_spark(spark: SparkSession, tables: None, text: str) -> None:
-    view = viewed(read(spark.sql(text)).root)
-    assert not view.readable(view.columns)
+    query = query_of(read(spark.sql(text)).root)
+    assert not query.readable(query.columns)
 
 
 def test_sums_that_may_not_fit_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_sums_that_may_not_fit_are_left_to_spark(spark: SparkSession, tmp_path: 
     for name, rows in (("few", 3), ("many", 200_000)):
         spark.range(rows).selectExpr(f"cast('{most}' as decimal(32,4)) as v").write.parquet(str(tmp_path / name))
         df = spark.read.parquet(str(tmp_path / name)).selectExpr("v").groupBy().sum("v")
-        found = select(viewed(read(df).root), TRUE)
+        found = select(query_of(read(df).root), TRUE)
         assert (found is None) == (name == "many")
         if found is not None:
             assert found.column(0).to_pylist() == [df.collect()[0][0]]

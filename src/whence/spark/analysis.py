@@ -1,0 +1,160 @@
+"""The plan of a pipeline at one time, and all that is inferred from it without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import BadType
+from whence.rows import TRUE, Operator, Source
+from whence.rows.columns import ColumnLineage, columns
+from whence.rows.determinism.clock import stopped
+from whence.rows.determinism.reasons import Cause
+from whence.rows.duck import DuckQuery, count
+from whence.rows.eager import WITNESSES, Tagged, eager
+from whence.rows.questions.restrict import sources as sources_of
+from whence.rows.saving import Sizes, TracePlan, trace_plan
+from whence.spark.running.sizes import known_sizes
+from whence.spark.sources.kind import Version
+from whence.spark.sources.versions import require_unchanged
+from whence.spark.tracing.nondeterminism import Nondeterminism
+from whence.spark.tracing.recompute import AGAIN, cheap_to_recompute, duck_query
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame
+
+    from whence.spark.catalyst.jvm import Jvm
+    from whence.store import Store
+
+MODES = ("lazy", "eager")
+SAVES = ("auto", "always", "never")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user chose for a pipeline."""
+
+    name: str | None = None
+    mode: str = "lazy"
+    save: str = "auto"
+    witness: str = "rows"
+
+    def __post_init__(self) -> None:
+        known = {"mode": MODES, "save": SAVES, "witness": WITNESSES}
+        for what, choices in known.items():
+            if getattr(self, what) not in choices:
+                raise BadType(f"{what} is one of {', '.join(choices)}, not {getattr(self, what)!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The plan of a pipeline at one time. Each inference is made when it is first used, and only once.
+
+    A plan that calls `current_timestamp()` is another plan at another time: `at(time)` is another value.
+    """
+
+    df: DataFrame
+    jvm: Jvm
+    unpinned_plan: Operator  # as it was read: `current_timestamp()` is still a call
+    versions: Mapping[str, Version]  # the files of each source as they were when the DataFrame was made
+    settings: Settings
+    store: Store | None = None
+    time: datetime | None = None  # of the run that questions are about, if the plan reads the clock
+    _annotated: dict[str, Tagged] = field(default_factory=dict, init=False, repr=False)  # by witness
+
+    def at(self, time: datetime) -> Analysis:
+        """The same pipeline with `current_timestamp()` fixed to a time."""
+        return replace(self, time=time)
+
+    @cached_property
+    def plan(self) -> Operator:
+        """The operators, with the time written in if it is fixed."""
+        if self.time is None:
+            return self.unpinned_plan
+        return stopped(self.unpinned_plan, self.time, str(self.df.sparkSession.conf.get("spark.sql.session.timeZone")))
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """Every use of a source."""
+        return sources_of(self.plan)
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The names of the sources, in the order in which the plan meets them."""
+        return tuple(dict.fromkeys(each.name for each in self.sources))
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Where the plan ends and the lineage does not."""
+        return tuple(dict.fromkeys(each.cut for each in self.sources if each.cut))
+
+    @property
+    def name(self) -> str:
+        """The name under which the log has the pipeline."""
+        return self.settings.name or "pipeline"
+
+    @property
+    def files(self) -> dict[str, list[list[Any]]]:
+        """The sources with their files as the log writes them: name, bytes, milliseconds."""
+        return {name: [list(each) for each in sorted(files)] for name, files in sorted(self.versions.items())}
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """How many rows each operator gives: estimated, or measured by earlier runs in the log."""
+        return known_sizes(self)
+
+    @cached_property
+    def trace_plan(self) -> TracePlan:
+        """What a run saves, and how rows are traced with it."""
+        found = trace_plan(self.plan, self.settings.witness, self.sizes)
+        return found if self.settings.save == "always" else found.with_virtual(cheap_to_recompute)
+
+    @cached_property
+    def nondeterminism(self) -> Nondeterminism:
+        """Why another run may give something else."""
+        return Nondeterminism(self.plan, self.jvm)
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Why a run has to annotate its rows, if it has to."""
+        return self.nondeterminism.to_pin(picked=self.settings.save == "always")
+
+    def annotated(self, witness: str) -> Tagged:
+        """The plan with the ids of source rows beside each row."""
+        if witness not in self._annotated:
+            self._annotated[witness] = eager(self.plan, witness)
+        return self._annotated[witness]
+
+    @cached_property
+    def output_query(self) -> DuckQuery | None:
+        """The output as DuckDB computes it from the files, if it can."""
+        found = duck_query(self.plan, tuple(dict.fromkeys(self.plan.output)), every=True)
+        return found if found is not None and found.readable(found.columns) and found.size() <= AGAIN else None
+
+    def limits_are_clear(self) -> bool:
+        """Whether every limit is known to take the same rows each time: DuckDB computes the output to find out."""
+        return self._limits_are_clear
+
+    @cached_property
+    def _limits_are_clear(self) -> bool:
+        return self.output_query is not None and count(self.output_query, TRUE) is not None
+
+    def columns(self) -> dict[str, ColumnLineage]:
+        """For each output column, the source columns it comes from; a name that repeats gets `#2`, `#3`."""
+        found: dict[str, ColumnLineage] = {}
+        for attr, lineage in columns(self.plan):
+            name, number = attr.name, 1
+            while name in found:
+                number += 1
+                name = f"{attr.name}#{number}"
+            found[name] = lineage
+        return found
+
+    def require_unchanged(self) -> None:
+        """Raise if the files of a source are not those that the DataFrame was made of."""
+        for source in self.sources:
+            require_unchanged(source, self.versions[source.name], self.jvm)

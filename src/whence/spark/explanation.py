@@ -1,0 +1,62 @@
+"""What `Pipeline.explain` shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whence.rows.saving import explained
+from whence.spark.tracing.choose import explained_choice
+from whence.spark.tracing.matching import Matcher
+from whence.spark.tracing.tracer import Asking
+
+if TYPE_CHECKING:
+    from whence.spark.running.subject import Subject
+
+
+class Explanation(str):
+    """Text that a notebook shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def explanation(subject: Subject) -> Explanation:
+    """The operators with the question at each, what a run saves, how a question is answered, and what is not exact."""
+    analysis, run = subject.analysis, subject.run
+    settings = analysis.settings
+    asking = Asking(Matcher(analysis.jvm), settings.witness)
+    lines = [
+        explained(analysis.plan, analysis.trace_plan if run is None else run.trace_plan),
+        *_saving(subject),
+        *explained_choice(subject, asking),
+    ]
+    lines += [f"not saved: {failure}" for failure in (() if run is None else run.failures)]
+    lines += [f"not reproducible: {reason}" for reason in analysis.nondeterminism.possible_reasons]
+    lines += [f"a superset: {reason}" for reason in analysis.annotated(settings.witness).reasons]
+    lines += [f"not traced further: {reason}" for reason in analysis.cuts]
+    return Explanation("\n".join(lines))
+
+
+def _saving(subject: Subject) -> list[str]:
+    """What a run saves."""
+    analysis, settings = subject.analysis, subject.analysis.settings
+    plan = analysis.trace_plan if subject.run is None else subject.run.trace_plan
+    if settings.mode == "eager":
+        return ["eager: a run annotates each row with the ids of its source rows"]
+    if analysis.causes and settings.save != "never":
+        return [f"a run annotates each row with the ids of its source rows: {analysis.causes[0].why}"]
+    if settings.save == "never":
+        return ["a run saves nothing: save='never'"]
+    if plan.unavailable_reason:
+        return [f"a run saves nothing but its output: {plan.unavailable_reason}"]
+    written = len(plan.written)
+    lines = [
+        f"a run saves {written} intermediate result{'' if written == 1 else 's'}; rows are traced from there"
+        if written
+        else "a run saves nothing but its output"
+    ]
+    if len(plan.saved) > written:
+        lines.append("results marked as recomputed are computed from the files; save='always' saves them, too")
+    return lines

@@ -1,0 +1,130 @@
+"""What a run leaves behind: saved results, the output, and what could not be saved."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.errors import TooLarge, WhenceError
+from whence.rows import Attr
+from whence.rows.duck import Files
+from whence.rows.saving import PlanPath, TracePlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from whence.spark.catalyst.jvm import Jvm
+
+LARGEST = 1 << 30  # bytes of a saved result; more than that is left to replay
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A saved result: files on this machine, with columns c0, c1 ..., and which of the operator's columns those are.
+
+    `rows` is how many the operator gave; the files hold each different row once.
+    """
+
+    paths: tuple[str, ...]
+    columns: tuple[Attr, ...]
+    places: tuple[int, ...]
+    rows: int
+
+    @property
+    def files(self) -> Files:
+        """The files, with the columns under the names that they have there."""
+        return Files(self.paths, tuple(replace(attr, name=f"c{i}") for i, attr in enumerate(self.columns)))
+
+
+@dataclass(frozen=True)
+class RunArtifacts:
+    """What a run left behind: how rows are traced, the saved results, the output, and what could not be saved."""
+
+    trace_plan: TracePlan
+    results: Mapping[PlanPath, Result] = field(default_factory=dict)
+    output: DataFrame | None = None
+    failures: tuple[str, ...] = ()
+    held: tuple[object, ...] = ()  # what has to live as long as this
+    annotated: bool = False  # the output is that with ids and places
+    row_id: Attr | None = None  # the column that shows places to users, if one does
+
+    @property
+    def complete(self) -> bool:
+        """Whether lineage can be answered from it, without running anything again."""
+        return (
+            self.trace_plan.unavailable_reason is None
+            and {each.place for each in self.trace_plan.written} <= self.results.keys()
+        )
+
+
+class Held:
+    """A folder for results and the frames that are cached, let go when nobody uses them any more."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="whence-"))
+        self.cached: list[DataFrame] = []
+        weakref.finalize(self, _forget, self.folder, self.cached)
+
+    def persist(self, rows: DataFrame) -> None:
+        """Cache rows, unless they are cached already."""
+        if not rows.storageLevel.useMemory and not rows.storageLevel.useDisk:
+            self.cached.append(rows.persist())
+
+    def let_go(self, rows: DataFrame) -> None:
+        """Free rows if it was here that they were cached."""
+        if any(each is rows for each in self.cached):
+            self.cached[:] = [each for each in self.cached if each is not rows]
+            rows.unpersist()
+
+
+def written(rows: DataFrame, columns: int, folder: Path) -> tuple[str, ...]:
+    """The first columns as Parquet files, named c0, c1 ...; written by Spark's executors."""
+    named = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
+    chosen = named.select(*(f"c{index}" for index in range(columns)))
+    chosen.write.option("compression", "snappy").parquet(f"file://{folder}")
+    if not (folder / "_SUCCESS").exists():
+        raise WhenceError(f"the executors wrote to another disk: {folder} has no files here")
+    paths = tuple(sorted(str(path) for path in folder.glob("*.parquet")))
+    if sum(Path(path).stat().st_size for path in paths) > LARGEST:
+        raise TooLarge(f"it is more than {LARGEST >> 20} MiB")
+    return paths
+
+
+def row_count(paths: tuple[str, ...]) -> int:
+    """The rows of Parquet files."""
+    import pyarrow.parquet as pq
+
+    return sum(int(pq.read_metadata(path).num_rows) for path in paths)
+
+
+@contextmanager
+def described_jobs(jvm: Jvm, what: str) -> Iterator[None]:
+    """Jobs of this step under a description of their own, where Spark shows jobs."""
+    context = jvm.spark.sparkContext
+    before = context.getLocalProperty("spark.job.description")
+    context.setJobDescription(f"whence: {what}")
+    try:
+        yield
+    finally:
+        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message."""
+    text = str(error).strip().splitlines()
+    return text[0][:300] if text else type(error).__name__
+
+
+def _forget(folder: Path, cached: list[DataFrame]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    for each in cached:
+        try:
+            each.unpersist()
+        except Exception:  # the session may be gone, and with it what it held
+            return

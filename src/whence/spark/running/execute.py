@@ -1,0 +1,72 @@
+"""Running a pipeline so that its rows can be traced."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from whence.rows.determinism.clock import tells_time
+from whence.spark.catalyst.write import frame
+from whence.spark.running import outputs
+from whence.spark.running.annotated import row_id_column, run_annotated
+from whence.spark.running.materialize import run_saving
+from whence.spark.running.record import record
+from whence.spark.running.subject import Subject
+from whence.store.catalog.clock import now
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from whence.spark.analysis import Analysis
+    from whence.spark.running.artifacts import RunArtifacts
+
+
+def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
+    """Run a pipeline, save what it takes to trace its rows, and record the run in the log, if there is one."""
+    analysis.require_unchanged()
+    started = now()
+    if tells_time(analysis.unpinned_plan):
+        analysis = analysis.at(datetime.now(UTC))
+    if row_ids or analysis.causes:
+        artifacts = _annotated(analysis, row_ids, saved=True)
+    else:
+        plan, jvm = analysis.plan, analysis.jvm
+        df = analysis.df if analysis.time is None else frame(plan, jvm).toDF(*analysis.df.columns)
+
+        def local(rows: pa.Table) -> DataFrame | None:
+            if analysis.time is not None:  # a pipeline that goes on from it would ask what time it is then
+                return None
+            return outputs.local(rows, analysis.df, plan, analysis.versions, jvm)
+
+        witness, small = analysis.settings.witness, likely_small(analysis)
+        artifacts = run_saving(df, plan, analysis.trace_plan, witness, jvm, local, small)
+    if analysis.store is not None:
+        artifacts = record(analysis.store, analysis, artifacts, started)
+    return Subject.of(analysis, artifacts)
+
+
+def run_eager(analysis: Analysis, *, row_ids: bool = False) -> Subject:
+    """Run a pipeline with the lineage of every row. It lasts as long as the session, and is not recorded."""
+    saved = bool(analysis.nondeterminism.possible_reasons)
+    return Subject.of(analysis, _annotated(analysis, row_ids, saved=saved))
+
+
+def likely_small(analysis: Analysis) -> bool:
+    """Whether the output is small for all that is known, and can be local data then."""
+    plan = analysis.plan
+    known = analysis.sizes.measured(plan)
+    return (
+        analysis.time is None
+        and outputs.holdable(plan)
+        and (outputs.surely_small(plan) or (known is not None and known <= outputs.MOST_ROWS))
+    )
+
+
+def _annotated(analysis: Analysis, row_ids: bool, *, saved: bool) -> RunArtifacts:
+    """A run with the ids of source rows beside each row."""
+    reasons = analysis.nondeterminism.possible_reasons
+    why = "row ids are shown" if row_ids else reasons[0] if reasons else "the run keeps the lineage of every row"
+    shown = row_id_column(analysis.plan.output) if row_ids else None
+    tagged = analysis.annotated(analysis.settings.witness)
+    return run_annotated(tagged, why, analysis.jvm, saved=saved, row_id=shown)

@@ -1,0 +1,68 @@
+"""The same pipeline in another session: a hash of its plan, and of the settings that change what it means."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whence.rows import (
+    AggCall,
+    Attr,
+    Call,
+    Cogroup,
+    GroupedMap,
+    Opaque,
+    Operator,
+    Source,
+    Udf,
+    Values,
+    WindowCall,
+    walk,
+)
+from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath, operator_at
+from whence.rows.tree import Tree, transform, written
+
+if TYPE_CHECKING:
+    from whence.spark.analysis import Analysis
+
+SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.caseSensitive")
+
+
+def canonical(plan: Operator) -> str:
+    """The plan as text that is the same in every session: columns are numbered as they are met."""
+    numbers: dict[int, int] = {}
+
+    def change(part: Tree) -> Tree:
+        if isinstance(part, Attr):
+            return replace(part, id=numbers.setdefault(part.id, len(numbers)))
+        if isinstance(part, Call) and part.name == "Uuid":  # its seed is another one in every session
+            return replace(part, detail="")
+        return part
+
+    return written(transform(plan, change))
+
+
+def fingerprint(analysis: Analysis) -> str | None:
+    """A hash that is the same for the same pipeline; None where the plan does not show all that it does."""
+    hidden = (Udf, GroupedMap, Cogroup, Opaque)
+    for part in walk(analysis.unpinned_plan):
+        if isinstance(part, hidden) or (isinstance(part, AggCall | WindowCall) and part.python):
+            return None
+        if isinstance(part, Source) and not part.paths:
+            return None
+        if isinstance(part, Values) and getattr(part.origin, "nodeName", str)() != "OneRowRelation":
+            return None
+    settings = [str(analysis.df.sparkSession.conf.get(name)) for name in SETTINGS]
+    text = "\n".join((canonical(analysis.unpinned_plan), analysis.settings.witness, *settings))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest(op: Operator) -> str:
+    """A short hash of an operator and all below it."""
+    return hashlib.sha256(canonical(op).encode()).hexdigest()[:16]
+
+
+def saved_at(plan: Operator, place: PlanPath) -> Operator:
+    """The operator whose rows a saved table holds."""
+    return plan if place in (OUTPUT, ANNOTATED) else operator_at(plan, place)

@@ -1,0 +1,74 @@
+"""A limit that a run must check: whether the order tells the last row that it lets through from the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whence.rows import Attr, Limit, Literal, Named, Operator, Project, Sort, fresh, keep
+from whence.rows.saving import PlanPath, operator_at, replaced_at
+from whence.spark.catalyst.write import frame
+from whence.spark.lineage import given
+from whence.spark.running.artifacts import described_jobs
+from whence.spark.running.outputs import surely_small
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from whence.spark.catalyst.jvm import Jvm
+
+
+def checked_limit(
+    plan: Operator, place: PlanPath, few: bool, cached: list[DataFrame], jvm: Jvm
+) -> tuple[Operator, pa.Table | None, bool]:
+    """The plan with one row more than its limit lets through, and whether the order puts that row after the others.
+
+    If the limit is the last that the plan does, its rows are the output.
+    """
+    limit = operator_at(plan, place)
+    assert isinstance(limit, Limit)
+    assert isinstance(limit.child, Sort)
+    if not isinstance(limit.count, Literal) or not isinstance(limit.count.value, int):
+        return plan, None, False
+    order, columns = limit.child, tuple(dict.fromkeys(limit.output))
+    keys = tuple(Named(fresh(f"_key{index}", key.expr.dtype), key.expr) for index, key in enumerate(order.keys))
+    more = replace(limit, count=Literal(limit.count.value + 1, limit.count.dtype))
+    rows = frame(Project(more, (*keep(*columns), *keys)), jvm)
+    with described_jobs(jvm, "the pipeline, up to its limit"):
+        if few and place == () and columns == limit.output and surely_small(plan):
+            return plan, *_cut(rows, limit.count.value, len(columns))
+        cached.append(rows.persist())
+        unique = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
+        last = unique.select(*(f"c{len(columns) + index}" for index in range(len(keys)))).tail(2)
+        clear = rows.count() <= limit.count.value or not _tied(*last)
+    below = replace(order, child=rows_under(rows, columns, columns))
+    return replaced_at(plan, place, replace(limit, child=below)), None, clear
+
+
+def _cut(rows: DataFrame, count: int, columns: int) -> tuple[pa.Table, bool]:
+    """The first rows, without their keys, and whether the one after them has other keys than the last of them."""
+    table = rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).toArrow()
+    keys = [_as_bytes(key).slice(max(0, count - 1), 2).to_pylist() for key in table.columns[columns:]]
+    clear = table.num_rows <= count or count == 0 or not _tied(*zip(*keys, strict=True))
+    return table.select(range(columns)).slice(0, count), clear
+
+
+def _tied(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether an order takes two keys for the same: NaN is NaN there."""
+    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
+
+
+def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of text as bytes: Spark's text need not be UTF-8."""
+    import pyarrow as pa
+
+    return column.cast(pa.binary()) if pa.types.is_string(column.type) else column
+
+
+def rows_under(rows: DataFrame, attrs: Sequence[Attr], wanted: Sequence[Attr]) -> Operator:
+    """Rows whose first columns are known as an operator that has some of these: Spark may have renumbered them."""
+    values = given(rows)
+    place = dict(zip(attrs, values.columns, strict=False))
+    return Project(values, tuple(Named(attr, place[attr]) for attr in wanted))

@@ -1,0 +1,37 @@
+"""Rows in memory: `createDataFrame` of pandas or Arrow data, `spark.range`, a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from whence.spark.catalyst.jvm import items
+from whence.spark.sources.kind import Kind, Past
+
+INDEX = "__index_level_"  # how pandas API on Spark calls the columns of an index
+
+
+class LocalKind(Kind):
+    """Local data. Small frames of pandas API on Spark that were computed in Python look like it."""
+
+    nodes: ClassVar[frozenset[str]] = frozenset({"LocalRelation"})
+
+    def same_read(self, one: Any, other: Any, same_object: Callable[[Any, Any], bool]) -> bool:
+        return same_object(one.data(), other.data())
+
+    def past(self, leaf: Any) -> Past | None:
+        if any(str(attr.name()).startswith(INDEX) for attr in items(leaf.output())):
+            return Past("pandas API on Spark computes frames of up to compute.shortcut_limit rows in Python")
+        return None
+
+
+class RangeKind(Kind):
+    """Numbers that `spark.range` makes."""
+
+    nodes: ClassVar[frozenset[str]] = frozenset({"Range"})
+
+
+class CacheKind(Kind):
+    """A cache that stands in a plan by itself."""
+
+    nodes: ClassVar[frozenset[str]] = frozenset({"InMemoryRelation"})

@@ -1,0 +1,65 @@
+"""Rows of an RDD: data of Python, or a *cut*, where Spark had the rows before and they went through something that has
+no plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from whence.spark.catalyst.jvm import items
+from whence.spark.sources.kind import Kind, Past, column_ids
+
+DERIVED = "org.apache.spark.sql.execution."  # RDDs of Spark SQL: below a leaf they mean that a DataFrame was there
+READING = frozenset({"HadoopRDD", "NewHadoopRDD", "WholeTextFileRDD", "BinaryFileRDD"})
+MOST_FILES = 10_000  # of one scan that are looked at
+
+
+class RddKind(Kind):
+    """An RDD that was made into a DataFrame, a checkpoint among them."""
+
+    nodes: ClassVar[frozenset[str]] = frozenset({"LogicalRDD"})
+
+    def same_read(self, one: Any, other: Any, same_object: Callable[[Any, Any], bool]) -> bool:
+        return bool(one.rdd().id() == other.rdd().id())
+
+    def past(self, leaf: Any) -> Past | None:
+        rdds, kinds, files = _walk(leaf.rdd())
+        whole = not any("CheckpointRDD" in each for each in kinds)
+        if not whole or "heckpoint at " in str(leaf.rdd().getCreationSite()):
+            what = "they are a checkpoint that was made before whence was loaded, and does not say what it was made of"
+            return Past(what, rdds, files, column_ids(leaf), whole)
+        if any(each.startswith(DERIVED) for each in kinds):
+            return Past("Python code made them of the RDD of a DataFrame", rdds, files, whole=True)
+        if any(each.rsplit(".", 1)[-1] in READING for each in kinds):
+            return Past("an RDD read them from files", rdds, files, whole=True)
+        return None
+
+
+def _walk(rdd: Any) -> tuple[frozenset[int], frozenset[str], frozenset[str]]:
+    """The numbers and the classes of an RDD and all that it is made of, and the files that are scanned for it."""
+    numbers: set[int] = set()
+    kinds: set[str] = set()
+    files: set[str] = set()
+    waiting = [rdd]
+    while waiting:
+        each = waiting.pop()
+        number = int(each.id())
+        if number in numbers:
+            continue
+        numbers.add(number)
+        kind = str(each.getClass().getName())
+        kinds.add(kind)
+        if kind.endswith(".FileScanRDD"):
+            files.update(_scanned(each))
+        waiting += [dependency.rdd() for dependency in items(each.dependencies())]
+    return frozenset(numbers), frozenset(kinds), frozenset(files)
+
+
+def _scanned(rdd: Any) -> Iterable[str]:
+    found = 0
+    for partition in items(rdd.filePartitions()):
+        for file in partition.files():
+            yield str(file.toPath().toString())
+            found += 1
+            if found == MOST_FILES:
+                return

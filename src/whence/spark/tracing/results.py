@@ -1,0 +1,215 @@
+"""Rows traced through saved results: predicates lead from table to table, and nothing of the pipeline runs again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whence.rows import FALSE, Attr, Expr, Operator, Param, Source, fresh, walk
+from whence.rows.duck import Files, loosened
+from whence.rows.saving import OUTPUT, PlanPath, Saved, Use, annotated, param
+from whence.spark.sources.row_ids import ROW, local_files, named, united, with_files
+from whence.spark.tracing.matching import Clause, Matcher, RowSet, bound
+from whence.spark.tracing.recompute import duck_query
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from whence.spark.running.artifacts import RunArtifacts
+
+READ = 200_000  # rows that are read by their numbers; more, by what they hold
+
+
+class Results:
+    """The tables that a trace plan goes through: the output, saved results, and results that are recomputed."""
+
+    def __init__(self, run: RunArtifacts, engine: Matcher, output: RowSet) -> None:
+        """`output` is the table of all output rows."""
+        self._run, self.engine, self._output = run, engine, output
+        self.uses = {use.source.occurrence: use for use in run.trace_plan.uses}
+        self.saved = {each.place: each for each in run.trace_plan.saved}
+
+    def back(self, asked: RowSet) -> SavedAnswer:
+        """The rows of the sources that made these rows of the output."""
+        return SavedAnswer(self, asked)
+
+    def forth(self, source: str, rows: RowSet) -> RowSet:
+        """The rows of the output that these rows of a source reached. The rows have the columns of its widest use."""
+        clauses = []
+        for use in self._run.trace_plan.uses:
+            if use.source.name == source and use.predicate != FALSE:
+                by, names = rows.renamed()
+                attrs = {own: names[first] for own, first in zip(use.source.columns, rows.columns, strict=False)}
+                clauses.append(self._up(use.table, use.predicate, by, attrs))
+        return self.engine.matching(self._output, *(clauses or [(FALSE, None)]))
+
+    def _up(self, place: PlanPath, predicate: Expr, by: RowSet, attrs: dict[Attr, Expr]) -> Clause:
+        """The clause on the output that follows from a predicate over rows below and those of the table at `place`."""
+        own = self.table(place)
+        where = bound(predicate, {param(place, attr).name: attr for attr in own.columns}, attrs)
+        if place == OUTPUT:
+            return where, by
+        found, names = self.engine.matching(own, (where, by)).renamed()
+        saved = self.saved[place]
+        return self._up(saved.table, saved.predicate, found, names)
+
+    def table(self, place: PlanPath) -> RowSet:
+        """All rows of a table: a saved result, one that is computed again, or the output."""
+        if place == OUTPUT:
+            return self._output
+        saved = self.saved[place]
+        if saved.virtual:
+            return RowSet(saved.columns, duck_query(saved.operator, saved.columns) or saved.operator)
+        result = self._run.results[place]
+        return RowSet(result.columns, result.files)
+
+
+class SavedAnswer:
+    """The answer to one question: for each use of a source, a predicate and the rows it is to hold with."""
+
+    def __init__(self, results: Results, asked: RowSet) -> None:
+        self._results, self._engine = results, results.engine
+        self._rows: dict[PlanPath, RowSet] = {OUTPUT: asked}
+        self._whole: dict[PlanPath, RowSet] = {}  # the same where all columns are there
+        self._numbers: dict[int, pa.ChunkedArray] = {}  # of source rows, by use
+        self._uses = results.uses
+
+    def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
+        """The rows of a source that contributed by any of its uses."""
+        found = self._engine.dataframe(self._found(uses, identity))
+        return with_files(found, uses[0]) if identity else found
+
+    def arrow(self, uses: list[Source]) -> pa.Table:
+        """The same rows in memory."""
+        return self._engine.arrow(self._found(uses, False))
+
+    def identities(self, uses: list[Source]) -> pa.Table:
+        """Which rows these are, without what they hold."""
+        found = self._which(uses)
+        if found is None:
+            found = united(self._engine.arrow(self._found(uses, True)).column(ROW))
+        return named(found, uses[0])
+
+    def _clauses(self, uses: list[Source]) -> list[Clause]:
+        known = (self._uses[each.occurrence] for each in uses if each.occurrence in self._uses)
+        clauses = [self._clause(use, uses[0].columns) for use in known if use.predicate != FALSE]
+        return clauses or [(FALSE, None)]
+
+    def _found(self, uses: list[Source], identity: bool) -> RowSet:
+        first = uses[0]
+        rows = source_table(first)
+        numbers = self._which(uses)
+        if numbers is not None and len(numbers) <= READ:
+            found = self._engine.numbered(rows, numbers, identity)
+            if found is not None:
+                return found
+        clauses = self._clauses(uses)
+        if not identity:
+            return self._engine.matching(rows, *clauses)
+        if isinstance(rows.data, Files) and self._engine.engine != "spark":
+            found = self._engine.matching(rows, *clauses, identity=True)
+            if found.here:  # else it was Spark that could answer, and it has to number the rows first
+                return found
+        return self._engine.matching(source_table(first, True), *clauses)
+
+    def _which(self, uses: list[Source]) -> pa.ChunkedArray | None:
+        """The numbers of the rows: those that came along with the rows of a table, or DuckDB's; None for Spark."""
+        known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
+        parts = []
+        for use in known:
+            if use.predicate == FALSE:
+                continue
+            self._of(use.table)
+            number = use.source.occurrence
+            if number not in self._numbers:
+                found = self._engine.numbers(source_table(uses[0]), self._clause(use, uses[0].columns))
+                if found is None:
+                    return None
+                self._numbers[number] = found
+            parts.append(self._numbers[number])
+        return united(*parts)
+
+    def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
+        attrs: dict[Attr, Expr] = dict(
+            zip(use.source.columns, columns, strict=False)
+        )  # only `_metadata` may be missing
+        return self._bound(use.table, use.predicate, attrs)
+
+    def _bound(self, place: PlanPath, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
+        asked = {part.name for part in walk(predicate) if isinstance(part, Param)}
+        rows = self._of(place)
+        if not asked <= {param(place, attr).name for attr in rows.columns}:
+            rows = self._all_of(place)
+        if not asked:
+            # It holds with any row of the table alike, if there is one: the question may have led to none.
+            where = bound(predicate, {}, attrs)
+            if isinstance(rows.data, Operator):
+                return where, rows.renamed()[0]
+            return (where if rows.data.num_rows else FALSE), None
+        by, names = rows.renamed()
+        return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
+
+    def _of(self, place: PlanPath) -> RowSet:
+        """The rows of a table that the question leads to, with the columns that lead on from there."""
+        if place not in self._rows:
+            saved = self._results.saved[place]
+            clause = self._bound(saved.table, saved.predicate)
+            self._rows[place] = self._computed(saved, clause) or self._all_of(place)
+        return self._rows[place]
+
+    def _all_of(self, place: PlanPath) -> RowSet:
+        """The same with all columns."""
+        if place not in self._whole:
+            saved = self._results.saved[place]
+            clause = self._bound(saved.table, saved.predicate)
+            self._whole[place] = self._engine.matching(self._results.table(place), clause)
+        return self._whole[place]
+
+    def _computed(self, saved: Saved, clause: Clause) -> RowSet | None:
+        """The rows of a recomputed result, with the numbers of the source rows that made them.
+
+        Where a number leads to a source, no column has to.
+        """
+        if not saved.virtual or self._engine.engine == "spark":
+            return None
+        operator, numbers = annotated(saved.operator)
+        if not numbers:
+            return None
+        below = [each.predicate for each in self._results.saved.values() if each.table == saved.place]
+        below += [use.predicate for at, use in self._uses.items() if use.table == saved.place and at not in numbers]
+        asked = {part.name for predicate in below for part in walk(predicate) if isinstance(part, Param)}
+        kept = tuple(attr for attr in saved.columns if param(saved.place, attr).name in asked)
+        read = clause[0].attrs
+        reached = tuple(attr for attr in saved.columns if attr in read and attr not in kept)
+        columns = (*kept, *numbers.values(), *reached)
+        # A row that there is for sure, and is alone before others are left out, is not one of the others.
+        alone = clause[1] is not None and clause[1].here and clause[1].data.num_rows == 1
+        loose = loosened(operator) if saved.sure and alone else None
+        found = None if loose is None else self._rows_in(loose, columns, len(kept) + len(numbers), clause)
+        if found is None or found.data.num_rows != 1:
+            found = self._rows_in(operator, columns, len(kept) + len(numbers), clause)
+        if found is None:
+            return None
+        for place, occurrence in enumerate(numbers, len(kept)):
+            self._numbers[occurrence] = found.data.column(place)
+        return RowSet(kept, found.data.select(range(len(kept))))
+
+    def _rows_in(self, operator: Operator, columns: tuple[Attr, ...], width: int, clause: Clause) -> RowSet | None:
+        """The rows that an operator gives for a question, in the first of its columns; None if Spark has to say."""
+        made = duck_query(operator, columns)
+        if made is None or not made.readable(columns):
+            return None
+        found = self._engine.matching(RowSet(columns, made), clause, columns=columns[:width])
+        return found if found.here else None
+
+
+def source_table(source: Source, numbered: bool = False) -> RowSet:
+    """All rows of a source: as files, where they are Parquet on this machine, else as Spark reads them."""
+    files = None if numbered else local_files(source)
+    if files is not None:
+        return RowSet(source.columns, files, source)
+    if not numbered:
+        return RowSet(source.columns, source)
+    row_id = fresh(ROW, "long", nullable=False)
+    return RowSet((*source.columns, row_id), replace(source, row_id=row_id))
