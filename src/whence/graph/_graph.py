@@ -12,8 +12,21 @@ from numpy.typing import NDArray
 
 from whence.errors import BadGraph, BadType
 from whence.graph import prov_json, reach
-from whence.graph.columns import Columns, Ids
-from whence.graph.model import ASSOCIATED, ATTRIBUTED, CODES, ENTITY, KINDS, RELATIONS, Edge, Kind, Numbers, Vertex
+from whence.graph.columns import Columns, Ids, counts
+from whence.graph.model import (
+    ASSOCIATED,
+    ATTRIBUTED,
+    CODES,
+    DERIVED,
+    ENTITY,
+    KINDS,
+    RELATIONS,
+    REVISION,
+    Edge,
+    Kind,
+    Numbers,
+    Vertex,
+)
 from whence.graph.picture import Drawable
 from whence.graph.validate import Edges, ancestry_of, check, check_cycles
 
@@ -48,6 +61,7 @@ class Graph(Drawable):
         *,
         lenient: bool = False,
         prefixes: Mapping[str, str] | None = None,
+        derivations: tuple[int, ...] = (DERIVED,),
     ) -> None:
         check(ids, kinds, edges)
         kinds.flags.writeable = False
@@ -57,8 +71,9 @@ class Graph(Drawable):
         self.properties = properties or Columns()
         self.edge_properties = edge_properties or Columns()
         self.prefixes = dict(prefixes or {})  # what the prefixes of names mean, where a document said so
-        self.ancestry: Ancestry = ancestry_of(len(kinds), edges)
-        self.acyclic = check_cycles(ids, edges, self.ancestry, lenient)
+        self.derivations = derivations  # the relations between entities that ancestry runs along
+        self.ancestry: Ancestry = ancestry_of(len(kinds), edges, derivations)
+        self.acyclic = check_cycles(ids, edges, self.ancestry, derivations, lenient)
 
     # --- making one
 
@@ -247,7 +262,12 @@ class Graph(Drawable):
         general = self.ids.find(artifact)
         special, wide = self.edge_table.of(_VERSION_OF)
         found = {*named, *(special[wide == general].tolist() if general is not None else ())}
-        return sorted(found, key=lambda number: int(self._place[number]))
+        return sorted(found, key=self._age)
+
+    def _age(self, number: int) -> tuple[int, int]:
+        """What versions are sorted by: their numbers if they have some, else ancestors first."""
+        version = self.properties.get(number, "version")
+        return version if counts(version) else -1, int(self._place[number])
 
     @cached_property
     def _artifacts(self) -> dict[Any, list[int]]:
@@ -266,10 +286,22 @@ class Graph(Drawable):
         place[self.ancestry.order] = np.arange(len(self.ancestry.order))
         return place
 
+    @cached_property
+    def following_revisions(self) -> Graph:
+        """The same graph, in which a version came from the one that it took the place of, even if nobody read that."""
+        return Graph(
+            self.ids, self.kinds, self.edge_table, self.properties, self.edge_properties, lenient=True,
+            prefixes=self.prefixes, derivations=(DERIVED, REVISION),
+        )  # fmt: skip
+
     # --- asking
 
     def ancestors(self, names: Names) -> list[str]:
-        """All that these came from, oldest first, by any number of steps; they themselves are not part of it."""
+        """All that these came from, oldest first, by any number of steps; they themselves are not part of it.
+
+        A version that took the place of another without reading it did not come from it; `following_revisions` is the
+        graph in which it did.
+        """
         return self._reached(names, backward=True)
 
     def descendants(self, names: Names) -> list[str]:

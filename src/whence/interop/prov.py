@@ -16,7 +16,7 @@ from xml.parsers import expat
 from whence.errors import BadGraph, BadType, MissingExtra, StoreError, WhenceError
 from whence.graph import Graph, GraphWarning, names, strict_json
 from whence.graph.model import CODES, KINDS, RELATIONS, Kind
-from whence.graph.prov_records import BUNDLE, OPEN, Records, several
+from whence.graph.prov_records import BUNDLE, OPEN, Records, marked, several
 
 if TYPE_CHECKING:
     from prov.model import ProvBundle, ProvDocument, ProvRecord
@@ -189,6 +189,8 @@ class _Writer:
     def relation(self, source: str, relation: str, target: str | None, own: Attributes) -> None:
         from prov.constants import PROV, PROV_ATTRIBUTE_QNAMES
 
+        if relation == "wasRevisionOf":
+            relation, own = "wasDerivedFrom", marked(own)
         keys = RELATIONS[CODES[relation]]
         formal = [(PROV[keys.source_key[5:]], self.name(source))]
         if target is not None:
