@@ -31,8 +31,8 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> wh.Log:
     return wh.open(tmp_path / "project.whence")
 
 
-def python(log: wh.Log, code: str, **options: bool) -> Run:
-    done = run(log, [sys.executable, "-c", code], **options)
+def python(log: wh.Log, code: str, opens: bool = True) -> Run:
+    done = run(log, [sys.executable, "-c", code], opens=opens)
     assert done.exit_code == 0
     return done
 

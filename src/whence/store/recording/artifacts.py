@@ -166,7 +166,7 @@ def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
     return (int(latest.entity), str(name)) if _same(connection, latest, gone.size, gone.changed) else None
 
 
-def _same(connection: sa.Connection, latest: sa.Row[Any, Any, Any], size: int, changed: int) -> bool:
+def _same(connection: sa.Connection, latest: sa.Row[*tuple[Any, ...]], size: int, changed: int) -> bool:
     of = t.entities.c
     created, properties = connection.execute(sa.select(of.created, of.properties).where(of.id == latest.entity)).one()
     recorded = max(filter(None, (created, latest.made)), default=None)
@@ -187,7 +187,7 @@ def invalidate(connection: sa.Connection, entities: Sequence[int], activity: int
         connection.execute(t.statements.insert(), rows)
 
 
-def _latest(connection: sa.Connection, artifact: str) -> sa.Row[Any, Any, Any] | None:
+def _latest(connection: sa.Connection, artifact: str) -> sa.Row[*tuple[Any, ...]] | None:
     """The version that the artifact was when it was last seen, which an older content may be again; `made`: when."""
     of = t.snapshots.c
     chosen = sa.select(of.entity, of.version, of.hash, _last(t.was_generated_by).label("made"))
@@ -213,7 +213,7 @@ def latest_version(connection: sa.Connection, artifact: str) -> str | None:
 
 
 def _add(
-    connection: sa.Connection, content: Content, latest: sa.Row[Any, Any, Any] | None, *, is_derived: bool
+    connection: sa.Connection, content: Content, latest: sa.Row[*tuple[Any, ...]] | None, *, is_derived: bool
 ) -> tuple[int, str]:
     time, name, version = now(), *_free(connection, content.artifact)
     properties = plain(
