@@ -72,6 +72,18 @@ class Summary(Drawable):
         """The number of vertices over that of all segments together."""
         return len(self.vertices) / self.size if self.size else 1.0
 
+    @property
+    def names(self) -> dict[int, str]:
+        """What each vertex is called in text: its label, and, where several have the same, what tells them apart."""
+        shared: dict[str, list[SummaryVertex]] = {}
+        for each in self.vertices:
+            shared.setdefault(each.label, []).append(each)
+        return {
+            each.id: label if len(own) == 1 else f"{label} [{_members(each)}]"
+            for label, own in shared.items()
+            for each in own
+        }
+
     def __len__(self) -> int:
         return len(self.vertices)
 
@@ -82,9 +94,9 @@ class Summary(Drawable):
         )
 
     def __str__(self) -> str:
-        lines = [repr(self)]
+        lines, names = [repr(self)], self.names
         lines += [
-            f"  {edge.source.label} -{edge.relation}-> {edge.target.label}: {edge.frequency:.0%}"
+            f"  {names[edge.source.id]} -{edge.relation}-> {names[edge.target.id]}: {edge.frequency:.0%}"
             for edge in sorted(self.edges, key=lambda edge: (-edge.frequency, edge.source.id, edge.target.id))[:40]
         ]
         return "\n".join(lines if len(self.edges) <= 40 else [*lines, f"  and {len(self.edges) - 40:,} more edges"])
@@ -245,6 +257,12 @@ def _vertices(
     return tuple(found)
 
 
+def _members(vertex: SummaryVertex) -> str:
+    """The members of a vertex, in short; no two vertices of a summary have the same in the same segments."""
+    shown = ", ".join(vertex.members[:2])
+    return shown if len(vertex.members) <= 2 else f"{shown} and {len(vertex.members) - 2} more"
+
+
 def _said(value: Any) -> str:
     return ", ".join(map(str, each_of(value)))
 
@@ -255,6 +273,11 @@ def _names(classes: Classes, types: Sequence[int]) -> dict[int, str]:
     for each in types:
         kind, properties = classes.told[each]
         plain[each] = " ".join(_said(value) for _, value in properties if value is not None) or kind
+    files = {name for each, name in plain.items() if classes.told[each][0] == "entity"}
+    for each, name in plain.items():
+        kind = classes.told[each][0]
+        if kind != "entity" and name in files:  # a program and its file
+            plain[each] = f"{name} ({kind})"
     shared: dict[str, list[int]] = {}
     for each, name in plain.items():
         shared.setdefault(name, []).append(each)

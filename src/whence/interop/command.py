@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, StoreError
+from whence.graph.programs import program
 from whence.interop import preload
 from whence.interop._audit.sitecustomize import PAUSED
 from whence.interop.git import head_of
@@ -60,18 +61,18 @@ def run(
     """
     if not command:
         raise BadType("there is no command to run: whence run -- python train.py")
-    program = shutil.which(command[0])
-    if program is None:
+    found = shutil.which(command[0])
+    if found is None:
         raise StoreError(f"there is no program {command[0]!r}: check its name, and PATH")
     project = Path(os.path.realpath(project_of(log.where)))
-    activity = log.activity(_name(command), command=shlex.join(command), agent=agent)
+    activity = log.activity(program(command)[0], command=shlex.join(command), agent=agent)
     activity.used(*map(Path, inputs))
     with Registered(project) as registered, _unwatched():
         before = Scan.of(project)
         activity.note(arguments=list(command[1:]), directory=artifact_name(Path.cwd(), project), **head_of(Path.cwd()))
         before.settle()
         loaded = preload.library() if opens else None
-        exit_code, process = _call([program, *command[1:]], registered, loaded)
+        exit_code, process = _call([found, *command[1:]], registered, loaded)
         registered.end()
         ended, notes = now(), Notes.of(registered.notes)
         found_by = _found_by(str(process), notes)
@@ -85,7 +86,7 @@ def run(
         activity.generated(*(Path(each) for each in outputs if each not in lacking))
         removed = seen.removed(activity)
         uncertain = seen.left_out(activity, outputs)
-        unseen = _unseen(loaded is not None, [program, *notes.programs])
+        unseen = _unseen(loaded is not None, [found, *notes.programs])
         activity.note(exit_code=exit_code, files_found_by=found_by, **({"not_seen": unseen} if unseen else {}))
         activity.record(missing=True, ended=ended)
     assert activity.id is not None
@@ -148,26 +149,6 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
                 yield from shlex.split(each)
             except ValueError:  # no script for a shell
                 continue
-
-
-def _name(command: Sequence[str]) -> str:
-    """What a run is called: the script, if an interpreter runs one, else the program.
-
-    >>> _name(["python3", "-u", "src/train.py", "--fast"]), _name(["/usr/bin/sort", "a.txt"])
-    ('train.py', 'sort')
-    >>> _name(["python3", "-m", "pytest", "-q"]), _name(["python3", "-c", "print(1.5)"])
-    ('pytest', 'python3')
-    """
-    program = Path(command[0]).name
-    if program.startswith(("python", "bash", "sh", "Rscript", "perl", "ruby", "node", "julia")):
-        for place, each in enumerate(command[1:], 1):
-            if each in ("-c", "-e"):  # what follows is code
-                break
-            if each == "-m":
-                return " ".join(command[place + 1 : place + 2]) or program
-            if not each.startswith("-"):
-                return Path(each).name if Path(each).suffix else program
-    return program
 
 
 def _call(command: Sequence[str], run: Registered, loaded: Path | None) -> tuple[int, int]:

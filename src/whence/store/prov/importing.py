@@ -16,8 +16,8 @@ from whence.graph.model import KINDS
 from whence.store.catalog import schema as t
 from whence.store.catalog.clock import now
 from whence.store.recording.bulk import _inserted, _many
-from whence.store.records import counted
 from whence.store.values import name_of, plain, several
+from whence.words import counted
 
 if TYPE_CHECKING:
     from whence.store import Store
