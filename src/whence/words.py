@@ -52,6 +52,9 @@ def one_line(value: object) -> str:
     >>> print(one_line("sh -c 'a\\nb'"))
     sh -c 'a\\nb'
     """
+    text = str(value)
+    if text.isprintable():
+        return text
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in str(value)
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in text
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from whence.cli._boundaries import Asked, parameters
 from whence.cli._options import open_log
-from whence.cli._output import emit_json, emit_table
+from whence.cli._output import MANY, emit_json, emit_table
 from whence.cli._shell import spoken
 from whence.graph.model import KINDS
 
@@ -42,7 +42,10 @@ def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, 
             for each in graph.vertices_at(numbers)
         ]
         edges = [{"source": source, "relation": kind, "target": target} for source, kind, target in segment.edges]
-        emit_json({"why": segment.why, "left_out": segment.left_out, "vertices": vertices, "edges": edges})
+        emit_json(
+            {"why": segment.why, "left_out": segment.left_out, "vertices": vertices, "edges": edges},
+            is_large=len(numbers) > MANY,
+        )
         return
     kinds = [KINDS[kind] for kind in graph.kinds[numbers].tolist()]
     names = graph.ids.of(numbers.tolist())

@@ -99,14 +99,18 @@ class Graph(Drawable):
         ids = Ids(names, len(names))
         ends: tuple[list[int], list[int], list[int]] = ([], [], [])
         edge_rows: list[Mapping[str, Any]] = []
+        number_of = dict(zip(names, range(len(names)), strict=True))
+        codes, sources, targets = ends
         for source, relation, target, *rest in edges:
-            if relation not in CODES:
+            code = CODES.get(relation)
+            if code is None:
                 raise BadGraph(f"{source!r} {relation} {target!r}: there is no such relation in PROV")
             for end in (source, target):
-                if end not in ids:
+                if end not in number_of:
                     raise BadGraph(f"{source!r} {relation} {target!r}: there is no vertex {end!r}")
-            for column, value in zip(ends, (CODES[relation], ids.number(source), ids.number(target)), strict=True):
-                column.append(value)
+            codes.append(code)
+            sources.append(number_of[source])
+            targets.append(number_of[target])
             edge_rows.append(rest[0] if rest else {})
         return cls(
             ids, np.array(kinds, np.uint8),

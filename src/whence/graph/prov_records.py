@@ -111,6 +111,8 @@ class Records:
 
 
 def _check_names(record: str, attributes: Attributes) -> None:
+    if BUNDLE not in attributes and OPEN not in attributes:
+        return
     for key in (BUNDLE, OPEN):
         if key in attributes:
             raise BadGraph(f"{record} has the property {key!r}, a name that whence uses itself: rename the property")

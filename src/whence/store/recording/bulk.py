@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -143,3 +144,34 @@ def _inserted(connection: sa.Connection, table: sa.Table, rows: list[dict[str, A
 def _many(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(sa.insert(table), rows)
+
+
+def insert_rows(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> None:
+    """Insert many rows at once. SQLite's driver gets them as they are: SQLAlchemy would look at each value first."""
+    if not rows:
+        return
+    if connection.dialect.name != "sqlite":
+        connection.execute(sa.insert(table), [dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    documents = [place for place, name in enumerate(columns) if isinstance(table.c[name].type, sa.JSON)]
+    if documents:
+        encode = json.JSONEncoder().encode
+        rows = [
+            tuple(encode(value) if place in documents else value for place, value in enumerate(row)) for row in rows
+        ]
+    marks = ", ".join("?" * len(columns))
+    connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+
+def insert_numbered(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> list[int]:
+    """Insert many rows of a table that has ids; their ids, in order. The caller is the only writer."""
+    if connection.dialect.name != "sqlite":
+        return _inserted(connection, table, [dict(zip(columns, row, strict=True)) for row in rows])
+    first = int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0))).scalar_one()) + 1
+    ids = list(range(first, first + len(rows)))
+    insert_rows(connection, table, ("id", *columns), [(id, *row) for id, row in zip(ids, rows, strict=True)])
+    return ids
