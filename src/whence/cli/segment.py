@@ -34,12 +34,12 @@ def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, 
     if out is not None:
         segment.draw(out)
     graph = segment.graph
-    rules = {name: rule for rule, names in segment.by_rule.items() for name in names}
     numbers = np.array(graph.in_order(segment.numbers), np.int32)
+    rules = segment.rules_at(numbers)
     if as_json:
         vertices = [
-            {"id": each.id, "kind": each.kind, "rule": rules.get(each.id), "properties": each.properties}
-            for each in graph.vertices_at(numbers)
+            {"id": each.id, "kind": each.kind, "rule": rule or None, "properties": each.properties}
+            for each, rule in zip(graph.vertices_at(numbers), rules, strict=True)
         ]
         edges = [{"source": source, "relation": kind, "target": target} for source, kind, target in segment.edges]
         emit_json(
@@ -48,10 +48,7 @@ def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, 
         )
         return
     kinds = [KINDS[kind] for kind in graph.kinds[numbers].tolist()]
-    names = graph.ids.of(numbers.tolist())
-    emit_table(
-        ("id", "kind", "rule"), [(name, kind, rules.get(name, "")) for name, kind in zip(names, kinds, strict=True)]
-    )
+    emit_table(("id", "kind", "rule"), zip(graph.ids.of(numbers.tolist()), kinds, rules, strict=True))
     if not len(segment):
         click.echo(spoken(segment.why, ("--src", "--dst")), err=True)
     if segment.left_out:

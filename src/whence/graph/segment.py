@@ -108,6 +108,14 @@ class Segment(Drawable):
             name: self.graph.ids.of(self.graph.in_order(self._rules[name])) for name in RULES if name in self._rules
         }
 
+    def rules_at(self, numbers: Numbers) -> list[str]:
+        """What brought in each of these vertices, "" of those that nothing did."""
+        codes = np.zeros(len(self.graph), np.uint8)
+        for code, rule in enumerate(RULES, 1):
+            codes[self._rules.get(rule, [])] = code
+        names = ("", *RULES)
+        return [names[code] for code in codes[numbers].tolist()]
+
     def __len__(self) -> int:
         return len(self.numbers)
 

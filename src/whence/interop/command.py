@@ -69,6 +69,7 @@ def run(
     activity.used(*map(Path, inputs))
     with Registered(project) as registered, _unwatched():
         before = Scan.of(project)
+        activity.note(**_script(command, project))
         activity.note(arguments=list(command[1:]), directory=artifact_name(Path.cwd(), project), **head_of(Path.cwd()))
         before.settle()
         loaded = preload.library() if opens else None
@@ -97,6 +98,13 @@ def run(
         {each: activity.removed.get(each) for each in removed}, tuple(unknown), tuple(uncertain),
         tuple(unseen),
     )  # fmt: skip
+
+
+def _script(command: Sequence[str], project: Path) -> dict[str, str]:
+    """The file that an interpreter runs, if there is one."""
+    place = program(command)[1] - 1
+    is_file = place > 0 and command[place - 1] != "-m" and os.path.isfile(command[place])
+    return {"script": artifact_name(command[place], project)} if is_file else {}
 
 
 def _found_by(process: str, notes: Notes) -> str:

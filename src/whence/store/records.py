@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
@@ -114,7 +115,7 @@ class Derivation:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Description:
     """All that the log knows about one dataset: `derived_from` leads to its inputs, `led_to` to its outputs."""
 
@@ -137,6 +138,11 @@ class Description:
         ):
             lines += [f"  {title}:", *(f"    {item}" for item in items)] if items else []
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""

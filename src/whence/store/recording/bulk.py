@@ -15,6 +15,7 @@ from whence.store.catalog import statements
 from whence.store.catalog.clock import now
 
 Shape = tuple[int, ...]
+_EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
 
 
 @dataclass(slots=True)
@@ -155,12 +156,12 @@ def insert_rows(
     if connection.dialect.name != "sqlite":
         connection.execute(sa.insert(table), [dict(zip(columns, row, strict=True)) for row in rows])
         return
-    documents = [place for place, name in enumerate(columns) if isinstance(table.c[name].type, sa.JSON)]
-    if documents:
-        encode = json.JSONEncoder().encode
-        rows = [
-            tuple(encode(value) if place in documents else value for place, value in enumerate(row)) for row in rows
-        ]
+    encode = json.JSONEncoder().encode
+    by_column = list(zip(*rows, strict=True))
+    for place, name in enumerate(columns):
+        if isinstance(table.c[name].type, sa.JSON):
+            by_column[place] = tuple(encode(value) if value else _EMPTY[type(value)] for value in by_column[place])
+    rows = list(zip(*by_column, strict=True))
     marks = ", ".join("?" * len(columns))
     connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})", rows)
 
