@@ -13,7 +13,7 @@ from bench._common import seconds
 
 from whence.errors import TooLarge
 from whence.graph import Graph
-from whence.graph.model import ANCESTRY, Numbers
+from whence.graph.model import DERIVED, GENERATED, USED, Numbers
 from whence.graph.similar import INTERVALS
 from whence.testing.graphs import Arrays
 
@@ -98,7 +98,7 @@ def ancestors(graph: Graph) -> tuple[dict[str, float], bool]:
     import rustworkx as rx
 
     table = graph.edge_table
-    chosen = np.isin(table.relation, ANCESTRY)
+    chosen = np.isin(table.relation, (USED, GENERATED, DERIVED))
     pairs = list(zip(table.source[chosen].tolist(), table.target[chosen].tolist(), strict=True))
     last = pairs[-1][0]
     one = nx.DiGraph()

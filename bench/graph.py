@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NA
 from bench._common import Claim, Progress, check_size, claim, main, quiet
 from bench._graph_engines import OURS, ancestors, ask, cpu_seconds, question
 from bench._graph_log import opening
+from bench._graph_project import overlapping, project
 from bench._memory import peak
 
 import whence as wh
@@ -38,14 +39,15 @@ class Scale:
     others: int  # ancestor queries of other libraries
     seeds: int  # Sd sets for each parameter
     many: int  # segments to be summarized in seconds
+    project: int  # vertices of a project that is imported, asked and summarized by commands
 
 
 SCALES = {
-    "tiny": Scale((100, 400), (1_000, 10_000), 10_000, 300, 400, 1_000, 1, 20),
-    "small": Scale((100, 1_000, 10_000), (100_000, 1_000_000), 1_000_000, 5_000, 10_000, 100_000, 2, 300),
+    "tiny": Scale((100, 400), (1_000, 10_000), 10_000, 300, 400, 1_000, 1, 20, 1_000),
+    "small": Scale((100, 1_000, 10_000), (100_000, 1_000_000), 1_000_000, 5_000, 10_000, 100_000, 2, 300, 100_000),
     "full": Scale(
         (50, 100, 1_000, 10_000, 20_000), (50_000, 100_000, 1_000_000, 10_000_000), 1_000_000, 10_000, 50_000,
-        1_000_000, 5, 1_000,
+        1_000_000, 5, 1_000, 100_000,
     ),
 }  # fmt: skip
 WHOLE_S = 1.0
@@ -68,7 +70,9 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
             compaction(letter, title, name, values if size != "tiny" else values[:2], fixed, scale.seeds, say)
         )
     claims.append(many(scale.many, say))
-    return claims
+    say(f"project: import, segment and summary of {scale.project:,} vertices")
+    arrays = pd(scale.project, seed=1)
+    return [*claims, *project(arrays), overlapping(arrays)]
 
 
 # --- segments

@@ -7,6 +7,7 @@
 #include "kernels/graph_ancestry.hpp"
 #include "kernels/graph_cflr.hpp"
 #include "kernels/graph_match.hpp"
+#include "kernels/graph_overlap.hpp"
 #include "kernels/graph_similar.hpp"
 #include "kernels/graph_simulation.hpp"
 
@@ -17,6 +18,7 @@ using namespace whence::graph;
 namespace {
 
 using Numbers = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sets = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Marks = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const Index> span_of(const Numbers& a) { return {a.data(), a.shape(0)}; }
@@ -149,6 +151,22 @@ void bind_graph(nb::module_& m) {
         return nb::make_tuple(to_numpy(std::move(rows.begin)), to_numpy(std::move(rows.to)), to_numpy(std::move(places)));
       },
       "n"_a, "source"_a, "target"_a);
+
+  m.def(
+      "covered",
+      [](Numbers younger, Numbers older, Sets of_vertex, Sets of_edge, std::int64_t budget, std::size_t most) {
+        const std::size_t n = of_vertex.shape(0), words = of_vertex.shape(1);
+        require(of_edge.shape(0) == younger.shape(0) && of_edge.shape(1) == words, "sets that do not fit the edges");
+        const Pairs edges = pairs_of(younger, older, n);
+        Covered found;
+        {
+          nb::gil_scoped_release release;
+          found = covered(n, edges, {of_vertex.data(), n * words}, {of_edge.data(), of_edge.shape(0) * words}, words,
+                          budget, most);
+        }
+        return std::pair<int, std::int64_t>(static_cast<int>(found), budget);
+      },
+      "younger"_a, "older"_a, "of_vertex"_a, "of_edge"_a, "budget"_a, "most"_a);
 
   m.def(
       "bisimulation",

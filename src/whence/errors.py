@@ -48,6 +48,21 @@ class UnknownName(WhenceError, KeyError):
         return cls(f"there is no {kind} {name!r}{hint}")
 
 
+class Ambiguous(WhenceError, LookupError):
+    """A name that several things go by, where one is meant."""
+
+    @classmethod
+    def of(cls, name: str, known: Iterable[str]) -> Ambiguous:
+        """The error that lists what a name may mean.
+
+        >>> str(Ambiguous.of("metrics.json", ["a/metrics.json", "b/metrics.json"]))
+        "'metrics.json' may be a/metrics.json or b/metrics.json: say which"
+        """
+        names = list(known)
+        shown = ", ".join(names[:11]) + f" or {len(names) - 11} others" if len(names) > 12 else " or ".join(names)
+        return cls(f"{name!r} may be {shown}: say which")
+
+
 class Redefined(WhenceError, ValueError):
     """A name is already taken by something else."""
 

@@ -8,15 +8,16 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
+from whence.errors import BadCells, BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.catalog.clock import now
 from whence.store.derivations.walk import Direction, Lineage, plan, route
 from whence.store.recording.capture import paired, relation_from
-from whence.store.records import Dataset, Derivation, Description, Operation, counted
+from whence.store.records import Dataset, Derivation, Description, Operation
 from whence.store.values import name_of, names_of, plain, shape_of
+from whence.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
     import sqlalchemy as sa
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
     from whence.arrays.recording.track import Capture
     from whence.arrays.reuse import View
     from whence.graph import Graph
+    from whence.graph.compare import Difference
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
     from whence.store import Store
+    from whence.store.answers import Answers
     from whence.store.catalog.runs import Run
     from whence.store.check import Report
     from whence.store.prov.importing import Imported
@@ -316,57 +319,172 @@ class Log:
 
     @overload
     def backward(
+        self, name: str, cells: object = None, *, to: str, above: float | None = None, lineage: Lineage = ...
+    ) -> Selection: ...
+    @overload
+    def backward(
         self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
     ) -> Selection: ...
     @overload
     def backward(
-        self, name: str, cells: object, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> dict[str, Selection]: ...
+        self, name: str, cells: object = None, to: None = None, *, above: float | None = None, lineage: Lineage = ...
+    ) -> Answers: ...
     def backward(
         self,
         name: str,
-        cells: object,
+        cells: object = None,
         to: str | None = None,
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | dict[str, Selection]:
-        """Where the cells came from: the cells of `to`, over all paths; or of every source, by name."""
+    ) -> Selection | Answers:
+        """Where the cells came from: the cells of `to`, over all paths; or of every source, by name.
+
+        Of a file, which has no cells, it is what the activity used that made it; the answer's `how` says which.
+        """
         return self._walk("backward", name, cells, to, above, lineage)
 
     @overload
     def forward(
+        self, name: str, cells: object = None, *, to: str, above: float | None = None, lineage: Lineage = ...
+    ) -> Selection: ...
+    @overload
+    def forward(
         self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
     ) -> Selection: ...
     @overload
     def forward(
-        self, name: str, cells: object, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> dict[str, Selection]: ...
+        self, name: str, cells: object = None, to: None = None, *, above: float | None = None, lineage: Lineage = ...
+    ) -> Answers: ...
     def forward(
         self,
         name: str,
-        cells: object,
+        cells: object = None,
         to: str | None = None,
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | dict[str, Selection]:
-        """Where the cells went: the cells of `to`, over all paths; or of every final result, by name."""
+    ) -> Selection | Answers:
+        """Where the cells went: the cells of `to`, over all paths; or of every final result, by name.
+
+        Of a file, which has no cells, it is what the activities made that used it; the answer's `how` says which.
+        """
         return self._walk("forward", name, cells, to, above, lineage)
 
     def _walk(
         self, direction: Direction, name: str, cells: object, to: str | None, above: float | None, lineage: Lineage
-    ) -> Selection | dict[str, Selection]:
-        name, to = name_of(name), None if to is None else name_of(to)
-        found = self._store.reader.ask(name, cells, lambda graph: plan(graph, name, direction, to, above, lineage))
-        return found if to is None else found[to]
+    ) -> Selection | Answers:
+        from whence.store.answers import Answers
+
+        name, to = self._meant(name), None if to is None else self._meant(to)
+        given = self._all_cells(name, direction) if cells is None else cells
+        try:
+            found = self._store.reader.ask(name, given, lambda graph: plan(graph, name, direction, to, above, lineage))
+        except NoLineage:
+            whole = self._whole(name, direction, to)
+            if whole is None:
+                raise
+            return whole
+        if to is not None:
+            return found[to]
+        if list(found) == [name]:
+            whole = self._whole(name, direction, None)
+            if whole is not None:
+                return whole
+        return Answers(found)
+
+    def _all_cells(self, name: str, direction: Direction) -> str:
+        """What stands for all cells of something that has but one, such as a file; of an array they have to be said."""
+        shape = self._store.reader.shapes((name,))[name]
+        if shape:
+            axes = counted(len(shape), "axis", "axes")
+            said = f"log.{direction}({name!r}, '...') for all"
+            raise BadCells(f"say which cells of {name!r} are meant, which has {axes}: {said}")
+        return "..."
+
+    def _whole(self, name: str, direction: Direction, to: str | None) -> Selection | Answers | None:
+        """The answer about a file: it has no cells, but activities that made and used it; None if it is no file."""
+        from whence.store.prov import asking, finding
+
+        with self._store.database.read() as connection:
+            if not finding.is_version(connection, name):
+                return None
+        if to is None:
+            return asking.whole(self._store, name, direction)
+        reach = self.graph.ancestors if direction == "backward" else self.graph.descendants
+        return self._store.reader.all_cells(to) if to in reach(name) else None
+
+    def _meant(self, name: str) -> str:
+        """The dataset that a name stands for: itself, or of a file the version that it was when it was last seen."""
+        name = name_of(name)
+        if self._store.reader.has(name):
+            return name
+        from whence.store.prov.finding import dataset_meant
+
+        with self._store.database.read() as connection:
+            return dataset_meant(connection, name) or name  # the question itself says that it is unknown
 
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
         from whence.arrays.explain import Contributions
 
-        found = [each for each in self.show(output).derived_from if each.input == name_of(input)]
+        found = [each for each in self.show(output).derived_from if each.input == self._meant(input)]
         return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
+
+    # --- asking about files, and what was done with them
+
+    def ancestors(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:
+        """All that these came from, oldest first: files, activities, datasets. The list prints as a table.
+
+        A file's name stands for the version that it was when it was last seen; `model.bin@v2` is one by itself. The end
+        of a path will do where only one file's path ends so. What a version took the place of without anybody reading
+        it is no ancestor, unless `revisions` is set.
+        """
+        from whence.store.prov import asking
+
+        return asking.ancestors(self._store, names, revisions=revisions)
+
+    def descendants(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:
+        """All that came from these, oldest first: what is affected if they are wrong. The list prints as a table.
+
+        A file's name stands for all its versions.
+        """
+        from whence.store.prov import asking
+
+        return asking.descendants(self._store, names, revisions=revisions)
+
+    def blame(self, names: str | Iterable[str], *, revisions: bool = False) -> dict[str, list[str]]:
+        """Who had a hand in these, each with the ancestors that they are responsible for."""
+        from whence.store.prov import asking
+
+        return asking.blame(self._store, names, revisions=revisions)
+
+    def versions(self, name: str) -> list[str]:
+        """The versions of a file, oldest first. The list prints as a table."""
+        from whence.store.prov import asking
+
+        return asking.versions(self._store, name_of(name))
+
+    def diff(self, one: str, other: str) -> Difference:
+        """What differs between two activities, or two files: parameters, inputs, code, outputs, and how inputs came to.
+
+        >>> import tempfile, pathlib, whence as wh
+        >>> directory = tempfile.TemporaryDirectory()
+        >>> model = pathlib.Path(directory.name, "model.bin")
+        >>> with wh.open(pathlib.Path(directory.name, "project.whence")) as log:
+        ...     for rate in ("0.1", "0.2"):
+        ...         with log.activity("train", command=f"python train.py --rate {rate}") as a:
+        ...             _ = model.write_text(f"weights at {rate}" * 10), a.generated(model)
+        ...     print(log.diff("train#1", "train#2"))
+        train#1 -> train#2
+          what       name       first      second  note
+          parameter  --rate     0.1    ->  0.2
+          output     model.bin  v1     ->  v2      140 B both
+        >>> directory.cleanup()
+        """
+        from whence.store.prov import asking
+
+        return asking.diff(self._store, name_of(one), name_of(other))
 
     # --- looking
 
@@ -376,24 +494,28 @@ class Log:
         return self._store.graph
 
     def datasets(self) -> list[Dataset]:
-        """All datasets, oldest first."""
+        """All datasets, oldest first. The list prints as a table."""
+        from whence.store.answers import Listed
         from whence.store.catalog import statements
 
         with self._store.database.read() as connection:
-            return statements.datasets(connection)
+            found = statements.datasets(connection)
+        return Listed(found, Dataset.COLUMNS, Dataset.cells, "no datasets")
 
     def operations(self) -> list[Operation]:
-        """All operations, oldest first."""
+        """All operations, oldest first. The list prints as a table."""
+        from whence.store.answers import Listed
         from whence.store.catalog import statements
 
         with self._store.database.read() as connection:
-            return statements.operations(connection)
+            found = statements.operations(connection)
+        return Listed(found, Operation.COLUMNS, Operation.cells, "no operations")
 
     def show(self, name: str) -> Description:
         """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
         from whence.store.catalog import statements
 
-        name = name_of(name)
+        name = self._meant(name)
         with self._store.database.read() as connection:
             return Description(
                 statements.dataset(connection, name),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 import whence as wh
 from whence.errors import BadType, Redefined, StoreError, UnknownName
+from whence.graph import GraphWarning
 from whence.store.recording.artifacts import Content
 
 
@@ -55,8 +57,8 @@ def test_versions_are_a_chain_and_the_artifact_stands_for_all(log: wh.Log) -> No
     second = train(log, "w2")
     graph = log.graph
     assert graph.versions("data/raw.csv") == ["data/raw.csv@v1", "data/raw.csv@v2"]
-    assert ("data/raw.csv@v2", "wasDerivedFrom", "data/raw.csv@v1") in graph.edges
-    assert ("model.bin@v2", "wasDerivedFrom", "model.bin@v1") in graph.edges
+    assert ("data/raw.csv@v2", "wasRevisionOf", "data/raw.csv@v1") in graph.edges
+    assert ("model.bin@v2", "wasRevisionOf", "model.bin@v1") in graph.edges
     assert graph.segment("data/raw.csv", "model.bin@v2").by_rule["source"] == graph.versions("data/raw.csv")
     assert second in graph.segment("data/raw.csv@v2", "model.bin").vertices
 
@@ -69,8 +71,11 @@ def test_equal_content_is_the_same_version_whether_it_is_read_or_written(log: wh
     assert [edge[2] for edge in graph.edges if edge[:2] == ("model.bin@v1", "wasGeneratedBy")] == runs
     assert [edge[1] for edge in graph.edges].count("wasAttributedTo") == 1
     train(log, "w2")
-    train(log, "w1")  # an older content again: a change, and so a version
-    assert log.graph.versions("model.bin") == ["model.bin@v1", "model.bin@v2", "model.bin@v3"]
+    last = train(log, "w1")  # an older content again
+    assert log.graph.versions("model.bin") == ["model.bin@v1", "model.bin@v2"]
+    assert ("model.bin@v1", "wasGeneratedBy", last) in log.graph.edges
+    train(log, "w3")
+    assert ("model.bin@v3", "wasRevisionOf", "model.bin@v1") in log.graph.edges  # which is what it took the place of
     assert log.check().ok
 
 
@@ -119,6 +124,80 @@ def test_a_file_rewritten_in_place_is_used_as_it_was(log: wh.Log) -> None:
     assert a.inputs == {"data/raw.csv": "data/raw.csv@v1"}
     assert a.outputs == {"data/raw.csv": "data/raw.csv@v2"}
     assert log.graph.acyclic
+
+
+def write(log: wh.Log, name: str, text: str, *, agent: str, reads: bool) -> None:
+    with log.activity("write", agent=agent) as a:
+        if reads:
+            a.used(name)
+        Path(name).write_text(text)
+        a.generated(name)
+
+
+def test_what_overwrites_without_reading_is_no_derivation(log: wh.Log) -> None:
+    write(log, "out.txt", "one", agent="ada", reads=False)
+    write(log, "out.txt", "two", agent="bob", reads=False)
+    write(log, "out.txt", "two and three", agent="eve", reads=True)
+    graph = log.graph
+    between = [edge for edge in graph.edges if edge[0].startswith("out.txt") and edge[2].startswith("out.txt")]
+    assert sorted(between) == [
+        ("out.txt@v2", "wasRevisionOf", "out.txt@v1"),
+        ("out.txt@v3", "wasDerivedFrom", "out.txt@v2"),
+        ("out.txt@v3", "wasRevisionOf", "out.txt@v2"),
+    ]
+    assert graph.ancestors("out.txt@v2") == ["write#2"]
+    assert graph.ancestors("out.txt@v3") == ["write#2", "out.txt@v2", "write#3"]
+    assert graph.descendants("out.txt@v1") == []
+    assert list(graph.blame("out.txt@v3")) == ["bob", "eve"]
+    assert not len(graph.segment("out.txt@v1", "out.txt@v2"))
+    assert graph.following_revisions.ancestors("out.txt@v3") == [
+        "write#1", "out.txt@v1", "write#2", "out.txt@v2", "write#3",
+    ]  # fmt: skip
+    assert list(graph.following_revisions.blame("out.txt@v3")) == ["ada", "bob", "eve"]
+    assert len(graph.following_revisions.segment("out.txt@v1", "out.txt@v2")) == 4
+    assert log.check().ok
+
+
+def test_revisions_may_lead_round(log: wh.Log) -> None:
+    """The first content again, made out of what the second led to: no ancestor of itself, unless revisions count."""
+    write(log, "out.txt", "one", agent="ada", reads=False)
+    write(log, "out.txt", "two", agent="ada", reads=False)
+    with log.activity("copy") as a:
+        a.used("out.txt").generated("copy.txt")
+        Path("copy.txt").write_text("copied")
+    with log.activity("back") as a:
+        a.used("copy.txt").generated("out.txt")
+        Path("out.txt").write_text("one")
+    assert a.outputs == {"out.txt": "out.txt@v1"}
+    assert log.graph.acyclic
+    with pytest.warns(GraphWarning, match="cycle"):
+        assert not log.graph.following_revisions.acyclic
+
+
+def test_a_file_edited_by_hand_is_a_revision(log: wh.Log) -> None:
+    train(log, "w1")
+    Path("data/raw.csv").write_text("by hand")
+    train(log, "w2")
+    assert log.graph.ancestors("model.bin@v2") == ["data/raw.csv@v2", "train#2"]
+
+
+def test_older_logs_learn_which_versions_are_derivations(log: wh.Log, project: Path) -> None:
+    write(log, "out.txt", "one", agent="ada", reads=False)
+    write(log, "out.txt", "two", agent="bob", reads=False)
+    write(log, "out.txt", "two and three", agent="eve", reads=True)
+    edges = sorted(log.graph.edges)
+    log.close()
+    with sqlite3.connect(project / "project.whence" / "catalog.sqlite") as catalog:  # as it was before the migration
+        catalog.execute("DELETE FROM statements WHERE relation = 'wasRevisionOf'")
+        catalog.execute("DELETE FROM was_derived_from")
+        catalog.execute(
+            "INSERT INTO was_derived_from (generated, used, kind, created) "
+            "SELECT one.entity, other.entity, 'revision', '2026-01-01' FROM snapshots one, snapshots other "
+            "WHERE one.version = other.version + 1"
+        )
+        catalog.execute("DELETE FROM migrations WHERE name = '0006-revisions'")
+    with wh.open(project / "project.whence") as again:
+        assert sorted(again.graph.edges) == edges
 
 
 def test_a_failure_is_recorded_with_what_there_is(log: wh.Log) -> None:

@@ -286,3 +286,16 @@ def test_a_closed_pipe_is_no_error(log_path: Path) -> None:
     run = subprocess.run(f"'{command}' ls | head -1", shell=True, capture_output=True, text=True, check=True)
     assert run.stdout.startswith("dataset")
     assert run.stderr == ""
+
+
+def test_errors_of_the_shell_speak_shell(log_path: Path) -> None:
+    told = run("delete", "pixels", "--yes")
+    assert told.exit_code == 1
+    assert "or give --force to cut its lineage" in told.stderr
+    assert "force=True" not in told.stderr
+    told = run("backward", "sums")
+    assert "say which cells of 'sums' are meant: 3,4 or 0:10,5 or ... for all of them" in told.stderr
+    told = run("ls", "--log", "postgresql://nobody@127.0.0.1:1/none")
+    assert "with --blobs" in told.stderr
+    told = run("segment", "--src", "total", "--dst", "pixels")
+    assert "no path leads back from --dst to --src; it is the other way round: exchange --src and --dst" in told.stderr

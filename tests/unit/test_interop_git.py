@@ -123,7 +123,8 @@ def test_runs_use_the_versions_that_git_knows(repository: Repository, log: wh.Lo
     repository.commit("keep it")
     assert log.import_("git").entities == 0
     keep = next(name for name in log.graph.of_kind("activity") if log.graph[name].get("message") == "keep it")
-    assert (keep, "used", "out.txt@v1") in log.graph.edges
+    assert (keep, "wasInfluencedBy", "out.txt@v1") in log.graph.edges
+    assert (keep, "used", "out.txt@v1") not in log.graph.edges
     assert "a.txt@v1" in log.graph.ancestors("out.txt")
 
 
@@ -228,8 +229,9 @@ def test_a_commit_before_a_run_is_not_said_to_use_what_the_run_read(repository: 
     log.import_("git")
     graph, commits = log.graph, messages(log)
     assert {edge for edge in graph.edges if edge[1] == "used"} == {
-        (a.id, "used", "a.txt@v1"), (commits["second"], "used", "a.txt@v2"), (commits["keep it"], "used", "out.txt@v1"),
-    }  # fmt: skip
+        (a.id, "used", "a.txt@v1"),
+        (commits["second"], "used", "a.txt@v2"),
+    }
     assert ("a.txt@v1", "wasGeneratedBy", commits["second"]) in graph.edges
     assert ("a.txt@v1", "wasDerivedFrom", "a.txt@v2") in graph.edges  # numbers follow the order of being seen
     assert graph.acyclic
@@ -248,3 +250,22 @@ def test_content_that_comes_back_makes_no_cycle(repository: Repository, log: wh.
     assert log.graph.acyclic
     assert len(log.graph.versions("a.txt")) == 4
     assert log.import_("git").relations == 0
+
+
+def test_a_commit_of_results_invents_no_use(repository: Repository, log: wh.Log) -> None:
+    """notes.txt was written by hand and committed together with what a run had made, over again, and with a removal."""
+    for number in (1, 2):
+        with log.activity("make") as a:
+            a.used("a.txt")
+            Path("out.txt").write_text(f"made {number}")
+            a.generated("out.txt")
+        repository.commit(f"results {number}", notes=f"by hand {number}", b=None if number == 2 else "two")
+    log.import_("git")
+    graph, commits = log.graph, messages(log)
+    assert {edge for edge in graph.edges if edge[1] == "used" and edge[0] in commits.values()} == {
+        (commits["second"], "used", "a.txt@v2"), (commits["results 2"], "used", "notes.txt@v1"),
+    }  # fmt: skip
+    assert graph.ancestors("notes.txt@v2") == [commits["results 1"], "notes.txt@v1", commits["results 2"]]
+    made = [commits["first"], "a.txt@v2", commits["second"], "a.txt@v1", "make#2"]
+    assert graph.ancestors("out.txt@v2") == made
+    assert ("b.txt@v1", "wasInvalidatedBy", commits["results 2"]) in graph.edges

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import whence as wh
+from whence.interop.preload import library
 from whence.interop.run_registry import DIRECTORY, Registered
 
 WHENCE = Path(sys.executable).with_name("whence")
@@ -65,8 +66,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(name: str, *command: object, outputs: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    named = [word for each in outputs for word in ("--out", each)]
+def start(
+    name: str, *command: object, outputs: tuple[str, ...] = (), opens: bool = True
+) -> subprocess.Popen[str]:  # fmt: skip
+    named = [word for each in outputs for word in ("--out", each)] + ([] if opens else ["--no-opens"])
     arguments = ["run", "--json", f".{name}.json", *named, "--", *(str(each) for each in command)]
     return subprocess.Popen([str(WHENCE), *arguments], stderr=subprocess.PIPE, text=True)
 
@@ -108,8 +111,8 @@ def test_what_no_audit_sees_is_left_out_with_a_word_unless_it_is_named(project: 
     done = finish(
         {
             "one": start("one", sys.executable, "program.py", "one", 3),
-            "two": start("two", "sh", "script.sh", "two", 3),
-            "three": start("three", "sh", "script.sh", "three", 3, outputs=("models/three.bin",)),
+            "two": start("two", "sh", "script.sh", "two", 3, opens=False),
+            "three": start("three", "sh", "script.sh", "three", 3, outputs=("models/three.bin",), opens=False),
         }
     )
     assert list(done["one"]["generated"]) == ["models/one.bin"]
@@ -123,6 +126,14 @@ def test_what_no_audit_sees_is_left_out_with_a_word_unless_it_is_named(project: 
         assert sorted(edge[0] for edge in made) == ["models/one.bin@v1", "models/three.bin@v1"]
         activity = log.graph[done["two"]["activity"]]
         assert "models/two.bin" in activity["changed_by_this_or_another_run"]
+
+
+@pytest.mark.skipif(library() is None, reason="the library is for Linux")
+def test_what_other_programs_are_seen_to_open_is_theirs(project: Path) -> None:
+    done = finish({name: start(name, "sh", "script.sh", name, 2) for name in ("one", "two")})
+    for name, told in done.items():
+        assert told["generated"] == {f"models/{name}.bin": f"models/{name}.bin@v1"}
+        assert told["uncertain"] == []
 
 
 def test_runs_one_after_the_other_are_credited_with_what_changed(project: Path) -> None:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.errors import BadCells, BadType
-from whence.store.records import Dataset, Derivation, Operation, counted, in_units
+from whence.store.records import Dataset, Derivation, Operation
 from whence.store.values import name_of, names_of, plain, shape_of
+from whence.words import counted, in_units
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.slices(10) | st.complex_numbers(),

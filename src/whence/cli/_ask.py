@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table, terminal
 
@@ -26,7 +27,7 @@ out_option = click.option(
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.argument("dataset"),
-    click.argument("cells"),
+    click.argument("cells", required=False),
     click.option("--to", metavar="NAME", help="The dataset to end at; otherwise all sources (or all final results)."),
     out_option,
     log_option,
@@ -39,13 +40,27 @@ def question(direction: Direction, help: str) -> click.Command:
     """The command that asks in one direction."""
 
     def ask(
-        dataset: str, cells: str, to: str | None, out: Path | None, log: str | None, blobs: str | None, as_json: bool
+        dataset: str,
+        cells: str | None,
+        to: str | None,
+        out: Path | None,
+        log: str | None,
+        blobs: str | None,
+        as_json: bool,
     ) -> None:
         with open_log(log, blobs) as opened:
             asking = opened.backward if direction == "backward" else opened.forward
-            answer = asking(dataset, cells, to=to)
+            start, end = named(opened, dataset), None if to is None else named(opened, to)
+            if cells is None and opened.show(start).dataset.shape:
+                raise click.UsageError(
+                    f"say which cells of {dataset!r} are meant: 3,4 or 0:10,5 or ... for all of them"
+                )
+            answer = asking(start, cells) if end is None else asking(start, cells, to=end)
         found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
-        asked = {"direction": direction, "dataset": dataset, "cells": cells}
+        how = getattr(answer, "how", "")
+        asked = {"direction": direction, "dataset": dataset, "cells": cells, **({"how": how} if how else {})}
+        if how and not as_json:
+            click.echo(how, err=not terminal())  # through a pipe, only the table
         emit_answers(found, out, asked if as_json else None)
 
     for parameter in reversed(_PARAMETERS):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option
 
 if TYPE_CHECKING:
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from whence.log import Log
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--src", metavar="ID", multiple=True, required=True, help="A source; may be repeated."),
+    click.option(
+        "--src", metavar="ID", multiple=True,
+        help="A source; may be repeated. Otherwise all that the destinations came from in the first place.",
+    ),
     click.option("--dst", metavar="ID", multiple=True, required=True, help="A destination; may be repeated."),
+    click.option("--inputs", is_flag=True, help="Add what the activities used that is on no path from the sources."),
     click.option("--exclude-agent", "agents", metavar="NAME", multiple=True, help="Leave out what this agent did."),
     click.option(
         "--exclude-relation", "relations", metavar="NAME", multiple=True, help="Leave out edges such as used."
@@ -58,12 +63,18 @@ class Asked:
     before: str | None = None
     expand: int | None = None
     match: tuple[str, ...] = ()
+    inputs: bool = False
 
     def of(self, log: Log) -> tuple[Graph, list[str], list[str]]:
         """The graph of a log, and the sources and destinations by the names they have in it."""
         graph = log.graph
-        src, dst = ([_named(log, graph, name) for name in names] for names in (self.src, self.dst))
+        src, dst = ([named(log, name) for name in names] for names in (self.src, self.dst))
         return graph, src, dst
+
+    def now(self, log: Log) -> tuple[Graph, list[str], list[str]]:
+        """The same, where files without a source are asked about as they were when they were last seen."""
+        graph, src, dst = self.of(log)
+        return graph, src, dst if src else [_last_seen(log, name) for name in dst]
 
     def segment(self, graph: Graph, src: list[str], dst: list[str]) -> Segment:
         """The segment between these."""
@@ -75,7 +86,10 @@ class Asked:
         exclude += [_having(pair) for pair in self.things]
         if self.after is not None or self.before is not None:
             exclude.append(~when(after=self.after, before=self.before))
-        return graph.segment(src, dst, exclude=exclude or None, expand=self.expand, match=list(self.match) or None)
+        return graph.segment(
+            src or None, dst, exclude=exclude or None, expand=self.expand, match=list(self.match) or None,
+            inputs=self.inputs,
+        )  # fmt: skip
 
 
 def parameters(function: Callable[..., None]) -> Callable[..., None]:
@@ -90,14 +104,15 @@ def parameters(function: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _named(log: Log, graph: Graph, name: str) -> str:
-    """The name itself if the graph has it, else what a run from here would have called the file of that path."""
-    from whence.store.recording.artifacts import artifact_name, project_of
-
-    if name in graph or graph.versions_at(name):
+def _last_seen(log: Log, name: str) -> str:
+    """A file as the version that it was when it was last seen, which is said; anything else as it is."""
+    if name in log.graph.ids:
         return name
-    path = artifact_name(name, project_of(log.where))
-    return path if path in graph or graph.versions_at(path) else name
+    found = log.versions(name)
+    [now] = [row["name"] for row in found.rows() if row["now"] == "yes"] or found[-1:]  # type: ignore[attr-defined]
+    if len(found) > 1:
+        click.echo(f"{now}, as {name} was when it was last seen (of {len(found)} versions)", err=True)
+    return str(now)
 
 
 def _having(pair: str) -> Boundary:

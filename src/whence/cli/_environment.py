@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from whence.cli._output import size_text
+from whence.words import in_units
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 OLDEST_JAVA = 17  # what Spark 4 asks for
@@ -172,10 +172,8 @@ def disk(place: Path) -> Finding:
     if not os.access(place, os.W_OK):
         return Finding("disk", False, f"{place} is read-only", "give --log a directory that you may write to")
     if free < LITTLE_DISK:
-        return Finding(
-            "disk", False, f"{size_text(free)} free at {place}", "make room, or `whence gc`, or move the log"
-        )
-    return Finding("disk", True, f"{size_text(free)} free at {place}")
+        return Finding("disk", False, f"{in_units(free)} free at {place}", "make room, or `whence gc`, or move the log")
+    return Finding("disk", True, f"{in_units(free)} free at {place}")
 
 
 def screen() -> Finding:

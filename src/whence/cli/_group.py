@@ -12,11 +12,26 @@ from typing import Any, NoReturn
 
 import click
 
+from whence.cli._shell import spoken
 from whence.errors import WhenceError
 
 # The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
 COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "query", "pipeline")
-COMMANDS += ("segment", "summarize", "import", "export", "check", "delete", "gc", "bench")
+COMMANDS += (
+    "ancestors",
+    "descendants",
+    "blame",
+    "versions",
+    "diff",
+    "segment",
+    "summarize",
+    "import",
+    "export",
+    "check",
+    "delete",
+    "gc",
+    "bench",
+)
 
 
 class LazyGroup(click.Group):
@@ -46,7 +61,13 @@ class LazyGroup(click.Group):
                 return super().invoke(ctx)
         except WhenceError as error:
             told = [str(error), *getattr(error, "__notes__", ())]  # the notes say in which file it was
-            raise click.ClickException("\n".join(told)) from error
+            raise click.ClickException(spoken("\n".join(told), _options(self, ctx))) from error
+
+
+def _options(group: click.Group, ctx: click.Context) -> set[str]:
+    """The options of the command that was called."""
+    command = group.get_command(ctx, ctx.invoked_subcommand or "")
+    return {option for each in (command.params if command else ()) for option in each.opts if option.startswith("--")}
 
 
 def _show_warning(otherwise: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any) -> None:

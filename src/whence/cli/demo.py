@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli._options import json_option
-from whence.cli._output import emit_json, emit_table, size_text
+from whence.cli._output import emit_json, emit_table
 from whence.errors import MissingExtra, Redefined
+from whence.words import in_units
 
 if TYPE_CHECKING:
     from whence.cli._hotspot import Floats, Ints, Step
@@ -264,10 +265,10 @@ def report(steps: list[Step], sizes: list[Stored], answers: list[Answer], log: P
             each.operation,
             " x ".join(map(str, each.shape)),
             f"{each.tuples:,}",
-            size_text(each.csv_bytes),
-            size_text(each.int64_bytes),
+            in_units(each.csv_bytes),
+            in_units(each.int64_bytes),
             f"{each.boxes:,}",
-            size_text(each.stored_bytes),
+            in_units(each.stored_bytes),
             f"{each.csv_bytes / each.stored_bytes:,.0f}x",
         )
         for each in sizes
@@ -276,7 +277,7 @@ def report(steps: list[Step], sizes: list[Stored], answers: list[Answer], log: P
     emit_table(columns, rows, numbers=columns[2:], aligned=True)
     tuples = sum(each.tuples for each in sizes)
     csv, stored = sum(each.csv_bytes for each in sizes), sum(each.stored_bytes for each in sizes)
-    click.echo(f"\nTogether {tuples:,} tuples: {size_text(csv)} as CSV, {size_text(stored)} in the log.")
+    click.echo(f"\nTogether {tuples:,} tuples: {in_units(csv)} as CSV, {in_units(stored)} in the log.")
     click.echo(f"\nHot spots found: {len(spots)}")
     for number, (row, column, size) in enumerate(spots):
         click.echo(f"  spots[{number}]  centre {row:.1f}, {column:.1f}, {size:.0f} pixels")

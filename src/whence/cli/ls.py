@@ -2,51 +2,113 @@
 
 from __future__ import annotations
 
+import fnmatch
+import shutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from whence.cli._options import blobs_option, json_option, log_option, open_log
-from whence.cli._output import emit_json, emit_table
+from whence.cli._output import emit_json, emit_table, terminal
+from whence.store.records import Dataset, Operation
 
-if TYPE_CHECKING:
-    from whence.store.records import Dataset, Operation
+WIDEST = 100  # characters of a command on a terminal; a pipe and --json get all
 
 
 @click.command("ls")
-@click.option("--operations", is_flag=True, help="List the operations that ran instead of the datasets.")
+@click.argument("pattern", required=False)
+@click.option("--operations", is_flag=True, help="List the operations and runs instead of the datasets.")
+@click.option("--kind", metavar="KIND", help="Only datasets of this kind: array, file, table ...")
+@click.option("--failed", is_flag=True, help="Only operations and runs that failed.")
+@click.option("--since", metavar="TIME", help="Only what was made or started at this time or later: 2026-01-31.")
+@click.option("--last", metavar="N", type=click.IntRange(min=1), help="Only the last N of them.")
 @log_option
 @blobs_option
 @json_option
-def command(operations: bool, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """List the datasets of the log, or its operations."""
+def command(
+    pattern: str | None,
+    operations: bool,
+    kind: str | None,
+    failed: bool,
+    since: str | None,
+    last: int | None,
+    log: str | None,
+    blobs: str | None,
+    as_json: bool,
+) -> None:
+    """List the datasets and files of the log, or its operations and runs.
+
+    PATTERN chooses by name: `model*`, `*.csv`, or a part of the name; of operations also by what they used, made or
+    ran. Operations are listed with their arguments, where they were called, and how they ended.
+
+    \b
+      whence ls --kind file '*.csv'
+      whence ls --operations train --last 5
+      whence ls --operations --failed
+    """
+    if kind is not None and (operations or failed):
+        raise click.UsageError("--kind is of datasets: leave out --operations and --failed")
     with open_log(log, blobs) as opened:
-        if operations:
-            _print_operations(opened.operations(), as_json)
+        if operations or failed:
+            runs = [
+                each
+                for each in opened.operations()
+                if _is_run(each, pattern, failed) and _is_since(each.started, since)
+            ]
+            _print_operations(runs[-last:] if last else runs, as_json)
         else:
-            _print_datasets(opened.datasets(), as_json)
+            sets = [
+                each for each in opened.datasets() if _is_set(each, pattern, kind) and _is_since(each.created, since)
+            ]
+            _print_datasets(sets[-last:] if last else sets, as_json)
+
+
+def _is_set(each: Dataset, pattern: str | None, kind: str | None) -> bool:
+    names = (each.name, str(each.properties.get("artifact", "")))
+    return (kind is None or each.kind == kind) and _matches(names, pattern)
+
+
+def _is_run(each: Operation, pattern: str | None, failed: bool) -> bool:
+    names = (each.name, each.label, str(each.properties.get("command", "")), *each.inputs, *each.outputs)
+    return (not failed or each.status not in ("", "ok")) and _matches(names, pattern)
+
+
+def _matches(names: Sequence[str], pattern: str | None) -> bool:
+    """Whether one of the names is as the pattern says, or, if that has no wildcard, contains it.
+
+    >>> _matches(["data/raw.csv@v1"], "raw"), _matches(["data/raw.csv"], "*.csv"), _matches(["model.bin"], "*.csv")
+    (True, True, False)
+    """
+    if pattern is None:
+        return True
+    if any(each in pattern for each in "*?["):
+        return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+    return any(pattern in name for name in names)
+
+
+def _is_since(time: str | None, since: str | None) -> bool:
+    return since is None or (time is not None and time >= since)
 
 
 def _print_datasets(datasets: Sequence[Dataset], as_json: bool) -> None:
     if as_json:
         emit_json({"datasets": [each.as_dict() for each in datasets]})
         return
-    rows = [(each.name, each.kind, _shape(each.shape), each.created or "unknown") for each in datasets]
-    emit_table(("dataset", "kind", "shape", "created"), rows)
+    columns = ("dataset", "kind", "shape", "created")
+    shown = [dict(zip(Dataset.COLUMNS, each.cells(), strict=True)) for each in datasets]
+    emit_table(columns, [[row[name] for name in columns] for row in shown])
 
 
 def _print_operations(operations: Sequence[Operation], as_json: bool) -> None:
     if as_json:
         emit_json({"operations": [each.as_dict() for each in operations]})
         return
-    emit_table(("operation", "started"), [(str(each), each.started or "unknown") for each in operations])
+    emit_table(Operation.COLUMNS, [_short(each.cells()) for each in operations])
 
 
-def _shape(shape: tuple[int, ...]) -> str:
-    """Sides with a cross between them.
-
-    >>> _shape((480, 640)), _shape((7,)), _shape(())
-    ('480 x 640', '7', 'scalar')
-    """
-    return " x ".join(map(str, shape)) or "scalar"
+def _short(cells: Sequence[str]) -> Sequence[str]:
+    """On a terminal, a long command is cut."""
+    widest = min(WIDEST, shutil.get_terminal_size().columns // 2)
+    if not terminal():
+        return cells
+    return [text if len(text) <= widest else f"{text[: widest - 1]}\N{HORIZONTAL ELLIPSIS}" for text in cells]

@@ -14,6 +14,7 @@ from whence.cli._options import blobs_option, json_file_option, log_option, open
 @click.option("--in", "inputs", metavar="FILE", multiple=True, help="A file that the command reads; may be repeated.")
 @click.option("--out", "outputs", metavar="FILE", multiple=True, help="A file that it writes; may be repeated.")
 @click.option("--agent", metavar="NAME", help="Who runs it; otherwise you.")
+@click.option("--no-opens", is_flag=True, help="Do not load the library that sees which files programs open (Linux).")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @log_option
 @blobs_option
@@ -22,6 +23,7 @@ def command(
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     agent: str | None,
+    no_opens: bool,
     command: tuple[str, ...],
     log: str | None,
     blobs: str | None,
@@ -29,10 +31,11 @@ def command(
 ) -> None:
     """Run a command and record it: arguments, status, times, git commit, files read, written and removed.
 
-    Of Python programs, every file of the project (the directory that the log lies in) that they open is seen. What
-    other programs write is found by what changed, and what they read are the files among their arguments; --in and
-    --out name more. What another run may have changed at the same time is left out, and named. The command gets the
-    terminal, and whence ends with its status. Without a log, project.whence is made.
+    Every file of the project (the directory that the log lies in) is seen that a Python program opens; on Linux also
+    those that other programs and compiled libraries open. Elsewhere, what other programs write is found by what
+    changed, and what they read are the files among their arguments. What cannot be seen is said; --in and --out name
+    files. What another run may have changed at the same time is left out, and named. The command gets the terminal, and
+    whence ends with its status. Without a log, project.whence is made.
 
     \b
       whence run -- python train.py --rate 0.1
@@ -41,7 +44,7 @@ def command(
     from whence.interop.command import run
 
     with open_or_make_log(log, blobs) as opened:
-        done = run(opened, command, inputs=inputs, outputs=outputs, agent=agent)
+        done = run(opened, command, inputs=inputs, outputs=outputs, agent=agent, opens=not no_opens)
     used, made = (", ".join(each.values()) or "nothing" for each in (done.used, done.generated))
     removed = ", ".join(version or file for file, version in done.removed.items())
     told = f"; removed {removed}" if removed else ""
@@ -56,6 +59,8 @@ def command(
             "generated: name it with --out if this command wrote it",
             err=True,
         )
+    for each in done.unseen:
+        click.echo(f"whence: {each}", err=True)
     if json_file is not None:
         json_file.write_text(json.dumps(done.as_dict(), indent=2) + "\n", encoding="utf-8")
     raise SystemExit(done.exit_code)

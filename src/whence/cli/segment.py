@@ -5,37 +5,51 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import numpy as np
 
 from whence.cli._boundaries import Asked, parameters
 from whence.cli._options import open_log
-from whence.cli._output import emit_json, emit_table
+from whence.cli._output import MANY, emit_json, emit_table
+from whence.cli._shell import spoken
+from whence.graph.model import KINDS
 
 
 @click.command("segment")
 @parameters
 def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Show how the sources took part in making the destinations.
+    """Show how the destinations were made; with sources, how these took part in it.
 
-    Both are datasets, files, or versions of files (model.bin@v2); a file alone stands for all its versions. The answer
-    has what lies on paths between them, on similar paths, siblings made on the way, and the agents involved.
+    Both are datasets, files, or versions of files (model.bin@v2). Without --src the answer is all that the destinations
+    came from, a file being the version that it was when it was last seen. With --src it has what lies on paths between
+    the two, on similar paths, siblings made on the way, and the agents involved, and a file alone stands for all its
+    versions. Other inputs of the activities on the way are left out; the command names them, and --inputs adds them.
 
     \b
+      whence segment --dst figure.png
       whence segment --src data.csv --dst model.bin
       whence segment --src data.csv --dst model.bin --exclude-agent bob --expand 2 --out made.svg
     """
     with open_log(log, blobs) as opened:
-        segment = asked.segment(*asked.of(opened))
+        segment = asked.segment(*asked.now(opened))
     if out is not None:
         segment.draw(out)
-    rules = {name: rule for rule, names in segment.by_rule.items() for name in names}
+    graph = segment.graph
+    numbers = np.array(graph.in_order(segment.numbers), np.int32)
+    rules = segment.rules_at(numbers)
     if as_json:
         vertices = [
-            {"id": name, "kind": (v := segment.graph[name]).kind, "rule": rules.get(name), "properties": v.properties}
-            for name in segment
+            {"id": each.id, "kind": each.kind, "rule": rule or None, "properties": each.properties}
+            for each, rule in zip(graph.vertices_at(numbers), rules, strict=True)
         ]
         edges = [{"source": source, "relation": kind, "target": target} for source, kind, target in segment.edges]
-        emit_json({"why": segment.why, "vertices": vertices, "edges": edges})
+        emit_json(
+            {"why": segment.why, "left_out": segment.left_out, "vertices": vertices, "edges": edges},
+            is_large=len(numbers) > MANY,
+        )
         return
-    emit_table(("id", "kind", "rule"), [(name, segment.graph[name].kind, rules.get(name, "")) for name in segment])
+    kinds = [KINDS[kind] for kind in graph.kinds[numbers].tolist()]
+    emit_table(("id", "kind", "rule"), zip(graph.ids.of(numbers.tolist()), kinds, rules, strict=True))
     if not len(segment):
-        click.echo(segment.why, err=True)
+        click.echo(spoken(segment.why, ("--src", "--dst")), err=True)
+    if segment.left_out:
+        click.echo(spoken(segment.told_left_out("--inputs"), ("--src",)), err=True)

@@ -10,13 +10,13 @@ from whence.cli._boundaries import Asked, parameters
 from whence.cli._options import open_log
 from whence.cli._output import emit_json, emit_table
 
-_KEPT = ("entity=artifact", "activity=command")
+_KEPT = ("entity=artifact", "activity=program")
 
 
 @click.command("summarize")
 @click.option(
     "--keep", metavar="KIND=PROPERTY", multiple=True,
-    help="What tells vertices apart; may be repeated. Otherwise entity=artifact and activity=command.",
+    help="What tells vertices apart; may be repeated. Otherwise entity=artifact and activity=program.",
 )  # fmt: skip
 @click.option(
     "-k", "steps", metavar="K", type=click.IntRange(min=0), default=0, help="Also compare what lies K steps away."
@@ -28,9 +28,11 @@ def command(
     """Show how the destinations are usually made: one segment for each, merged into one graph.
 
     Each version of a file is a destination of its own. The percentage of an edge is the share of the segments that
-    have it. No path is in the summary that no segment has.
+    have it. No path is in the summary that no segment has. Runs of the same program are one, whatever their
+    parameters; --keep activity=command tells them apart.
 
     \b
+      whence summarize --src data.csv --dst model.bin
       whence summarize --src data.csv --dst model.bin --keep entity=artifact --keep activity=command -k 1
     """
     from whence.graph import summarize
@@ -59,13 +61,14 @@ def command(
         ]
         emit_json({"segments": len(segments), "vertices": vertices, "edges": edges, "exact": summary.exact})
         return
+    names = summary.names
     rows = [
-        (each.source.label, each.relation, each.target.label, f"{each.frequency:.0%}")
+        (names[each.source.id], each.relation, names[each.target.id], f"{each.frequency:.0%}")
         for each in sorted(summary.edges, key=lambda edge: (-edge.frequency, edge.source.id, edge.target.id))
     ]
     emit_table(("source", "relation", "target", "share"), rows, numbers=("share",))
     if not segments:
-        click.echo(f"None of {', '.join(ends)} came from {', '.join(src)}.", err=True)
+        click.echo(f"None of {', '.join(ends)} came from {', '.join(src) or 'anything'}.", err=True)
 
 
 def _kept(pairs: tuple[str, ...]) -> dict[str, list[str]]:

@@ -3,7 +3,8 @@
 from whence.graph._graph import Graph
 from whence.graph.boundary import Boundary, beyond, on_edges, what, when, where, who
 from whence.graph.model import Edge, GraphWarning, Vertex
-from whence.graph.segment import Segment, SegmentDiff
+from whence.graph.segment import Segment
+from whence.graph.segment_diff import SegmentDiff
 from whence.graph.summary import Summary, SummaryEdge, SummaryVertex, summarize
 
 __all__ = [

@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.errors import BadGraph, BadType
+from whence.errors import BadGraph, BadType, UnknownName
 from whence.graph import prov_json, reach
-from whence.graph.columns import Columns, Ids
-from whence.graph.model import ASSOCIATED, ATTRIBUTED, CODES, ENTITY, KINDS, RELATIONS, Edge, Kind, Numbers, Vertex
+from whence.graph.columns import Columns, Ids, counts
+from whence.graph.finding import meant
+from whence.graph.model import (
+    ASSOCIATED,
+    ATTRIBUTED,
+    CODES,
+    DERIVED,
+    ENTITY,
+    KINDS,
+    RELATIONS,
+    REVISION,
+    Edge,
+    Kind,
+    Numbers,
+    Vertex,
+)
 from whence.graph.picture import Drawable
 from whence.graph.validate import Edges, ancestry_of, check, check_cycles
 
@@ -22,6 +36,7 @@ if TYPE_CHECKING:
     from whence.graph.segment import Segment
 
 _VERSION_OF = CODES["specializationOf"]
+_MANY = 100_000  # vertices, beyond which no name is looked for that is like an unknown one
 Names = str | Iterable[str]
 
 
@@ -48,6 +63,7 @@ class Graph(Drawable):
         *,
         lenient: bool = False,
         prefixes: Mapping[str, str] | None = None,
+        derivations: tuple[int, ...] = (DERIVED,),
     ) -> None:
         check(ids, kinds, edges)
         kinds.flags.writeable = False
@@ -57,8 +73,9 @@ class Graph(Drawable):
         self.properties = properties or Columns()
         self.edge_properties = edge_properties or Columns()
         self.prefixes = dict(prefixes or {})  # what the prefixes of names mean, where a document said so
-        self.ancestry: Ancestry = ancestry_of(len(kinds), edges)
-        self.acyclic = check_cycles(ids, edges, self.ancestry, lenient)
+        self.derivations = derivations  # the relations between entities that ancestry runs along
+        self.ancestry: Ancestry = ancestry_of(len(kinds), edges, derivations)
+        self.acyclic = check_cycles(ids, edges, self.ancestry, derivations, lenient)
 
     # --- making one
 
@@ -82,14 +99,18 @@ class Graph(Drawable):
         ids = Ids(names, len(names))
         ends: tuple[list[int], list[int], list[int]] = ([], [], [])
         edge_rows: list[Mapping[str, Any]] = []
+        number_of = dict(zip(names, range(len(names)), strict=True))
+        codes, sources, targets = ends
         for source, relation, target, *rest in edges:
-            if relation not in CODES:
+            code = CODES.get(relation)
+            if code is None:
                 raise BadGraph(f"{source!r} {relation} {target!r}: there is no such relation in PROV")
             for end in (source, target):
-                if end not in ids:
+                if end not in number_of:
                     raise BadGraph(f"{source!r} {relation} {target!r}: there is no vertex {end!r}")
-            for column, value in zip(ends, (CODES[relation], ids.number(source), ids.number(target)), strict=True):
-                column.append(value)
+            codes.append(code)
+            sources.append(number_of[source])
+            targets.append(number_of[target])
             edge_rows.append(rest[0] if rest else {})
         return cls(
             ids, np.array(kinds, np.uint8),
@@ -213,7 +234,10 @@ class Graph(Drawable):
         return self.ids.of(np.flatnonzero(self.kinds == KINDS.index(kind)).tolist())
 
     def numbers(self, names: Names, kind: Kind | None = None) -> Numbers:
-        """The numbers of these vertices; the name of an artifact stands for all its versions."""
+        """The numbers of these vertices; the name of an artifact stands for all its versions.
+
+        The end of a path, or an activity without its number, will do where it can mean but one thing.
+        """
         if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
             names = (names,)
         found: list[int] = []
@@ -221,8 +245,8 @@ class Graph(Drawable):
             if not isinstance(name, str):
                 raise BadType(f"vertices are named by their ids, strings; this is {name!r}")
             number = self.ids.find(name)
-            chosen = self.versions_at(name) if number is None else [number]
-            found += chosen or [self.ids.number(name)]
+            chosen = [number] if number is not None else self.versions_at(name) or meant(self, name)
+            found += chosen or [self._unknown(name)]
         numbers = np.unique(np.array(found, np.int32))
         if kind is not None:
             for number in numbers.tolist():
@@ -231,6 +255,10 @@ class Graph(Drawable):
                         f"{self.ids[number]!r} is an {KINDS[self.kinds[number]]}, and an {kind} belongs there"
                     )
         return numbers
+
+    def _unknown(self, name: str) -> NoReturn:
+        few = () if len(self) > _MANY else (*self.ids, *self.artifacts)
+        raise UnknownName.of("vertex", name, few)
 
     # --- versions of an artifact
 
@@ -243,16 +271,22 @@ class Graph(Drawable):
 
     def versions_at(self, artifact: str) -> list[int]:
         """The numbers of an artifact's snapshots, oldest first."""
-        named = self._artifacts.get(artifact, [])
+        named = self.artifacts.get(artifact, [])
         general = self.ids.find(artifact)
         special, wide = self.edge_table.of(_VERSION_OF)
         found = {*named, *(special[wide == general].tolist() if general is not None else ())}
-        return sorted(found, key=lambda number: int(self._place[number]))
+        return sorted(found, key=self._age)
+
+    def _age(self, number: int) -> tuple[int, int]:
+        """What versions are sorted by: their numbers if they have some, else ancestors first."""
+        version = self.properties.get(number, "version")
+        return version if counts(version) else -1, int(self._place[number])
 
     @cached_property
-    def _artifacts(self) -> dict[Any, list[int]]:
+    def artifacts(self) -> dict[str, list[int]]:
+        """The artifacts by name, with the numbers of their versions."""
         rows = np.flatnonzero(self.kinds == ENTITY).astype(np.int32)
-        found: dict[Any, list[int]] = {}
+        found: dict[str, list[int]] = {}
         if self.properties.called("artifact"):
             for row, name in zip(rows.tolist(), self.properties.column("artifact", rows), strict=True):
                 if isinstance(name, str):
@@ -266,10 +300,22 @@ class Graph(Drawable):
         place[self.ancestry.order] = np.arange(len(self.ancestry.order))
         return place
 
+    @cached_property
+    def following_revisions(self) -> Graph:
+        """The same graph, in which a version came from the one that it took the place of, even if nobody read that."""
+        return Graph(
+            self.ids, self.kinds, self.edge_table, self.properties, self.edge_properties, lenient=True,
+            prefixes=self.prefixes, derivations=(DERIVED, REVISION),
+        )  # fmt: skip
+
     # --- asking
 
     def ancestors(self, names: Names) -> list[str]:
-        """All that these came from, oldest first, by any number of steps; they themselves are not part of it."""
+        """All that these came from, oldest first, by any number of steps; they themselves are not part of it.
+
+        A version that took the place of another without reading it did not come from it; `following_revisions` is the
+        graph in which it did.
+        """
         return self._reached(names, backward=True)
 
     def descendants(self, names: Names) -> list[str]:
@@ -310,26 +356,29 @@ class Graph(Drawable):
 
     def segment(
         self,
-        src: Names,
-        dst: Names,
+        src: Names | None = None,
+        dst: Names | None = None,
         exclude: object = None,
         expand: object = None,
         match: object = None,
+        inputs: bool = False,
     ) -> Segment:
-        """How the entities `src` took part in making the entities `dst` (PgSeg).
+        """How the entities `src` took part in making the entities `dst` (PgSeg); without `src`, how `dst` was made.
 
         The segment holds both, all that lies on a path from `dst` back to `src`, all on similar paths (as long as one
         of those; with `match`, alike in these properties step by step), the siblings made on the way, and the agents
         involved. `exclude` takes away: names of PROV relations, boundaries (`who`, `when`, `where`, `what`,
         `beyond`, `on_edges` of `whence.graph`), functions of a vertex, or a list of these. `expand=2` adds what lies up
         to two activities further back from `src` and `dst`; `expand={"model": 2}` from these.
-        `Segment.adjust` does the same on a segment that is there.
+        `Segment.adjust` does the same on a segment that is there. Inputs of the activities on the way that are on none
+        of these paths (code, say) are left out, as `Segment.left_out` lists; `inputs=True` adds them.
         """
         from whence.graph.segment import Query, induce
 
         query = Query.of(self, src, dst, match)
         found = induce(query)
-        return found if exclude is None and expand is None else found.adjust(exclude=exclude, expand=expand)
+        found = found if exclude is None and expand is None else found.adjust(exclude=exclude, expand=expand)
+        return found.with_inputs() if inputs else found
 
     def induced(self, names: Names) -> Segment:
         """These vertices with all edges between them, as a segment."""

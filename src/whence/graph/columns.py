@@ -142,6 +142,15 @@ class Columns:
         """The names of all properties."""
         return list(self._columns)
 
+    def values(self, name: str) -> Sequence[Any]:
+        """All values of a property, in the order of the rows that have it."""
+        return self._columns[name][1]
+
+    def having_any(self) -> Numbers:
+        """The rows that have any property, ascending."""
+        rows = [rows for rows, _ in self._columns.values()]
+        return np.unique(np.concatenate(rows)).astype(np.int32) if rows else np.zeros(0, np.int32)
+
     def called(self, name: str) -> list[str]:
         """The properties that a name means: itself, else those of that name in any namespace (`ex:lr` for `lr`)."""
         if name in self._columns:

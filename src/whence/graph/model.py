@@ -50,10 +50,13 @@ RELATIONS: tuple[Relation, ...] = (
     Relation("hadMember", "entity", "entity", "prov:collection", "prov:entity"),
     Relation("mentionOf", "entity", "entity", "prov:specificEntity", "prov:generalEntity"),
     Relation("wasInfluencedBy", None, None, "prov:influencee", "prov:influencer", loops=True),
+    # The next version of the same thing, whether or not anybody looked at the one before. PROV has no word for it: its
+    # revisions are derivations. In documents it is a derivation of the type prov:Revision with a mark of whence.
+    Relation("wasRevisionOf", "entity", "entity", "prov:generatedEntity", "prov:usedEntity"),
 )
 CODES: dict[str, int] = {relation.name: code for code, relation in enumerate(RELATIONS)}
 USED, GENERATED, DERIVED, ASSOCIATED, ATTRIBUTED = range(5)
-ANCESTRY = (USED, GENERATED, DERIVED)
+REVISION = CODES["wasRevisionOf"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,16 @@ first. If none of them is empty, the union has no other paths than the segments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Key = tuple[int, int]  # a graph, and the number of a vertex or the row of an edge
+from whence import _core
+
+Array = NDArray[np.int64]
+Sets = NDArray[np.uint64]  # for each of several things a set of numbers below 64 times the columns, as bits
 WORK = 3_000_000  # steps that the search for groups may take; what is left then stays apart
 _SETS = 64  # sets of segments at one vertex, beyond which a union is not followed
 
@@ -24,59 +27,39 @@ class Part:
     """A segment, as a summary follows it: its vertices, and its edges with their younger and older end."""
 
     graph: int
-    vertices: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    younger: NDArray[np.int64]
-    older: NDArray[np.int64]
+    vertices: Array
+    rows: Array
+    younger: Array
+    older: Array
 
-    def edges(self) -> Iterator[tuple[Key, int, int]]:
-        """Edges with their ends."""
-        for row, younger, older in zip(self.rows.tolist(), self.younger.tolist(), self.older.tolist(), strict=True):
-            yield (self.graph, row), younger, older
-
-    def things(self) -> Iterator[tuple[int, int, bool]]:
-        """All that it consists of."""
-        yield from ((self.graph, number, False) for number in self.vertices.tolist())
-        yield from ((self.graph, row, True) for row in self.rows.tolist())
-
-
-class Unsure(Exception):
-    """Whether a union has other paths would take too long to find out."""
-
-
-class _Budget:
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def spend(self, work: int) -> None:
-        self.left -= work
-        if self.left < 0:
-            raise Unsure
+    @property
+    def size(self) -> int:
+        """Vertices and edges."""
+        return len(self.vertices) + len(self.rows)
 
 
 def groups(parts: Sequence[Part], work: int = WORK) -> list[int]:
     """For each part the number of its group; the union of a group has the paths of its members and no others.
 
-    All that overlap are one group if that is possible. Otherwise a part belongs to one that contains it, and the
+    A part that another contains belongs to that one. The others are one group if that is possible; otherwise the
     largest are put together one by one, as long as no path is added.
     """
-    budget = _Budget(work)
+    judge = _Judge(work)
     found = list(range(len(parts)))
     for members in _components(parts):
-        if _adds_no_path([parts[each] for each in members], budget):
-            for each in members:
-                found[each] = members[0]
-            continue
         leaders = _contained(parts, members, found)
         gathered: list[list[int]] = []
-        for leader in leaders:
-            for group in gathered:
-                if _adds_no_path([parts[each] for each in (*group, leader)], budget):
-                    group.append(leader)
-                    break
-            else:
-                gathered.append([leader])
-        first = {leader: group[0] for group in gathered for leader in group}
+        if judge.adds_no_path([parts[each] for each in leaders]):
+            gathered.append(leaders)
+        else:
+            for leader in leaders:
+                for group in gathered:
+                    if judge.adds_no_path([parts[each] for each in (*group, leader)]):
+                        group.append(leader)
+                        break
+                else:
+                    gathered.append([leader])
+        first = {leader: min(group) for group in gathered for leader in group}
         for each in members:
             found[each] = first[found[each]]
     return found
@@ -92,87 +75,94 @@ def _components(parts: Sequence[Part]) -> list[list[int]]:
             each = parent[each]
         return each
 
-    owner: dict[Key, int] = {}
-    for place, part in enumerate(parts):
-        for number in part.vertices.tolist():
-            parent[root(place)] = root(owner.setdefault((part.graph, number), place))
+    for graph in dict.fromkeys(part.graph for part in parts):
+        own = [place for place, part in enumerate(parts) if part.graph == graph]
+        _, things = union([parts[place].vertices for place in own])
+        owner = np.full(max((int(each.max(initial=-1)) for each in things), default=-1) + 1, -1, np.int64)
+        for place, held in zip(own, things, strict=True):
+            for other in np.unique(owner[held]).tolist():
+                if other >= 0:
+                    parent[root(place)] = root(other)
+            owner[held] = place
     found: dict[int, list[int]] = {}
     for place in range(len(parts)):
         found.setdefault(root(place), []).append(place)
     return list(found.values())
 
 
-def _contained(parts: Sequence[Part], members: Iterable[int], found: list[int]) -> list[int]:
+def _contained(parts: Sequence[Part], members: Sequence[int], found: list[int]) -> list[int]:
     """Assign each part that another contains to that one; the others are returned, the largest first."""
+    ordered = sorted(members, key=lambda each: -parts[each].size)
+    things = [union([getattr(parts[place], name) for place in ordered]) for name in ("vertices", "rows")]
+    owners = [no_sets(len(whole), len(ordered)) for whole, _ in things]  # the leaders that have a thing
     leaders: list[int] = []
-    owners: dict[tuple[int, int, bool], int] = {}  # of each vertex and edge the leaders that have it, as bits
-    for place in sorted(members, key=lambda each: -len(parts[each].vertices) - len(parts[each].rows)):
-        common = (1 << len(leaders)) - 1
-        for key in parts[place].things():
-            common &= owners.get(key, 0)
-            if not common:
-                break
-        if common:
-            found[place] = leaders[(common & -common).bit_length() - 1]
+    for at, place in enumerate(ordered):
+        held = [each[at] for _, each in things]
+        common = no_sets(1, len(ordered))[0] if not leaders else ~no_sets(1, len(ordered))[0]
+        for own, sets in zip(held, owners, strict=True):
+            common &= np.bitwise_and.reduce(sets[own], axis=0)
+        bits = members_of(common)
+        if bits and leaders:
+            found[place] = leaders[bits[0]]
             continue
-        for key in parts[place].things():
-            owners[key] = owners.get(key, 0) | 1 << len(leaders)
+        for own, sets in zip(held, owners, strict=True):
+            put(sets, own, len(leaders))
         leaders.append(place)
     return leaders
 
 
-def _adds_no_path(parts: Sequence[Part], budget: _Budget) -> bool:
-    """Whether the union certainly has no other paths than the parts."""
-    if len(parts) == 1:
-        return True
-    try:
-        return _is_covered(parts, budget)
-    except Unsure:
-        return False
+class _Judge:
+    """Says whether unions have other paths than their parts, for as long as there is work left to spend."""
+
+    def __init__(self, work: int) -> None:
+        self.left = work
+
+    def adds_no_path(self, parts: Sequence[Part]) -> bool:
+        """Whether the union certainly has no other paths than the parts."""
+        work = sum(part.size for part in parts)
+        if len(parts) == 1 or work > self.left:
+            return len(parts) == 1
+        whole, places = union([part.vertices for part in parts])
+        _, rows = union([part.rows for part in parts])
+        count = max((int(each.max(initial=-1)) for each in rows), default=-1) + 1
+        ends = np.zeros((2, count), np.int32)
+        of_vertex, of_edge = no_sets(len(whole), len(parts)), no_sets(count, len(parts))
+        for number, (part, own, held) in enumerate(zip(parts, places, rows, strict=True)):
+            put(of_vertex, own, number)
+            put(of_edge, held, number)
+            ends[0][held] = np.searchsorted(whole, part.younger)
+            ends[1][held] = np.searchsorted(whole, part.older)
+        verdict, self.left = _core.covered(ends[0], ends[1], of_vertex, of_edge, self.left - work, _SETS)
+        return verdict == 1
 
 
-def _is_covered(parts: Sequence[Part], budget: _Budget) -> bool:
-    of_vertex: dict[int, int] = {}
-    of_edge: dict[Key, int] = {}
-    ends: dict[Key, tuple[int, int]] = {}
-    for place, part in enumerate(parts):
-        budget.spend(len(part.vertices) + len(part.rows))
-        for number in part.vertices.tolist():
-            of_vertex[number] = of_vertex.get(number, 0) | 1 << place
-        for key, younger, older in part.edges():
-            of_edge[key] = of_edge.get(key, 0) | 1 << place
-            ends[key] = (younger, older)
-    onward: dict[int, list[tuple[int, int]]] = {}
-    waiting = dict.fromkeys(of_vertex, 0)
-    for key, (younger, older) in ends.items():
-        onward.setdefault(younger, []).append((older, of_edge[key]))
-        waiting[older] += 1
-    sets: dict[int, set[int]] = {}
-    ready = [vertex for vertex, count in waiting.items() if not count]
-    done = 0
-    while ready:
-        vertex = ready.pop()
-        done += 1
-        here = _smallest(sets.pop(vertex, {of_vertex[vertex]}))
-        for older, segments in onward.get(vertex, ()):
-            budget.spend(len(here))
-            following = {each & segments for each in here}
-            if 0 in following:
-                return False
-            held = sets.setdefault(older, set())
-            held |= following
-            waiting[older] -= 1
-            if not waiting[older]:
-                ready.append(older)
-    return done == len(of_vertex)  # less if the union has a cycle, which none of the parts has
+def union(parts: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """All numbers of several arrays, ascending, and where those of each are among them."""
+    most = max((int(each.max(initial=-1)) for each in parts), default=-1) + 1
+    if most > 8 * sum(map(len, parts)):  # few of many
+        whole = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+        return whole, [np.searchsorted(whole, each) for each in parts]
+    has = np.zeros(most, np.bool_)
+    for each in parts:
+        has[each] = True
+    place = np.cumsum(has) - 1
+    return np.flatnonzero(has), [place[each] for each in parts]
 
 
-def _smallest(sets: set[int]) -> list[int]:
-    """Those that contain no other: what is left of these is left of the others, too."""
-    found: list[int] = []
-    for each in sorted(sets, key=int.bit_count):
-        if not any(other & each == other for other in found):
-            found.append(each)
-    if len(found) > _SETS:
-        raise Unsure
-    return found
+def no_sets(things: int, members: int) -> Sets:
+    """For each of some things an empty set of numbers below `members`."""
+    return np.zeros((things, (members + 63) // 64 or 1), np.uint64)
+
+
+def put(sets: Sets, things: Array, member: int) -> None:
+    """Put a number into the sets of these things, each of which is there once."""
+    sets[things, member // 64] |= np.uint64(1 << (member % 64))
+
+
+def members_of(words: NDArray[np.uint64]) -> list[int]:
+    """The numbers in a set.
+
+    >>> members_of(np.array([5, 1], np.uint64))
+    [0, 2, 64]
+    """
+    return [64 * place + bit for place, word in enumerate(words.tolist()) for bit in range(64) if word >> bit & 1]

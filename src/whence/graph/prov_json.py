@@ -28,7 +28,7 @@ def read(
     document: str | PathLike[str] | Mapping[str, Any],
 ) -> tuple[list[VertexRecord], list[EdgeRecord], dict[str, str]]:
     """The vertices, the edges and the prefixes of a PROV-JSON document or of the file that holds it."""
-    whole = document if isinstance(document, Mapping) else _load(Path(document))
+    whole = document if isinstance(document, Mapping) else load(Path(document))
     records, parts = Records(), list(_parts(whole))
     for bundle, part, names_ in parts:
         for kind in KINDS:
@@ -63,7 +63,7 @@ def _members(relation: str, attributes: Attributes) -> list[Attributes]:
     return [{**attributes, "prov:entity": each} for each in members]
 
 
-def _load(path: Path) -> Mapping[str, Any]:
+def load(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -87,6 +87,8 @@ class _Names:
                 raise BadGraph(f"the prefix {prefix!r} stands for no namespace, but for {uri!r}")
         self.prefixes = dict(prefixes)
         self.read = names.Read({})
+        self._ids: dict[str, str] = {}  # what was read before: each id is there again in every relation
+        self._properties: dict[str, str] = {}
 
     @property
     def meanings(self) -> dict[str, str]:
@@ -94,12 +96,18 @@ class _Names:
         return {names.DEFAULT if prefix == "default" else prefix: uri for prefix, uri in self.prefixes.items()}
 
     def id(self, name: str) -> str:
-        uri = self._ours(name)
-        return self._qualified(name) if uri is None else self.read.id(uri)
+        found = self._ids.get(name)
+        if found is None:
+            uri = self._ours(name)
+            found = self._ids[name] = self._qualified(name) if uri is None else self.read.id(uri)
+        return found
 
     def property(self, name: str) -> str:
-        uri = self._ours(name)
-        return self._qualified(name) if uri is None else self.read.property(uri)
+        found = self._properties.get(name)
+        if found is None:
+            uri = self._ours(name)
+            found = self._properties[name] = self._qualified(name) if uri is None else self.read.property(uri)
+        return found
 
     def _qualified(self, name: str) -> str:
         """The name with a prefix; PROV-JSON calls the namespace of names without one `default`."""
@@ -143,22 +151,21 @@ def _objects(part: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[
         raise BadGraph(f"{name!r} is no object that maps ids to records, but {type(records).__name__}")
     for key, content in records.items():
         for each in content if isinstance(content, list) else (content,):
-            if not isinstance(each, Mapping):
+            if not isinstance(each, dict) and not isinstance(each, Mapping):
                 raise BadGraph(f"{name} {key!r} is no object with attributes, but {each!r}")
             yield key, each
 
 
 def _records(part: Mapping[str, Any], name: str, names_: _Names) -> Iterator[tuple[str, Attributes]]:
+    spelled, called = names_.property, names_.id
     for key, each in _objects(part, name):
-        yield (
-            key,
-            {
-                names_.property(own): names_.id(value)
-                if own in _IDS and isinstance(value, str)
-                else _value(value, names_)
-                for own, value in each.items()
-            },
-        )
+        found = {}
+        for own, value in each.items():
+            if isinstance(value, str):
+                found[spelled(own)] = called(value) if own in _IDS else value
+            else:
+                found[spelled(own)] = _value(value, names_)
+        yield key, found
 
 
 def _value(value: Any, names_: _Names) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whence.errors import TooLarge
-from whence.graph.model import ANCESTRY, Mask
+from whence.graph.model import GENERATED, USED, Mask
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
@@ -76,7 +76,9 @@ def _mask_of(graph: Graph, vertices: list[int]) -> Mask:
 def _onward(graph: Graph, within: Mask) -> dict[int, dict[int, list[int]]]:
     """For each vertex the older ones it leads to, with the rows of the edges, among these vertices."""
     table = graph.edge_table
-    chosen = np.flatnonzero(np.isin(table.relation, ANCESTRY) & within[table.source] & within[table.target])
+    chosen = np.flatnonzero(
+        np.isin(table.relation, (USED, GENERATED, *graph.derivations)) & within[table.source] & within[table.target]
+    )
     found: dict[int, dict[int, list[int]]] = {}
     ends = (table.source[chosen].tolist(), table.target[chosen].tolist(), chosen.tolist())
     for source, target, row in zip(*ends, strict=True):

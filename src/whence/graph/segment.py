@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +13,18 @@ from numpy.typing import NDArray
 from whence.errors import BadType
 from whence.graph.boundary import Boundary, boundaries
 from whence.graph.columns import counts
-from whence.graph.model import ASSOCIATED, ATTRIBUTED, GENERATED, KINDS, USED, Mask, Numbers
+from whence.graph.model import ASSOCIATED, ATTRIBUTED, ENTITY, GENERATED, KINDS, USED, Mask, Numbers
 from whence.graph.picture import Drawable
 from whence.graph.similar import matched, part_of, scope_of
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
+    from whence.graph.segment_diff import SegmentDiff
 
 Rows = NDArray[np.int64]
 _SHOWN = 12  # vertices of one kind in a printed segment
-RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expanded")
+_NAMED = 4  # of what is left out
+RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expanded", "input")
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,19 @@ class Query:
 
     @classmethod
     def of(cls, graph: Graph, src: object, dst: object, match: object) -> Query:
-        """A query out of what a caller gives."""
+        """A query out of what a caller gives; without sources they are all that `dst` came from in the first place."""
+        if dst is None:
+            raise BadType("dst says what is asked about: give at least one entity")
         ends = []
         for name, given in (("src", src), ("dst", dst)):
+            if given is None:
+                continue
             numbers = graph.numbers(given, "entity")  # type: ignore[arg-type] # a wrong type is named there
             if not len(numbers):
                 raise BadType(f"{name} names no entity: give at least one id")
             ends.append(numbers)
+        if src is None:
+            ends.insert(0, _origins(graph, ends[0]))
         if match is not None:
             matched(match)
         return cls(graph, ends[0], ends[1], match)
@@ -87,12 +96,25 @@ class Segment(Drawable):
         """The edges: (source id, PROV relation, target id)."""
         return self.graph.edges_at(self.rows)
 
+    @cached_property
+    def left_out(self) -> list[str]:
+        """The inputs of the activities in the segment that the definition leaves out; `inputs=True` brings them in."""
+        return self.graph.ids.of(self.graph.in_order(_inputs(self.graph, self.numbers)))
+
     @property
     def by_rule(self) -> dict[str, list[str]]:
-        """The vertices by what brought them in: source, destination, direct, similar, sibling, agent, expanded."""
+        """The vertices by what brought them in, one of RULES."""
         return {
             name: self.graph.ids.of(self.graph.in_order(self._rules[name])) for name in RULES if name in self._rules
         }
+
+    def rules_at(self, numbers: Numbers) -> list[str]:
+        """What brought in each of these vertices, "" of those that nothing did."""
+        codes = np.zeros(len(self.graph), np.uint8)
+        for code, rule in enumerate(RULES, 1):
+            codes[self._rules.get(rule, [])] = code
+        names = ("", *RULES)
+        return [names[code] for code in codes[numbers].tolist()]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -125,6 +147,8 @@ class Segment(Drawable):
 
     def __str__(self) -> str:
         lines = [repr(self), f"  {self.why}"]
+        if self.left_out:
+            lines.append(f"  {self.told_left_out('inputs=True')}")
         for code, kind in enumerate(KINDS):
             own = self.graph.in_order(self.numbers[self.graph.kinds[self.numbers] == code])
             if own:
@@ -132,7 +156,31 @@ class Segment(Drawable):
                 lines.append(f"  {kind}: {', '.join(self.graph.ids.of(own[:_SHOWN]))}{more}")
         return "\n".join(lines)
 
+    def told_left_out(self, how: str) -> str:
+        """A sentence about what is left out; `how` brings it in."""
+        out = self.left_out
+        more = f" and {len(out) - _NAMED:,} more" if len(out) > _NAMED else ""
+        noun = "input of these activities is" if len(out) == 1 else "inputs of these activities are"
+        return (
+            f"{len(out):,} {noun} on no path from src and left out ({', '.join(out[:_NAMED])}{more}): {how} adds them."
+        )
+
     # --- the second step
+
+    def with_inputs(self) -> Segment:
+        """The segment with all that its activities used, which need not be on a path from the sources."""
+        graph, table = self.graph, self.graph.edge_table
+        added = _inputs(graph, self.numbers)
+        if not len(added):
+            return self
+        mask = _mask(graph, np.concatenate([self.numbers, added]))
+        inside = np.flatnonzero(mask[table.source] & mask[table.target])
+        new = _mask(graph, added)
+        rows = np.union1d(self.rows, inside[new[table.source[inside]] | new[table.target[inside]]])
+        why = f"{self.why[:-1]}, {len(added):,} other inputs."
+        return Segment(
+            graph, self.query, _numbers(mask), rows, {**self._rules, "input": added}, why, self._base or self
+        )  # fmt: skip
 
     def adjust(self, exclude: object = None, expand: object = None) -> Segment:
         """The same query with other boundaries: what was induced is not looked for again.
@@ -151,39 +199,9 @@ class Segment(Drawable):
 
     def diff(self, other: Segment) -> SegmentDiff:
         """What is in this segment, in the other, and in both."""
+        from whence.graph.segment_diff import SegmentDiff
+
         return SegmentDiff.of(self, other)
-
-
-@dataclass(frozen=True)
-class SegmentDiff:
-    """Two segments compared, by ids: what only the first has, what only the second has, what both have."""
-
-    only_first: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
-    only_second: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
-    common: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
-
-    @classmethod
-    def of(cls, first: Segment, second: Segment) -> SegmentDiff:
-        """The comparison of two segments, of one graph or of two."""
-        vertices, edges = (first.vertices, second.vertices), (first.edges, second.edges)
-        sets = [[set(each) for each in pair] for pair in (vertices, edges)]
-        (v1, v2), (e1, e2) = sets
-        return cls(
-            (tuple(v for v in vertices[0] if v not in v2), tuple(e for e in edges[0] if e not in e2)),
-            (tuple(v for v in vertices[1] if v not in v1), tuple(e for e in edges[1] if e not in e1)),
-            (tuple(v for v in vertices[0] if v in v2), tuple(e for e in edges[0] if e in e2)),
-        )
-
-    def __str__(self) -> str:
-        lines = []
-        for title, (vertices, edges) in (
-            ("only in the first", self.only_first), ("only in the second", self.only_second), ("in both", self.common),
-        ):  # fmt: skip
-            shown = ", ".join(vertices[:_SHOWN]) + (
-                f" and {len(vertices) - _SHOWN} more" if len(vertices) > _SHOWN else ""
-            )
-            lines.append(f"{title}: {len(vertices)} vertices, {len(edges)} edges{': ' + shown if vertices else ''}")
-        return "\n".join(lines)
 
 
 def induce(query: Query) -> Segment:
@@ -194,6 +212,23 @@ def induce(query: Query) -> Segment:
     if not connected:
         return _nothing(query)
     return _complete(query, direct, similar, np.arange(len(graph.edge_table), dtype=np.int64), None)
+
+
+def _origins(graph: Graph, destinations: Numbers) -> Numbers:
+    """What these came from in the first place: entities without ancestors; or themselves, if they have none."""
+    reached = graph.ancestry.reach(destinations, True).astype(np.bool_) & (graph.kinds == ENTITY)
+    table = graph.edge_table
+    made = np.isin(table.relation, (GENERATED, *graph.derivations))
+    reached[table.source[made]] = False
+    found = _numbers(reached)
+    return found if len(found) else destinations  # what activities made out of nothing
+
+
+def _inputs(graph: Graph, numbers: Numbers) -> Numbers:
+    """What activities among the vertices used that is not among them."""
+    inside, table = _mask(graph, numbers), graph.edge_table
+    used = table.target[(table.relation == USED) & inside[table.source]]
+    return np.unique(used[~inside[used]]).astype(np.int32)
 
 
 def subgraph(graph: Graph, numbers: Numbers) -> Segment:

@@ -13,7 +13,7 @@ from whence._core import Ancestry, rows_of
 from whence.errors import BadType
 from whence.graph.columns import combined
 from whence.graph.matching import mark_matching
-from whence.graph.model import CODES, DERIVED, GENERATED, KINDS, USED, Mask, Numbers
+from whence.graph.model import CODES, GENERATED, KINDS, USED, Mask, Numbers
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
@@ -108,14 +108,13 @@ def part_of(graph: Graph, match: object, vertices: Numbers, rows: Rows) -> tuple
     table = graph.edge_table
     number = np.full(len(graph), -1, np.int32)
     number[vertices] = np.arange(len(vertices), dtype=np.int32)
-    rows = rows[np.isin(table.relation[rows], (USED, GENERATED, DERIVED))]
+    codes = ((GENERATED,), (USED,), graph.derivations)
+    rows = rows[np.isin(table.relation[rows], [code for each in codes for code in each])]
     source, target = number[table.source[rows]], number[table.target[rows]]
     inside = (source >= 0) & (target >= 0)
     rows, source, target = rows[inside], source[inside], target[inside]
-    chosen = {code: table.relation[rows] == code for code in (GENERATED, USED, DERIVED)}
-    ancestry = Ancestry(
-        len(vertices), *(each[chosen[code]] for code in (GENERATED, USED, DERIVED) for each in (source, target))
-    )
+    chosen = [np.isin(table.relation[rows], each) for each in codes]
+    ancestry = Ancestry(len(vertices), *(each[own] for own in chosen for each in (source, target)))
     labels = None if match is None else _labels(graph, match, vertices, rows, Ends(source, target))
     return Scope(ancestry, len(vertices), len(ancestry.order) == len(vertices), labels), number
 

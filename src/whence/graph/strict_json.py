@@ -49,18 +49,17 @@ def loads(text: str, where: str) -> Any:
         raise BadGraph(f"{where} cannot be read: {error}") from error
     except RecursionError:
         raise _too_deep(where) from None
-    level = [found]
+    level = [found] if isinstance(found, (dict, list)) else []
     for _ in range(DEEPEST):
-        level = [each for value in level for each in _inside(value)]
         if not level:
             return found
+        level = [
+            each
+            for value in level
+            for each in (value.values() if type(value) is dict else value)
+            if type(each) is dict or type(each) is list
+        ]
     raise _too_deep(where)
-
-
-def _inside(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
 
 
 def _too_deep(where: str) -> BadGraph:

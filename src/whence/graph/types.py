@@ -16,6 +16,7 @@ from whence.errors import BadType
 from whence.graph.columns import hashable
 from whence.graph.isomorphism import Ball, Step, ball, isomorphic
 from whence.graph.model import KINDS, Kind, Numbers
+from whence.graph.programs import program_of
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
@@ -86,7 +87,7 @@ class Classes:
         for code, kind in enumerate(KINDS):
             places = np.flatnonzero(graph.kinds[numbers] == code)
             names = keep.get(kind, ())
-            columns = [graph.properties.column(name, numbers[places]) for name in names]
+            columns = [_column(graph, name, numbers[places]) for name in names]
             for at, place in enumerate(places.tolist()):
                 values = [column[at] for column in columns]
                 key = (kind, *map(hashable, values))
@@ -107,6 +108,18 @@ class Classes:
         self.told.append(self._named[label])
         known.append((around, number))
         return number
+
+
+def _column(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
+    """The values of a property. The program of an activity that does not tell it is that of its command."""
+    found = graph.properties.column(name, numbers)
+    if name == "program" and None in found:
+        commands = graph.properties.column("command", numbers)
+        texts = {each for each in commands if isinstance(each, str)}
+        known: dict[Any, str] = {each: program_of({"command": each}) for each in texts}
+        told = zip(found, commands, strict=True)
+        found = [known.get(hashable(command), command) if value is None else value for value, command in told]
+    return found
 
 
 def _steps(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) -> list[list[Step]]:

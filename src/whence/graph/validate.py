@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from whence._core import Ancestry
 from whence.errors import BadGraph
 from whence.graph.columns import Ids
-from whence.graph.model import ANCESTRY, CODES, DERIVED, GENERATED, KINDS, RELATIONS, USED, GraphWarning, Mask, Numbers
+from whence.graph.model import CODES, DERIVED, GENERATED, KINDS, RELATIONS, USED, GraphWarning, Mask, Numbers
 
 _ANY = len(KINDS)
 # For each relation the kinds that may stand at its two ends.
@@ -84,12 +84,17 @@ def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
         warnings.warn(f"{edges.told(ids, row)}: an edge from a vertex to itself", GraphWarning, stacklevel=4)
 
 
-def ancestry_of(count: int, edges: Edges) -> Ancestry:
+def ancestry_of(count: int, edges: Edges, derivations: tuple[int, ...]) -> Ancestry:
     """The edges that ancestry runs along, in compact rows."""
-    return Ancestry(count, *edges.of(GENERATED), *edges.of(USED), *edges.of(DERIVED))
+    derived = np.isin(edges.relation, derivations)
+    return Ancestry(
+        count, *edges.of(GENERATED), *edges.of(USED), edges.source[derived], edges.target[derived]
+    )  # fmt: skip
 
 
-def check_cycles(ids: Ids, edges: Edges, ancestry: Ancestry, lenient: bool) -> bool:
+def check_cycles(
+    ids: Ids, edges: Edges, ancestry: Ancestry, derivations: tuple[int, ...], lenient: bool
+) -> bool:  # fmt: skip
     """Whether there is none. Only cycles that an activity is part of are allowed by PROV: it may use what it made."""
     count = len(ids)
     if len(ancestry.order) == count:
@@ -97,7 +102,9 @@ def check_cycles(ids: Ids, edges: Edges, ancestry: Ancestry, lenient: bool) -> b
     none = np.zeros(0, np.int32)
     derived = Ancestry(count, none, none, none, none, *edges.of(DERIVED))
     invalid = len(derived.order) < count
-    cycle = _cycle(count, edges, (DERIVED,) if invalid else ANCESTRY, derived if invalid else ancestry)
+    cycle = _cycle(
+        count, edges, (DERIVED,) if invalid else (USED, GENERATED, *derivations), derived if invalid else ancestry
+    )
     shown = " -> ".join(repr(ids[vertex]) for vertex in cycle[:8]) + (" -> ..." if len(cycle) > 8 else "")
     if invalid and not lenient:
         raise BadGraph(f"a cycle of derivations, in which everything would be older than itself: {shown}")

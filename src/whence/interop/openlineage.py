@@ -210,7 +210,10 @@ def write(graph: Graph, path: Place) -> None:
 def is_event_file(path: Path) -> bool:
     """Whether a file of JSON holds run events: an object with a run and a job, or a list that begins with one."""
     try:
-        found = strict_json.loads(path.read_text(encoding="utf-8"), str(path))
+        text = path.read_text(encoding="utf-8")
+        if "\\" not in text and not ('"run"' in text and '"job"' in text):  # as a large PROV document is told at once
+            return False
+        found = strict_json.loads(text, str(path))
     except (OSError, UnicodeDecodeError, BadGraph):  # whoever reads it next says what is wrong
         return False
     first = found[0] if isinstance(found, list) and found else found

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from xml.parsers import expat
 
 from whence.errors import BadGraph, BadType, MissingExtra, StoreError, WhenceError
-from whence.graph import Graph, GraphWarning, names, strict_json
+from whence.graph import Graph, GraphWarning, names, prov_json, strict_json
 from whence.graph.model import CODES, KINDS, RELATIONS, Kind
-from whence.graph.prov_records import BUNDLE, OPEN, Records, several
+from whence.graph.prov_records import BUNDLE, OPEN, Records, marked, several
 
 if TYPE_CHECKING:
     from prov.model import ProvBundle, ProvDocument, ProvRecord
@@ -189,6 +189,8 @@ class _Writer:
     def relation(self, source: str, relation: str, target: str | None, own: Attributes) -> None:
         from prov.constants import PROV, PROV_ATTRIBUTE_QNAMES
 
+        if relation == "wasRevisionOf":
+            relation, own = "wasDerivedFrom", marked(own)
         keys = RELATIONS[CODES[relation]]
         formal = [(PROV[keys.source_key[5:]], self.name(source))]
         if target is not None:
@@ -236,7 +238,61 @@ class _Writer:
 def parse(
     text: str, format: str, where: str = "the document", known: Mapping[str, str] | None = None
 ) -> Document:  # fmt: skip
-    """Read a document out of text; `where` names it in messages."""
+    """Read a document out of text; `where` names it in messages.
+
+    PROV-JSON is read by whence itself, many times as fast as by the library, unless there is something in it that only
+    the library knows how to read: bundles, a namespace for names without a prefix, or an error.
+    """
+    if format == "json":
+        found = _plain_json(text, where)
+        if found is not None:
+            return found
+    return parse_by_library(text, format, where, known)
+
+
+def _plain_json(text: str, where: str) -> Document | None:
+    """A document of PROV-JSON; None if the library has to read it."""
+    whole = strict_json.loads(text, where)
+    prefixes = whole.get("prefix", {}) if isinstance(whole, dict) else None
+    if not isinstance(prefixes, dict) or "bundle" in whole or "default" in prefixes:
+        return None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            vertices, edges, declared = prov_json.read(whole)
+            del whole
+            graph = Graph.build(vertices, edges)
+        except (WhenceError, AttributeError, TypeError, ValueError):  # the library says what is wrong, or reads it
+            return None
+    for each in told:
+        warnings.warn(each.message, each.category, stacklevel=4)
+    used = _used_prefixes(graph)
+    graph.prefixes = {prefix: uri for prefix, uri in sorted(declared.items()) if prefix in used}
+    return Document(graph, dict(graph.prefixes))
+
+
+def _used_prefixes(graph: Graph) -> set[str]:
+    """What stands before a colon in ids, in names of properties, and in values that are names."""
+    columns = (graph.properties, graph.edge_properties)
+    named = [*graph.ids, *(name for each in columns for name in each.names)]
+    for each in columns:
+        for name in each.names:
+            for value in each.values(name):
+                for own in value if isinstance(value, tuple) else (value,):
+                    if isinstance(own, Mapping) and isinstance(own.get("$"), str):
+                        named += [
+                            str(own.get("type", "")),
+                            own["$"] if own.get("type") == "prov:QUALIFIED_NAME" else "",
+                        ]
+                    elif name.startswith("prov:") and isinstance(own, str):
+                        named.append(own)
+    return {name.partition(":")[0] for name in named if ":" in name}
+
+
+def parse_by_library(
+    text: str, format: str, where: str = "the document", known: Mapping[str, str] | None = None
+) -> Document:  # fmt: skip
+    """The same by the library, whatever the format."""
     _require()
     from prov.model import ProvDocument
 

@@ -1,4 +1,4 @@
-"""What the Python processes of a run noted about the files they opened; see `_audit/sitecustomize.py`."""
+"""What the processes of a run noted about the files they opened; see `_audit/sitecustomize.py` and `native/opens`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,11 @@ class Stamp(NamedTuple):
 
 @dataclass
 class Notes:
-    """The notes of all Python processes of one run."""
+    """The notes of all processes of one run."""
 
-    python: set[str] = field(default_factory=set)  # the ids of these processes
+    python: set[str] = field(default_factory=set)  # the ids of the Python processes that noted what they opened
+    native: set[str] = field(default_factory=set)  # ... and of those that did so by the preloaded library
+    programs: dict[str, None] = field(default_factory=dict)  # what the latter started, as they called it
     read: dict[str, set[Stamp]] = field(default_factory=dict)  # what was read that the run had not written itself
     written: dict[str, None] = field(default_factory=dict)
     gone: dict[str, None] = field(default_factory=dict)  # removed, or renamed
@@ -56,6 +58,10 @@ class Notes:
             match os.fsdecode(line).split("\0"):
                 case ["python", _, process]:
                     found.python.add(process)
+                case ["native", _, process]:
+                    found.native.add(process)
+                case ["program", name, _]:
+                    found.programs.setdefault(name)
                 case ["read", name, stamp] if not found.wrote(name):
                     found.read.setdefault(name, set()).add(Stamp.parse(stamp))
                 case ["write" | "move", name, _]:

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-
-def in_units(size: int) -> str:
-    """A number of bytes as people read it.
-
-    >>> in_units(812), in_units(2_520_000)
-    ('812 B', '2.5 MB')
-    """
-    if size < 1000:
-        return f"{size} B"
-    amount = float(size)
-    for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 999.95:
-            return f"{amount:.1f} {unit}"
-    return f"{amount / 1000:.1f} TB"
-
-
-def counted(number: int, thing: str, things: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "box", "boxes"), counted(1200, "dataset")
-    ('1 box', '1,200 datasets')
-    """
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+from whence.words import counted, in_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +25,17 @@ class Dataset:
     by: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
+    COLUMNS: ClassVar = ("dataset", "kind", "shape", "size", "created", "by")
+
     def __str__(self) -> str:
         return f"{self.name}: {self.kind} of shape {self.shape}"
+
+    def cells(self) -> tuple[str, ...]:
+        """What a table says of it."""
+        size = self.properties.get("size")
+        sides = " x ".join(map(str, self.shape)) or ("" if self.properties.get("artifact") else "scalar")
+        told = in_units(size) if isinstance(size, int) else ""
+        return self.name, self.kind, sides, told, self.created or "unknown", self.by or ""
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
@@ -68,6 +55,31 @@ class Operation:
     ended: str | None
     by: str | None = None
     reuse: bool = False
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    COLUMNS: ClassVar = ("operation", "call", "script", "status", "started", "by")
+
+    @property
+    def label(self) -> str:
+        """What the graph calls it, if it was not imported."""
+        return f"{self.name}#{self.id}"
+
+    def cells(self) -> tuple[str, ...]:
+        """What a table says of it: its command if it has one, where it was called, how it ended."""
+        command = self.properties.get("command")
+        is_command = isinstance(command, str) and command != self.name
+        script, line = (self.properties.get(each) for each in ("script", "line"))
+        place = "" if script is None else f"{script}:{line}" if line is not None else str(script)
+        call = str(command) if is_command else str(self)
+        return self.label, call, place, self.status, (self.started or "unknown")[:19], self.by or ""
+
+    @property
+    def status(self) -> str:
+        """How it ended, where that is known."""
+        if "error" in self.properties:
+            return f"failed: {self.properties['error']}"
+        code = self.properties.get("exit_code")
+        return "" if code is None else "ok" if code == 0 else f"exit status {code}"
 
     def __str__(self) -> str:
         args = ", ".join(f"{key}={value!r}" for key, value in self.args.items())
@@ -103,7 +115,7 @@ class Derivation:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Description:
     """All that the log knows about one dataset: `derived_from` leads to its inputs, `led_to` to its outputs."""
 
@@ -126,6 +138,11 @@ class Description:
         ):
             lines += [f"  {title}:", *(f"    {item}" for item in items)] if items else []
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""

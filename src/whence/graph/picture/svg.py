@@ -22,7 +22,7 @@ def svg(picture: tuple[Scene, Layout]) -> str:
     )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'font-family="Helvetica, Arial, sans-serif" font-size="12">',
+        'style="max-width:100%;height:auto" font-family="Helvetica, Arial, sans-serif" font-size="12">',
         f"<defs>{heads}</defs>",
         f'<rect width="{width}" height="{height}" fill="#FFFFFF"/>',
     ]

@@ -93,6 +93,7 @@ def operations(connection: sa.Connection, dataset: str | None = None) -> list[Op
             row.ended,
             row.by,
             bool(row.properties.get("reuse")),
+            {name: value for name, value in row.properties.items() if name != "reuse"},
         )
         for row in rows
     ]

@@ -46,6 +46,15 @@ class Reader:
             graph = self._current()
             return {name: graph.shape(name) for name in names}
 
+    def has(self, name: str) -> bool:
+        """Whether there is a dataset of that name."""
+        with self._database.lock:
+            return name in self._current().shapes
+
+    def all_cells(self, name: str) -> Selection:
+        """The whole of a dataset."""
+        return Selection.of("...", self.shapes((name,))[name])
+
     def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
         """Plan over the present graph, then follow the cells of `start` without holding anybody up.
 

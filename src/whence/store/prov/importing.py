@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sqlalchemy as sa
 
 from whence.errors import BadGraph, Redefined
@@ -15,23 +16,18 @@ from whence.graph import Graph
 from whence.graph.model import KINDS
 from whence.store.catalog import schema as t
 from whence.store.catalog.clock import now
-from whence.store.recording.bulk import _inserted, _many
-from whence.store.records import counted
+from whence.store.prov.importing_edges import EdgeTaker
+from whence.store.recording.bulk import insert_numbered, insert_rows
 from whence.store.values import name_of, plain, several
+from whence.words import counted
 
 if TYPE_CHECKING:
     from whence.store import Store
 
-# Relations with a table of their own, and the columns that hold their two ends.
-_TABLES = {
-    "used": (t.used, "activity", "entity"),
-    "wasGeneratedBy": (t.was_generated_by, "entity", "activity"),
-    "wasDerivedFrom": (t.was_derived_from, "generated", "used"),
-    "wasAssociatedWith": (t.was_associated_with, "activity", "agent"),
-    "wasAttributedTo": (t.was_attributed_to, "entity", "agent"),
-}
 _KINDS = {"entity": t.entities, "activity": t.activities, "agent": t.agents}
 _FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+_SIMPLE = (str, int, bool, type(None))
+_SOME = 20_000  # vertices that are taken at a time: their properties are in memory twice
 Row = dict[str, Any]
 
 
@@ -59,21 +55,22 @@ def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = N
 
     An id that the log knows with other values of a property is an error, Redefined.
     """
-    vertices, edges = graph.records()
-    for name, kind, _ in vertices:
+    kinds = [KINDS[kind] for kind in graph.kinds.tolist()]
+    for name, kind in zip(graph.ids, kinds, strict=True):
         name_of(name, kind)
     with store.database.write("import into") as connection:
         for prefix, uri in (prefixes or {}).items():
             _prefix(connection, prefix, uri)
-        taker = _Taker(connection)
-        for name, kind, properties in vertices:
-            taker.vertex(name, kind, plain(several(properties), f"a property of {name!r}"))
-        taker.write_vertices()
-        described = {edge[:3] for edge in edges if edge[3]}
-        for source, relation, target, properties in edges:
-            own = plain(several(properties), f"an attribute of {relation}")
-            taker.edge(source, relation, target, own, (source, relation, target) in described)
-        return taker.finish()
+        taker = _Taker(connection, len(graph))
+        for start in range(0, len(graph), _SOME):
+            numbers = np.arange(start, min(start + _SOME, len(graph)), dtype=np.int32)
+            for number, properties in zip(numbers.tolist(), graph.properties.rows(numbers), strict=True):
+                name = graph.ids[number]
+                taker.vertex(number, name, kinds[number], _recorded(properties, f"a property of {name!r}"))
+            taker.write_vertices()
+        relations = EdgeTaker(connection, graph, taker.numbers, taker.time).take()
+        counts = taker.counts
+        return Imported(counts["entity"], counts["activity"], counts["agent"], relations)
 
 
 def prefixes_of(store: Store) -> dict[str, str]:
@@ -92,17 +89,17 @@ def _prefix(connection: sa.Connection, prefix: str, uri: str) -> None:
 
 
 class _Taker:
-    def __init__(self, connection: sa.Connection) -> None:
+    """Takes vertices: those that are new are inserted some at a time, those that are known are compared."""
+
+    def __init__(self, connection: sa.Connection, count: int) -> None:
         self.connection = connection
         self.time = now()
-        self.ids: dict[str, tuple[str, int]] = {}
-        self.counts = dict.fromkeys((*KINDS, "relation"), 0)
+        self.numbers = np.zeros(count, np.int64)  # the id in the catalog of each vertex of the graph
+        self.counts: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.known = self._known()
-        self.rows: dict[str, set[tuple[int, int]]] = {}
-        self.places: dict[tuple[str, int], int] = {}
-        self.described: set[tuple[Any, ...]] | None = None
-        self.new: dict[str, dict[str, Row]] = {kind: {} for kind in KINDS}  # rows to be inserted, by id
-        self.pending: dict[str, list[Row]] = {}  # rows of relations, by their table
+        of = t.snapshots.c
+        self.taken = {(row.artifact, row.version) for row in connection.execute(sa.select(of.artifact, of.version))}
+        self.new: dict[str, list[tuple[int, Row]]] = {kind: [] for kind in KINDS}  # vertices to be inserted
 
     def _known(self) -> dict[str, tuple[str, int, Row]]:
         """What the log has, by the ids of its graph."""
@@ -118,12 +115,13 @@ class _Taker:
             found[entity.name] = ("entity", entity.id, own)
         return found
 
-    def vertex(self, name: str, kind: str, properties: Row) -> None:
+    def vertex(self, number: int, name: str, kind: str, properties: Row) -> None:
         known = self.known.get(name)
         if known is not None:
             if known[0] != kind:
                 raise Redefined(f"{name!r} is an {known[0]} in the log, and an {kind} in what is imported: rename it")
             self._known_vertex(name, kind, known, properties)
+            self.numbers[number] = known[1]
             return
         self.counts[kind] += 1
         own = dict(properties)
@@ -144,7 +142,7 @@ class _Taker:
                 "name": _printable(own.get("command", name)) or name, "args": {}, "properties": own,
                 **_times(name, own), "identifier": name,
             }  # fmt: skip
-        self.new[kind][name] = row
+        self.new[kind].append((number, row))
 
     def _known_vertex(self, name: str, kind: str, known: tuple[str, int, Row], properties: Row) -> None:
         """Something that the log has: what is new of it is added, and nothing may contradict."""
@@ -159,7 +157,6 @@ class _Taker:
                     f"{name!r} is in the log with {key} = {known[2][key]!r}, and is imported with {value!r}: "
                     "rename one of them"
                 )
-        self.ids[name] = (kind, known[1])
         table, number = _KINDS[kind], known[1]
         new = {key: value for key, value in columns.items() if key not in known[2] and value is not None}
         added = {key: value for key, value in added.items() if key not in known[2]}
@@ -170,89 +167,43 @@ class _Taker:
             self.connection.execute(table.update().where(table.c.id == number).values(**new))
 
     def write_vertices(self) -> None:
-        """Insert what is new; all vertices then have a number."""
-        for kind, rows in self.new.items():
-            numbers = _inserted(self.connection, _KINDS[kind], list(rows.values()))
-            self.ids.update((name, (kind, number)) for name, number in zip(rows, numbers, strict=True))
-        of = t.snapshots.c
-        taken = {(row.artifact, row.version) for row in self.connection.execute(sa.select(of.artifact, of.version))}
-        for name, row in self.new["entity"].items():
-            match row["properties"]:  # a version of a file that is described as the log describes them is one
-                case {"artifact": str(artifact), "version": int(version), "sha256": str(hash)} | {
-                    "artifact": str(artifact),
-                    "version": int(version),
-                    "fingerprint": str(hash),
-                }:
-                    if (artifact, version) not in taken and type(version) is int and abs(version) < 2**63:
-                        taken.add((artifact, version))
-                        values = {"entity": self.ids[name][1], "artifact": artifact, "version": version, "hash": hash}
-                        self.pending.setdefault("snapshots", []).append(values)
+        """Insert what is new so far; these vertices then have a number in the catalog."""
+        for kind, new in self.new.items():
+            if not new:
+                continue
+            columns = tuple(new[0][1])
+            rows = [tuple(row[name] for name in columns) for _, row in new]
+            ids = insert_numbered(self.connection, _KINDS[kind], columns, rows)
+            self.numbers[[number for number, _ in new]] = ids
+            if kind == "entity":
+                self._write_versions([(id, row["properties"]) for id, (_, row) in zip(ids, new, strict=True)])
+            new.clear()
 
-    def edge(self, source: str, relation: str, target: str, properties: Row, described: bool) -> None:
-        """Take an edge; if one with the same ends is `described`, this one is written down beside it."""
-        (source_kind, one), (target_kind, other) = self.ids[source], self.ids[target]
-        new = False
-        if relation in _TABLES:
-            new = self._row(relation, one, other)
-        if relation not in _TABLES or described:
-            ends = (relation, source_kind, one, target_kind, other)
-            if (*ends, _text(properties)) not in self._described():
-                self._described().add((*ends, _text(properties)))
-                new = True
-                columns = ("relation", "source_kind", "source", "target_kind", "target")
-                values = {**dict(zip(columns, ends, strict=True)), "properties": properties}
-                self.pending.setdefault("statements", []).append(values)
-        self.counts["relation"] += new
-
-    def _row(self, relation: str, one: int, other: int) -> bool:
-        """The row of a relation that has a table; whether it was not there."""
-        table, source, target = _TABLES[relation]
-        if relation not in self.rows:
-            rows = self.connection.execute(sa.select(table.c[source], table.c[target]))
-            self.rows[relation] = {(row[0], row[1]) for row in rows}
-        if (one, other) in self.rows[relation]:
-            return False
-        self.rows[relation].add((one, other))
-        values: Row = {source: one, target: other}
-        if relation in ("used", "wasGeneratedBy"):
-            values["position"] = self._position(relation, table, values["activity"])
-        elif relation == "wasDerivedFrom":
-            values |= {"kind": "imported", "created": self.time}
-        self.pending.setdefault(table.name, []).append(values)
-        return True
-
-    def _position(self, relation: str, table: sa.Table, activity: int) -> int:
-        key = (relation, activity)
-        if (relation, -1) not in self.places:
-            last = sa.select(table.c.activity, sa.func.max(table.c.position)).group_by(table.c.activity)
-            self.places.update(((relation, row[0]), row[1]) for row in self.connection.execute(last))
-            self.places[relation, -1] = 0  # they have been read
-        self.places[key] = self.places.get(key, -1) + 1
-        return self.places[key]
-
-    def _described(self) -> set[tuple[Any, ...]]:
-        if self.described is None:
-            rows = self.connection.execute(sa.select(t.statements))
-            self.described = {
-                (row.relation, row.source_kind, row.source, row.target_kind, row.target, _text(row.properties))
-                for row in rows
-            }
-        return self.described
-
-    def finish(self) -> Imported:
-        counts = self.counts
-        for name, rows in self.pending.items():
-            _many(self.connection, t.metadata.tables[name], rows)
-        return Imported(counts["entity"], counts["activity"], counts["agent"], counts["relation"])
+    def _write_versions(self, entities: list[tuple[int, Row]]) -> None:
+        """A version of a file that is described as the log describes them is one."""
+        found = []
+        for id, properties in entities:
+            artifact, version = properties.get("artifact"), properties.get("version")
+            hashes = [properties[name] for name in ("sha256", "fingerprint") if isinstance(properties.get(name), str)]
+            is_version = isinstance(artifact, str) and type(version) is int and abs(version) < 2**63 and hashes
+            if is_version and (artifact, version) not in self.taken:
+                self.taken.add((artifact, version))
+                found.append((id, artifact, version, hashes[0]))
+        insert_rows(self.connection, t.snapshots, ("entity", "artifact", "version", "hash"), found)
 
 
+def _recorded(properties: Row, where: str) -> Row:
+    """Properties as the catalog holds them; most need no change."""
+    if all(type(value) in _SIMPLE for value in properties.values()):
+        return properties
+    found: Row = plain(several(properties), where)
+    return found
+
+
+@lru_cache(4096)
 def _printable(value: object) -> str:
     """A value as text that every catalog can hold, and that is not too long for a name."""
     return "".join(each for each in str(value) if each.isprintable())[:400].strip()
-
-
-def _text(properties: Row) -> str:
-    return json.dumps(properties, sort_keys=True)
 
 
 def _times(activity: str, properties: Row) -> Row:

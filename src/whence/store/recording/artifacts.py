@@ -99,23 +99,29 @@ def found(connection: sa.Connection, content: Content) -> tuple[int, str]:
     known = connection.execute(chosen.order_by(of.version.desc()).limit(1)).one_or_none()
     if known is not None:
         return int(known.entity), f"{content.artifact}@v{known.version}"
-    return _add(connection, content, _latest(connection, content.artifact))
+    return _add(connection, content, _latest(connection, content.artifact), is_derived=False)
 
 
 def made(connection: sa.Connection, content: Content, agent: int, used: Collection[int] = ()) -> tuple[int, str]:
-    """The version that a file was made: the latest if it has this content already, else a new one.
+    """The version that a file was made: the one that has this content if there is one, else a new one.
 
     Equal content is another version only if it was made out of what came from the first (`used`, entities): that
-    version would otherwise be older than itself.
+    version would otherwise be older than itself. A new version is a revision of the one before, and derived from it
+    only if that was used.
     """
-    latest = _latest(connection, content.artifact)
-    if latest is not None and latest.hash == content.hash and not _descend(connection, used, int(latest.entity)):
-        entity, name = int(latest.entity), f"{content.artifact}@v{latest.version}"
+    of = t.snapshots.c
+    equal = sa.select(of.entity, of.version).where(of.artifact == content.artifact, of.hash == content.hash)
+    for known in connection.execute(equal.order_by(of.version.desc())).all():
+        if not _descend(connection, used, int(known.entity)):
+            entity, name = int(known.entity), f"{content.artifact}@v{known.version}"
+            break
     else:
-        entity, name = _add(connection, content, latest)
-    of = t.was_attributed_to.c
-    known = sa.select(of.entity).where(of.entity == entity, of.agent == agent)
-    if connection.execute(known).first() is None:
+        latest = _latest(connection, content.artifact)
+        is_derived = latest is not None and int(latest.entity) in used
+        entity, name = _add(connection, content, latest, is_derived=is_derived)
+    of_agent = t.was_attributed_to.c
+    attributed = sa.select(of_agent.entity).where(of_agent.entity == entity, of_agent.agent == agent)
+    if connection.execute(attributed).first() is None:
         connection.execute(t.was_attributed_to.insert().values(entity=entity, agent=agent))
     return entity, name
 
@@ -160,12 +166,13 @@ def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
     return (int(latest.entity), str(name)) if _same(connection, latest, gone.size, gone.changed) else None
 
 
-def _same(connection: sa.Connection, latest: sa.Row[Any, Any, Any], size: int, changed: int) -> bool:
+def _same(connection: sa.Connection, latest: sa.Row[*tuple[Any, ...]], size: int, changed: int) -> bool:
     of = t.entities.c
     created, properties = connection.execute(sa.select(of.created, of.properties).where(of.id == latest.entity)).one()
-    if created is None:
+    recorded = max(filter(None, (created, latest.made)), default=None)
+    if recorded is None:
         return False
-    before = dt.datetime.fromtimestamp(changed / 1e9, dt.UTC) <= dt.datetime.fromisoformat(created)
+    before = dt.datetime.fromtimestamp(changed / 1e9, dt.UTC) <= dt.datetime.fromisoformat(recorded)
     return before and properties.get("size") == size
 
 
@@ -180,19 +187,35 @@ def invalidate(connection: sa.Connection, entities: Sequence[int], activity: int
         connection.execute(t.statements.insert(), rows)
 
 
-def _latest(connection: sa.Connection, artifact: str) -> sa.Row[Any, Any, Any] | None:
+def _latest(connection: sa.Connection, artifact: str) -> sa.Row[*tuple[Any, ...]] | None:
+    """The version that the artifact was when it was last seen, which an older content may be again; `made`: when."""
     of = t.snapshots.c
-    chosen = sa.select(of.entity, of.version, of.hash).where(of.artifact == artifact)
-    return connection.execute(chosen.order_by(of.version.desc()).limit(1)).one_or_none()
+    chosen = sa.select(of.entity, of.version, of.hash, _last(t.was_generated_by).label("made"))
+    seen = sa.func.coalesce(_last(t.was_generated_by), ""), sa.func.coalesce(_last(t.used), "")
+    later = sa.case((seen[0] > seen[1], seen[0]), else_=seen[1])
+    newest = chosen.where(of.artifact == artifact).order_by(later.desc(), of.version.desc()).limit(1)
+    return connection.execute(newest).one_or_none()
 
 
-def _add(connection: sa.Connection, content: Content, latest: sa.Row[Any, Any, Any] | None) -> tuple[int, str]:
-    version, time = 1 if latest is None else int(latest.version) + 1, now()
-    taken = sa.select(t.entities.c.id).where(t.entities.c.name == f"{content.artifact}@v{version}")
-    while connection.execute(taken).first() is not None:  # a dataset that somebody called so
-        version += 1
-        taken = sa.select(t.entities.c.id).where(t.entities.c.name == f"{content.artifact}@v{version}")
-    name = f"{content.artifact}@v{version}"
+def _last(table: sa.Table) -> sa.ScalarSelect[Any]:
+    """When the last activity ended that made, or used, a version."""
+    joined = table.join(t.activities, t.activities.c.id == table.c.activity)
+    ended = sa.select(sa.func.max(t.activities.c.ended)).select_from(joined)
+    return ended.where(table.c.entity == t.snapshots.c.entity).scalar_subquery()
+
+
+def latest_version(connection: sa.Connection, artifact: str) -> str | None:
+    """The name of the version that the artifact was when it was last seen; None if it never was."""
+    latest = _latest(connection, artifact)
+    if latest is None:
+        return None
+    return str(connection.execute(sa.select(t.entities.c.name).where(t.entities.c.id == latest.entity)).scalar_one())
+
+
+def _add(
+    connection: sa.Connection, content: Content, latest: sa.Row[*tuple[Any, ...]] | None, *, is_derived: bool
+) -> tuple[int, str]:
+    time, name, version = now(), *_free(connection, content.artifact)
     properties = plain(
         {**content.described, "artifact": content.artifact, "version": version}, f"a property of {name!r}"
     )
@@ -201,6 +224,19 @@ def _add(connection: sa.Connection, content: Content, latest: sa.Row[Any, Any, A
     values = {"entity": entity, "artifact": content.artifact, "version": version, "hash": content.hash}
     connection.execute(t.snapshots.insert().values(**values))
     if latest is not None:
-        revision = {"generated": entity, "used": latest.entity, "kind": "revision", "created": time}
-        connection.execute(t.was_derived_from.insert().values(**revision))
+        revision = {"relation": "wasRevisionOf", "source_kind": "entity", "source": entity, "target_kind": "entity",
+                    "target": latest.entity, "properties": {}}  # fmt: skip
+        connection.execute(t.statements.insert().values(**revision))
+        if is_derived:
+            derived = {"generated": entity, "used": latest.entity, "kind": "revision", "created": time}
+            connection.execute(t.was_derived_from.insert().values(**derived))
     return entity, name
+
+
+def _free(connection: sa.Connection, artifact: str) -> tuple[str, int]:
+    """The name and the number of the next version."""
+    last = sa.select(sa.func.max(t.snapshots.c.version)).where(t.snapshots.c.artifact == artifact)
+    version = int(connection.execute(last).scalar_one() or 0) + 1
+    while connection.execute(sa.select(t.entities.c.id).where(t.entities.c.name == f"{artifact}@v{version}")).first():
+        version += 1  # a dataset that somebody called so
+    return f"{artifact}@v{version}", version

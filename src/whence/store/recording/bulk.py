@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from whence.store.catalog import statements
 from whence.store.catalog.clock import now
 
 Shape = tuple[int, ...]
+_EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
 
 
 @dataclass(slots=True)
@@ -143,3 +145,34 @@ def _inserted(connection: sa.Connection, table: sa.Table, rows: list[dict[str, A
 def _many(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(sa.insert(table), rows)
+
+
+def insert_rows(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> None:
+    """Insert many rows at once. SQLite's driver gets them as they are: SQLAlchemy would look at each value first."""
+    if not rows:
+        return
+    if connection.dialect.name != "sqlite":
+        connection.execute(sa.insert(table), [dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    encode = json.JSONEncoder().encode
+    by_column = list(zip(*rows, strict=True))
+    for place, name in enumerate(columns):
+        if isinstance(table.c[name].type, sa.JSON):
+            by_column[place] = tuple(encode(value) if value else _EMPTY[type(value)] for value in by_column[place])
+    rows = list(zip(*by_column, strict=True))
+    marks = ", ".join("?" * len(columns))
+    connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+
+def insert_numbered(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: list[tuple[Any, ...]]
+) -> list[int]:
+    """Insert many rows of a table that has ids; their ids, in order. The caller is the only writer."""
+    if connection.dialect.name != "sqlite":
+        return _inserted(connection, table, [dict(zip(columns, row, strict=True)) for row in rows])
+    first = int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0))).scalar_one()) + 1
+    ids = list(range(first, first + len(rows)))
+    insert_rows(connection, table, ("id", *columns), [(id, *row) for id, row in zip(ids, rows, strict=True)])
+    return ids

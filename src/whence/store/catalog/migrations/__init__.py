@@ -9,7 +9,14 @@ import sqlalchemy as sa
 
 from whence.errors import FutureVersion, StoreError
 from whence.store.catalog.clock import now
-from whence.store.catalog.migrations import m0001_prov, m0002_views, m0003_artifacts, m0004_runs, m0005_times
+from whence.store.catalog.migrations import (
+    m0001_prov,
+    m0002_views,
+    m0003_artifacts,
+    m0004_runs,
+    m0005_times,
+    m0006_revisions,
+)
 
 TYPES = {
     "sqlite": {"id": "INTEGER PRIMARY KEY NOT NULL", "json": "TEXT"},
@@ -31,6 +38,7 @@ MIGRATIONS = (
     Migration(m0003_artifacts.NAME, m0003_artifacts.apply),
     Migration(m0004_runs.NAME, m0004_runs.apply),
     Migration(m0005_times.NAME, m0005_times.apply),
+    Migration(m0006_revisions.NAME, m0006_revisions.apply),
 )
 
 

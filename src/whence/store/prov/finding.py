@@ -1,0 +1,44 @@
+"""The dataset that a name stands for: itself, or the version that a file was when it was last seen."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from whence.errors import Ambiguous
+from whence.graph.finding import split_version
+from whence.store.catalog import schema as t
+from whence.store.recording.artifacts import latest_version
+
+
+def dataset_meant(connection: sa.Connection, name: str) -> str | None:
+    """What a name stands for, None if nothing; the end of a path will do where only one file's path ends so."""
+    if _is_dataset(connection, name):
+        return name
+    artifact, version = split_version(name)
+    path = _artifact(connection, artifact)
+    if path is None:
+        return None
+    if version:
+        return f"{path}{version}" if _is_dataset(connection, f"{path}{version}") else None
+    return latest_version(connection, path)
+
+
+def is_version(connection: sa.Connection, name: str) -> bool:
+    """Whether a dataset is a version of an artifact, known by its content, and not by its cells."""
+    snapshots = sa.select(t.snapshots.c.entity).join(t.entities).where(t.entities.c.name == name)
+    return connection.execute(snapshots).first() is not None
+
+
+def _is_dataset(connection: sa.Connection, name: str) -> bool:
+    return connection.execute(sa.select(t.entities.c.id).where(t.entities.c.name == name)).first() is not None
+
+
+def _artifact(connection: sa.Connection, name: str) -> str | None:
+    of = t.snapshots.c.artifact
+    if connection.execute(sa.select(of).where(of == name).limit(1)).first() is not None:
+        return name
+    ending = sa.select(of).where(of.endswith(f"/{name}", autoescape=True)).distinct().order_by(of)
+    found = [each for each in connection.execute(ending).scalars() if each.endswith(f"/{name}")]  # LIKE ignores case
+    if len(found) > 1:
+        raise Ambiguous.of(name, found)
+    return found[0] if found else None
