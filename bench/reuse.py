@@ -20,7 +20,7 @@ from bench._common import Claim, Progress, check_size, claim, dots, main, quiet,
 import whence as wh
 from whence.arrays.recording.calls import Captured, captured, parameters_of
 from whence.arrays.reuse import ReuseIndex
-from whence.arrays.reuse.views import same
+from whence.arrays.reuse.learned import same
 from whence.testing import numpy_calls
 from whence.testing.numpy_calls import PAPERS
 from whence.testing.shelf import Shelf
@@ -30,24 +30,23 @@ NAMES = tuple("abcdefgh")
 
 
 def coverage(name: str, runs: int) -> dict[str, Any]:
-    """One function: what was foretold for the same shapes and for others, and how often that was wrong."""
+    """One function: what was known of calls of the same shapes and of others, and how often that was wrong."""
     rng = np.random.default_rng(7)
-    shelf = Shelf()
-    memory: ReuseIndex | None = None
+    memory = ReuseIndex(Shelf(), name)
     found: dict[str, Any] = {"dim": 0, "gen": 0, "wrong": 0, "values": False, "compressed": True}
     for _ in range(runs):
         call = PAPERS[name](rng)
-        memory = memory or ReuseIndex(shelf, call.function, name)
-        truth = captured(call.function, call.args, call.kwargs, parameters_of(call.function), name, selection=False)
-        found["values"] |= truth.values_matter
         for again in (False, True):  # a second call of the same shapes, with other values
-            args = _other_values(call.args, rng) if again and not truth.values_matter else call.args
-            foretold = memory.predict(args, call.kwargs)
-            if foretold is not None:
-                found["dim" if again else foretold.level] += 1
-                found["wrong"] += not same(foretold.edges, truth.edges)
+            args = _other_values(call.args, rng) if again and not found["values"] else call.args
+            truth = captured(call.function, args, call.kwargs, parameters_of(call.function), name, selection=False)
+            assert truth.witness is not None, name
+            found["values"] |= truth.witness.values
+            known = memory.find(truth.witness, tuple(each.shape for each in truth.outputs))
+            if known is not None:
+                found["dim" if again else known.level] += 1
+                found["wrong"] += not same(known.edges, truth.edges)
             elif not again:
-                memory.learn(args, call.kwargs, truth)
+                memory.learn(truth)
     return found
 
 
