@@ -184,7 +184,7 @@ def by_rule(call: Call) -> Captured:
     function, args, kwargs, inputs = call.function, call.args, call.kwargs, call.inputs
     if rules.argument(function, args, kwargs, "out") is not None:
         raise rules.NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
-    step, tape = Step(function, Spelled(inputs=True), args, kwargs), Tape()
+    step, tape = Step(function, Spelled(), args, kwargs), Tape()
     if len(step.spelled.arrays) != len(inputs):
         raise rules.NoRule(f"{rules.name_of(function)} is given arrays in something that is no list: trace them")
     operation = step.identified()
@@ -193,7 +193,7 @@ def by_rule(call: Call) -> Captured:
     result = function(*args, **kwargs)
     outputs = tuple(outputs_of(result, call.label))
     made = tuple(side for each in outputs for side in each.shape)
-    tape.add((operation.text, read, [each.label for each in outputs]), operation.given, made)
+    tape.add((operation.text, read, [(each.label, len(each.shape)) for each in outputs]), operation.given, made)
     tape.divisors |= operation.divisors
     witness = tape.witness(mode_of(call.selection, call.winner), [each.shape for each in inputs])
     known = _known(call.memory, witness, outputs)
@@ -296,7 +296,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     originals = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
     plain = tuple(Array(each.label, _plain(each.value, originals)) for each in outputs)
     returns = replaced(result, lambda each: _plain(each, originals))
-    run.tape.add([(each.label, getattr(each.value, "_number_in_run", 0), np.ndim(each.value)) for each in outputs])
+    run.tape.add([(each.label, getattr(each.value, "_number_in_run", 0), each.value.ndim) for each in outputs])
     witness = run.witness
     known = _known(call.memory, witness, plain)
     if known is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from whence.arrays import rules
 from whence.arrays.rules._outlines import Outline
 from whence.arrays.tracing._spelling import Spelled, text_of, with_stand_ins
-from whence.arrays.tracing._tape import Shape, Tape, content
+from whence.arrays.tracing._tape import Shape, Tape, content, short
 from whence.errors import NoRule
 from whence.relation import Relation
 
@@ -64,10 +64,12 @@ class Step:
         method: str = "__call__", winner: bool = False,
     ) -> None:  # fmt: skip
         self.function, self.method, self.winner, self.spelled = function, method, winner, spelled
-        plain = isinstance(function, np.ufunc) and method == "__call__"
-        self.args = spelled.operands(args) if plain else spelled.spell(args)
+        if method == "__call__" and type(function) is np.ufunc:
+            self.args = spelled.operands(args)
+        else:
+            self.args = tuple(map(spelled.spell, args))
         self.kwargs: dict[str, Any] = spelled.spell(kwargs) if kwargs else {}
-        self._key = (function, method, winner, *spelled.key) if spelled.told else None
+        self._key = (function, method, winner, len(args), *spelled.key) if spelled.told else None
 
     def identified(self) -> Operation:
         """What is known of the operation; its rule is asked if it is new."""
@@ -83,7 +85,7 @@ class Step:
     def _new(self, reads: Reads, by_layout: bool, places: Places) -> Operation:
         always = reads == "shapes" and not by_layout
         text, given = text_of(tuple(self.spelled.key))
-        text = f"{rules.name_of(self.function, self.method)} {text}"
+        text = short(f"{rules.name_of(self.function, self.method)} {text}")
         divisors = frozenset(rules.divisors(self.function, self.args, self.kwargs))
         known = Operation(text, given, divisors, reads, by_layout, places if always else None)
         if self._key is not None:
@@ -195,12 +197,25 @@ class _Drawn:
         )
 
 
-def indexed(shape: Shape, key: Any, spelled: tuple[Any, ...]) -> Relation:
-    """The lineage of `a[key]` where the key holds no arrays."""
-    at = ("index", shape, spelled)
-    found = _places.get(at)
-    if found is None:
-        relation = rules.indexed(shape, key)
-        found = ((Place(0, relation, "value"),),)
-        _keep(_places, at, found, found)
-    return found[0][0].relation
+class Index(NamedTuple):
+    """An index without arrays: as text, its integers, and where the cells that it picks come from."""
+
+    text: str
+    given: Shape
+    relation: Relation | None
+
+
+_indices: dict[Any, Index] = {}
+
+
+def indexed(shape: Shape, key: Any, spelled: Spelled) -> Index:
+    """What is known of `a[key]`; its lineage too, if the key holds no arrays."""
+    at = (shape, type(key) is tuple, *spelled.key)
+    known = _indices.get(at)
+    if known is None:
+        relation = rules.indexed(shape, key) if not spelled.arrays else None
+        text, given = text_of(tuple(spelled.key))
+        known = Index(short(text), given, relation)
+        if spelled.told:
+            _keep(_indices, at, known, ((Place(0, relation, "value"),),) if relation is not None else ())
+    return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from whence import _tracked
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._finished import finish
-from whence.arrays.tracing._later import now
+from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._tape import Tape, Witness
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
@@ -116,8 +117,7 @@ class Run:
         if any(each.value is array for each in self._inputs):
             array = array.view()  # arrays of a run are told apart by identity
         self.tape.add(array.dtype.str)
-        buffer = Buffer(array.shape, {(number, "value"): (Relation.identity(array.shape),)})
-        made = Traced(self, buffer, None, array)
+        made = Traced(self, Buffer(array.shape, Later(_from_itself, number, array.shape)), None, array)
         self._inputs.append(made)
         return made
 
@@ -126,9 +126,8 @@ class Run:
         number = len(self.shapes)
         self.shapes.append(traced.value.shape)
         self.tape.add(("again", traced._number_in_run))
-        traced._buffer.origins = {
-            **traced._buffer.origins, (number, "value"): (Relation.identity(traced.value.shape),)
-        }  # fmt: skip
+        both = (traced._buffer.origins, Later(_from_itself, number, traced.value.shape))
+        traced._buffer.origins = Later(lambda one, other: {**one, **other}, *both)
         return traced
 
     def fresh(self, value: Any) -> Any:
@@ -142,6 +141,11 @@ class Run:
         return Traced(self, Buffer(array.shape, {}), None, array)
 
 
+def _from_itself(number: int, shape: tuple[int, ...]) -> dict[Any, Any]:
+    return {(number, "value"): (Relation.identity(shape),)}
+
+
+@lru_cache
 def mode_of(selection: bool, winner: bool) -> str:
     """What decides lineage besides the run: what was asked for, and rules, which may change with the next version."""
     import whence

@@ -23,10 +23,11 @@ class Spelled:
     followed: those of traced arrays, or of all if they are inputs.
     """
 
-    __slots__ = ("_inputs", "arrays", "key", "mine", "told")
+    __slots__ = ("_inputs", "_run", "arrays", "key", "mine", "told")
 
-    def __init__(self, *, inputs: bool = False) -> None:
-        self._inputs = inputs
+    def __init__(self, run: Any = None) -> None:
+        self._run = run
+        self._inputs = run is None  # then every array is an input
         self.key: list[Any] = []
         self.arrays: list[Any] = []
         self.mine: list[bool] = []
@@ -44,12 +45,19 @@ class Spelled:
                 made.append(self.spell(each))
         return tuple(made)
 
+    def check(self, traced: Any) -> None:
+        """An error if the array is of another run."""
+        if traced._run is not self._run:
+            raise BadType("arrays of two captures cannot be mixed: read both in one, or pass on the plain result")
+
     def spell(self, item: Any) -> Any:
         """An argument as NumPy takes it; the key gets longer."""
         kind = type(item)
         key = self.key
         if hasattr(kind, "_is_traced"):
             value = item.value
+            if item._run is not self._run:
+                self.check(item)
             key.append(("#", value.shape, value.dtype))
             self.arrays.append(item)
             self.mine.append(True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,10 @@ class Witness:
 class Tape:
     """The steps of a run so far."""
 
-    __slots__ = ("_given", "_made", "_steps", "divisors", "told", "values")
+    __slots__ = ("_given", "_made", "_steps", "_thread", "divisors", "told", "values")
 
     def __init__(self) -> None:
+        self._thread = get_ident()
         self._steps: list[Any] = []
         self._given: list[int] = []
         self._made: list[int] = []
@@ -56,6 +58,8 @@ class Tape:
 
     def add(self, step: Any, given: Shape = (), made: Shape = ()) -> None:
         """One more step: text and numbers of arrays, integers that were given, lengths that came about."""
+        if get_ident() != self._thread:  # what threads did among each other has no order
+            self.told = False
         self._steps.append(step)
         if given:
             self._given += given
@@ -86,4 +90,9 @@ def content(item: Any) -> str:
     return f"{item.dtype.str}{digest.hexdigest()}"
 
 
-__all__ = ["SMALL", "Shape", "Tape", "Witness", "content"]
+def short(text: str) -> str:
+    """A text by its digest, where that is shorter."""
+    return text if len(text) <= 24 else hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+__all__ = ["SMALL", "Shape", "Tape", "Witness", "content", "short"]

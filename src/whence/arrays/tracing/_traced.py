@@ -24,9 +24,9 @@ from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
 from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._members import Members
-from whence.arrays.tracing._operations import Operation, Place, Places, Step, indexed
+from whence.arrays.tracing._operations import Index, Operation, Place, Places, Step, indexed
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, overwritten, union, united
-from whence.arrays.tracing._spelling import Spelled, text_of
+from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
@@ -139,9 +139,8 @@ class Traced(Members, Body):
                         "make it with np.zeros_like or np.empty_like of a traced one"
                     )
                 run.before_writing(each)
-        step = Step(ufunc, Spelled(), inputs, kwargs, method)
+        step = Step(ufunc, Spelled(self._run), inputs, kwargs, method)
         arrays, options = step.spelled.arrays, step.kwargs
-        self._same_run(arrays)
         operation, read, places = step.done(run.tape)
         if targets:
             options = {**options, "out": tuple(None if each is None else each.value for each in targets)}
@@ -181,9 +180,8 @@ class Traced(Members, Body):
         if rules.argument(function, args, kwargs, "out") is not None:
             raise NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
         winner = self._run.winner and function in rules.EXTREMES
-        step = Step(function, Spelled(), args, kwargs, winner=winner)
+        step = Step(function, Spelled(self._run), args, kwargs, winner=winner)
         arrays = step.spelled.arrays
-        self._same_run(arrays)
         operation, read, places = step.done(self._run.tape)
         result = function(*step.args, **step.kwargs)
         self._told(operation, read, arrays)
@@ -196,11 +194,6 @@ class Traced(Members, Body):
         tape.add((operation.text, read, numbers), operation.given)
         if operation.divisors:
             tape.divisors |= operation.divisors
-
-    def _same_run(self, arrays: list[Any]) -> None:
-        for each in arrays:
-            if type(each) is Traced and each._run is not self._run:
-                raise BadType("arrays of two captures cannot be mixed: read both in one, or pass on the plain result")
 
     def _wrapped(self, result: Any, outputs: Places, arrays: list[Any]) -> Any:
         if not isinstance(result, (tuple, list)):
@@ -216,19 +209,21 @@ class Traced(Members, Body):
 
     def _made(self, result: Any, links: tuple[Place, ...], arrays: list[Any]) -> Traced:
         value = np.asarray(result)
-        shown: list[Place] = []
-        values = 0
+        same = False
         for link in links:
             if link.relation.out_shape != value.shape:
                 raise NoRule(f"a rule gives the shape {link.relation.out_shape} where NumPy has {value.shape}")
-            source = arrays[link.array].value
-            if result is source and len({id(arrays[each.array]) for each in links}) > 1:
-                raise NoRule("a function that writes into its argument (out= by position) is not followed")
-            if link.kind == "value":
-                values += 1
-                if value.base is not None or value is source:
-                    shown += [link] if _root(value) is _root(source) else []
-        if shown and values == 1:
+            same = same or arrays[link.array].value is value
+        if value.base is None and not same:
+            return self._new(value, self._origins_of(links, arrays))
+        return self._maybe_shown(value, links, arrays, same)
+
+    def _maybe_shown(self, value: Any, links: tuple[Place, ...], arrays: list[Any], same: bool) -> Traced:
+        if same and any(arrays[each.array].value is not value for each in links):
+            raise NoRule("a function that writes into its argument (out= by position) is not followed")
+        values = [link for link in links if link.kind == "value"]
+        shown = [link for link in values if _root(value) is _root(arrays[link.array].value)]
+        if shown and len(values) == 1:
             return self._shown(value, arrays[shown[0].array], shown[0].relation, links, arrays)
         if shown and value.size:
             raise NoRule("a function that returns the memory of one argument with numbers of others is not followed")
@@ -261,14 +256,10 @@ class Traced(Members, Body):
 
     @_refusing
     def __getitem__(self, key: Any) -> Any:
-        plain, spelled, chosen_by = self._key(key)
+        plain, index, chosen_by, picked = self._key(key)
         value = self.value
-        result = value[plain]
-        if not spelled.arrays:
-            relation = indexed(value.shape, plain, tuple(spelled.key))
-        else:
-            relation = rules.indexed(value.shape, plain)
-        whole = np.asarray(result)
+        whole = np.asarray(value[plain] if picked is None else picked)
+        relation = rules.indexed(value.shape, plain) if index.relation is None else index.relation
         if relation.out_shape != whole.shape:
             raise NoRule(f"a rule gives the shape {relation.out_shape} where NumPy has {whole.shape}")
         if chosen_by and self._run.selection:
@@ -295,13 +286,13 @@ class Traced(Members, Body):
                 "compiled code moves rows of a traced array, and may do so in another way than with a plain one "
                 "(rng.shuffle): write x = x[rng.permutation(len(x))]"
             )
-        plain, spelled, chosen_by = self._key(key)
+        plain, index, chosen_by, _ = self._key(key)
         given = value.value if traced else np.asarray(value)
         target: Relation | Later
-        if not spelled.arrays:
-            shape = np.shape(self.value[plain])
+        if index.relation is not None:
+            shape = index.relation.out_shape
             into = _trimmed(given.shape, shape)
-            target = Later(_assigned, self.value.shape, plain, tuple(spelled.key), into, shape)
+            target = Later(_assigned, index.relation, into)
         else:  # indices may name a cell twice: the last one stays, which NumPy is asked
             sources = np.full(self.value.shape, -1, np.int64)
             sources[plain] = np.arange(given.size, dtype=np.int64).reshape(given.shape)
@@ -309,7 +300,7 @@ class Traced(Members, Body):
             target = moved(sources, into)
         origins: Origins | Later = {}
         if traced:
-            self._same_run([value])
+            Spelled(self._run).check(value)
             origins = value._origins()
             if into != given.shape:
                 origins = Later(composed, Later(reshaped, given.shape, into), origins)
@@ -323,18 +314,21 @@ class Traced(Members, Body):
                 decided = Later(_decided_in, self._view, relation, each._origins())
                 self._buffer.origins = Later(_united, self._buffer.origins, decided)
 
-    def _key(self, key: Any) -> tuple[Any, Spelled, list[Traced]]:
-        """The index with plain arrays in it, spelled out, and the traced arrays that were; it goes onto the tape."""
-        spelled, tape = Spelled(), self._run.tape
+    def _key(self, key: Any) -> tuple[Any, Index, list[Traced], Any]:
+        """The index with plain arrays in it, what is known of it, its traced arrays, and what it picks, if it has none.
+
+        It goes onto the tape.
+        """
+        spelled, tape = Spelled(self._run), self._run.tape
         chosen_by: list[Traced] = []
         said: list[Any] = []
         plain = []
         for part in key if type(key) is tuple else (key,):
             if type(part) is Traced:
-                self._same_run([part])
                 chosen_by.append(part)
                 said.append(part._number_in_run)
                 tape.values |= bool(part.value.shape) and part.from_inputs
+                spelled.check(part)
                 part = part.value if part.value.shape else _number(part.value[()])
             elif type(part) is list:
                 part = np.asarray(part) if part else np.zeros(0, np.intp)
@@ -343,12 +337,14 @@ class Traced(Members, Body):
                 if part.step is not None:
                     tape.divisors.add(abs(part.step))
             plain.append(spelled.spell(part))
-        if spelled.arrays:
-            said += [content(each) for each in spelled.arrays]
+            if type(part) in PLAIN_ARRAYS:
+                said.append(content(part))
         tape.told &= spelled.told
-        text, given = text_of(tuple(spelled.key))
-        tape.add(("index", self._number_in_run, text, said), given)
-        return (tuple(plain) if type(key) is tuple else plain[0]), spelled, chosen_by
+        whole = tuple(plain) if type(key) is tuple else plain[0]
+        picked = self.value[whole] if not spelled.arrays else None  # NumPy's own error, if it is out of bounds
+        index = indexed(self.value.shape, whole, spelled)
+        tape.add((index.text, self._number_in_run, said), index.given)
+        return whole, index, chosen_by, picked
 
     def __iter__(self) -> Iterator[Any]:
         if not self.value.shape:
@@ -379,9 +375,9 @@ def _written(old: Origins, view: Relation | None, target: Relation, new: Origins
     return overwritten(old, composed(whole, new), written)
 
 
-def _assigned(own: Shape, key: Any, spelled: tuple[Any, ...], given: Shape, target: Shape) -> Relation:
-    """The cells that an assignment by a basic index writes <- those of the value, spread over them."""
-    return indexed(own, key, spelled).inverse.compose(broadcast(given, target))
+def _assigned(picked: Relation, given: Shape) -> Relation:
+    """The cells that an assignment by an index writes <- those of the value, spread over them."""
+    return picked.inverse.compose(broadcast(given, picked.out_shape))
 
 
 def _decided_in(view: Relation | None, relation: Relation, origins: Origins) -> Origins:
