@@ -12,8 +12,8 @@ extrapolate is how rules turn such integers into rows. Special cases of rules be
 the integers that were given. So the order of all integers on the tape must be one that was observed; lengths that never
 varied must be the same, those that were always equal must be equal, those that were always smaller must be so by as
 much, and none may be shorter than the shortest seen, nor than 4, since lengths of 1, 2 and 3 are where functions have
-special cases. Where an integer was given that never varied (a mark), the fit is used beyond the lengths observed only
-if these were all well above it.
+special cases. Numbers that do not vary with the lengths say where special cases begin too (a part that was cut off, a
+block of cells that were repeated): the fit is used beyond the lengths observed only if these were all well above them.
 
 Some rules divide lengths and round. Among lengths of the same remainders by all divisors that is linear, with the same
 factors for all remainders. So the observations of one class of remainders must determine the fit, one of another class
@@ -134,6 +134,7 @@ class Template:
     classes: frozenset[tuple[int, ...]]  # remainders of all symbols by all divisors, as they were seen
     free: tuple[int, ...]  # which integers of the tape count as lengths
     orders: frozenset[tuple[int, ...]]  # of the integers of tapes, as they were seen
+    highest: int  # the highest number that does not vary with lengths, if some were near it; else 0
 
     def covers(self, sizes: tuple[int, ...]) -> bool:
         """Whether these lengths are like those observed."""
@@ -265,8 +266,6 @@ def _fitted(
 ) -> list[Template]:
     if free is None or len(distinct) < 2 + SPARE:
         return []
-    given = list(zip(*(each.given for each in distinct), strict=True))
-    marks = [column[0] for column in given if len(set(column)) == 1 and column[0] >= SMALL]
     rest = [each.given + each.made for each in distinct]
     seen = [
         _Seen(each.sizes + tuple(more[at] for at in free), each.numbers + more, order_of(each))
@@ -276,13 +275,13 @@ def _fitted(
     seen = [each for each in seen if all(each.sizes[at] >= SMALL for at in lengths.symbols)]
     if not lengths.symbols or len(seen) < 2 + SPARE:
         return []
-    highest = max(marks, default=0)
-    above = [each for each in seen if all(each.sizes[at] >= 2 * highest + 2 for at in lengths.symbols)]
     fit = _Fit(distinct[0].structure, lengths, ranks, tuple(sorted(divisors - {0, 1})), free)
-    found = [fit.of(seen, bounded=highest > 0 and len(above) < len(seen))]
-    if 0 < len(above) < len(seen):
-        found.append(fit.of(above, bounded=False))
-    return [each for each in found if each is not None]
+    near = fit.of(seen)
+    if near is None or not near.highest:
+        return [] if near is None else [near]
+    above = [each for each in seen if all(each.sizes[at] >= 2 * near.highest + 2 for at in lengths.symbols)]
+    far = fit.of(above) if len(above) < len(seen) else None
+    return [near] if far is None else [near, far]
 
 
 def _by_remainder(
@@ -312,7 +311,7 @@ class _Fit:
     rounding: tuple[int, ...]
     free: tuple[int, ...]
 
-    def of(self, seen: Sequence[_Seen], *, bounded: bool) -> Template | None:
+    def of(self, seen: Sequence[_Seen]) -> Template | None:
         """The template of these observations, if they determine one."""
         lengths, symbols, rounding = self.lengths, self.lengths.symbols, self.rounding
         terms = _terms(lengths, self.ranks)
@@ -338,6 +337,8 @@ class _Fit:
         if not any(len(_independent(_rows(columns, terms, members))) == len(terms) for members in classes.values()):
             return None
         varying = {at for group in lengths.groups for at in group}
+        highest = max((math.ceil(abs(row[terms.index(())])) for row in rows), default=0)
+        bounded = highest > 1 and bool((values < 2 * highest + 2).any())
         return Template(
             self.structure, self.ranks, symbols, terms, coefficients.reshape(len(rows), len(terms)), divisor,
             tuple((at, length) for at, length in enumerate(seen[0].sizes) if at not in varying),
@@ -345,7 +346,7 @@ class _Fit:
             tuple(int(n) for n in values.min(axis=0)), tuple(_apart(values, lengths.given)),
             tuple(int(n) * bounded for n in values.max(axis=0)),
             tuple(zip((each for each in columns if each not in terms), map(tuple, tied), strict=True)),
-            rounding, frozenset(classes), self.free, frozenset(each.order for each in seen),
+            rounding, frozenset(classes), self.free, frozenset(each.order for each in seen), highest * bounded,
         )  # fmt: skip
 
 

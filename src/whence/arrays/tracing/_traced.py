@@ -28,7 +28,7 @@ from whence.arrays.tracing._operations import Index, Operation, Place, Places, S
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, overwritten, union, united
 from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
-from whence.errors import BadType, NoRule
+from whence.errors import NoRule
 from whence.relation import Relation
 from whence.selection import Selection
 

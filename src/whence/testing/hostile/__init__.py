@@ -35,6 +35,7 @@ class Call:
     """One call: whether its lineage was that of an earlier one, and whether it is right."""
 
     def __init__(self, found: Captured) -> None:
+        self.length = len(found.inputs[0].value)
         self.reused = found.reused
         self.expected = cells_in(found.outputs[0].value)
         self.found = {
