@@ -1,7 +1,8 @@
-"""Reuse of lineage over NumPy's functions (DSLog, section VII.E and Table IX), and what a reused call costs.
+"""Reuse of lineage over NumPy's functions (DSLog, section VII.E and Table IX), over hostile ones, and what it costs.
 
-Each of the 136 functions of the papers is called many times with random shapes and arguments. Every call is traced as
-well, so that every prediction can be compared with the truth.
+Each of the 136 functions of the papers is called many times with random shapes and arguments. The lineage of every call
+is computed as well, so that whatever is reused can be compared with the truth. Hostile functions read the world, which
+changes, or use lengths in odd ways; the values of their results tell what is true.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from bench._common import Claim, Progress, check_size, claim, dots, main, quiet,
 import whence as wh
 from whence.arrays.recording.calls import Captured, captured, parameters_of
 from whence.arrays.reuse import ReuseIndex
-from whence.arrays.reuse.views import same
+from whence.arrays.reuse.learned import same
 from whence.testing import numpy_calls
+from whence.testing.hostile import HOSTILE, calls_of
 from whence.testing.numpy_calls import PAPERS
 from whence.testing.shelf import Shelf
 
@@ -30,24 +32,23 @@ NAMES = tuple("abcdefgh")
 
 
 def coverage(name: str, runs: int) -> dict[str, Any]:
-    """One function: what was foretold for the same shapes and for others, and how often that was wrong."""
+    """One function: what was known of calls of the same shapes and of others, and how often that was wrong."""
     rng = np.random.default_rng(7)
-    shelf = Shelf()
-    memory: ReuseIndex | None = None
+    memory = ReuseIndex(Shelf(), name)
     found: dict[str, Any] = {"dim": 0, "gen": 0, "wrong": 0, "values": False, "compressed": True}
     for _ in range(runs):
         call = PAPERS[name](rng)
-        memory = memory or ReuseIndex(shelf, call.function, name)
-        truth = captured(call.function, call.args, call.kwargs, parameters_of(call.function), name, selection=False)
-        found["values"] |= truth.values_matter
         for again in (False, True):  # a second call of the same shapes, with other values
-            args = _other_values(call.args, rng) if again and not truth.values_matter else call.args
-            foretold = memory.predict(args, call.kwargs)
-            if foretold is not None:
-                found["dim" if again else foretold.level] += 1
-                found["wrong"] += not same(foretold.edges, truth.edges)
+            args = _other_values(call.args, rng) if again and not found["values"] else call.args
+            truth = captured(call.function, args, call.kwargs, parameters_of(call.function), name, selection=False)
+            assert truth.witness is not None, name
+            found["values"] |= truth.witness.values
+            known = memory.find(truth.witness, tuple(each.shape for each in truth.outputs))
+            if known is not None:
+                found["dim" if again else known.level] += 1
+                found["wrong"] += not same(known.edges, truth.edges)
             elif not again:
-                memory.learn(args, call.kwargs, truth)
+                memory.learn(truth)
     return found
 
 
@@ -84,6 +85,67 @@ def _text_size(tuples: Any) -> int:
     return int(digits.sum() + tuples.size)
 
 
+def hostile(progress: Progress) -> dict[str, Any]:
+    """All hostile functions: how many calls were reused, and how often that, or a signature, was wrong.
+
+    A signature is the paper's: a call has the lineage that the first call of the function with that shape had.
+    """
+    found: dict[str, Any] = {"calls": 0, "reused": 0, "wrong": 0, "by signature": 0, "which": []}
+    for name, case in HOSTILE.items():
+        progress(f"hostile: {name}")
+        first: dict[int, Any] = {}
+        for each in calls_of(case):
+            found["calls"] += 1
+            found["reused"] += each.reused
+            found["by signature"] += first.setdefault(each.length, each.expected) != each.expected
+            if not each.right:
+                found["wrong"] += 1
+                found["which"].append(name)
+    return found
+
+
+def _chain(times: int) -> Any:
+    """A function of seven NumPy calls for each time."""
+
+    def chain(a: Any) -> Any:
+        for _ in range(times):
+            a = a - a.mean(axis=0)
+            a = np.abs(a)[:, :]
+            a = np.concatenate([a[1:], a[:1]])
+        return a
+
+    return chain
+
+
+def _cost(calls: int) -> dict[str, float]:
+    """Seconds of processor time: of a call that does nothing much, and for each NumPy call in it beyond NumPy's own."""
+    x = np.random.default_rng(0).random((50, 8))
+    spent: dict[str, dict[int, float]] = {"bare": {}, "reused": {}, "traced": {}}
+    with workspace() as directory, wh.open(directory / "log") as log:
+        for times in (1, 11):
+            function = _chain(times)
+            reused, traced = log.track(function, name=f"r{times}"), log.track(function, name=f"t{times}", reuse=False)
+            reused(x)
+            for what, each, count in (("bare", function, calls), ("reused", reused, calls), ("traced", traced, 3)):
+                spent[what][times] = _processor_time(each, x, count)
+            assert reused.last.reused
+    each = {what: (some[11] - some[1]) / 70 for what, some in spent.items()}
+    return {
+        "bare": each["bare"], "reused": each["reused"] - each["bare"], "traced": each["traced"] - each["bare"],
+        "fixed": spent["reused"][1] - 7 * each["reused"],
+    }  # fmt: skip
+
+
+def _processor_time(function: Any, x: Any, count: int) -> float:
+    best = float("inf")
+    for _ in range(7):
+        start = time.thread_time()
+        for _ in range(count):
+            function(x)
+        best = min(best, (time.thread_time() - start) / count)
+    return best
+
+
 def _reused_call(calls: int) -> tuple[float, float, float]:
     """Seconds beyond the function itself: of a reused call, of one with its record written, of a traced one."""
     x = np.random.default_rng(0).random((30, 30))
@@ -106,7 +168,7 @@ def _reused_call(calls: int) -> tuple[float, float, float]:
 
 
 def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
-    """Coverage of reuse over the 136 functions of the papers; the cost of a reused call."""
+    """Coverage of reuse over the 136 functions of the papers; hostile functions; the cost of a reused call."""
     check_size(size)
     runs = {"tiny": 24, "small": 40, "full": 100}[size]
     table: dict[str, dict[str, Any]] = {}
@@ -115,6 +177,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
         for name in PAPERS:
             progress(name)
             table[name] = {**coverage(name, runs), "compressed": compressed(name, 120)}
+        odd = hostile(progress)
     fixed = [name for name, each in table.items() if not each["values"]]
     total = len(PAPERS)
     lists = {
@@ -134,15 +197,29 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
         for what, names in lists.items()
     ]  # fmt: skip
     wrong = sum(each["wrong"] for each in table.values())
-    claims.append(claim("wrong predictions", wrong, {PAPER: 1}, unit="predictions", at_most=0.5, runs=runs))
+    claims.append(claim("wrong lineage of them, reused", wrong, {PAPER: 1}, unit="calls", at_most=0.5, runs=runs))
+    claims.append(
+        claim(f"wrong lineage of {len(HOSTILE)} hostile functions, of {odd['calls']:,} calls, {odd['reused']:,} reused",
+              odd["wrong"], {"by signatures of calls": odd["by signature"]}, unit="calls", at_most=0.5,
+              which=odd["which"])
+    )  # fmt: skip
+    cost = {key: 1e6 * value for key, value in _cost({"tiny": 20, "small": 50, "full": 200}[size]).items()}
+    claims.append(
+        claim("a reused call: processor time for each NumPy call in it, beyond NumPy's own", cost["reused"],
+              {"traced": cost["traced"]}, unit="us", at_most=15.0, bare=cost["bare"])
+    )  # fmt: skip
+    claims.append(
+        claim("a reused call: processor time however little it does", cost["fixed"],
+              {"traced, a NumPy call": cost["traced"]}, unit="us", at_most=150.0)
+    )  # fmt: skip
     call, recorded, traced = (each * 1e6 for each in _reused_call({"tiny": 200, "small": 1000, "full": 3000}[size]))
-    claims.append(claim("a reused call, beyond the function", call, {"traced": traced}, unit="us", at_most=200.0))
+    claims.append(claim("a reused call, beyond the function", call, {"traced": traced}, unit="us", at_most=300.0))
     claims.append(claim("the same with its record written", recorded, {"traced": traced}, unit="us", at_least=3))
     return claims
 
 
 def each_dim(found: dict[str, Any]) -> bool:
-    """Whether calls of the same shapes were foretold."""
+    """Whether calls of the same shapes were reused."""
     return bool(found["dim"])
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from whence.arrays.explain import Contributions
     from whence.arrays.recording.track import Capture
-    from whence.arrays.reuse import View
+    from whence.arrays.reuse import ReuseRule
     from whence.graph import Graph
     from whence.graph.compare import Difference
     from whence.selection import Selection
@@ -163,20 +163,18 @@ class Log:
         lineage: Literal["value", "value+selection"] = "value",
         reuse: bool | Literal["verify"] = True,
         extremes: Literal["all", "winner"] = "all",
-        ignore: Sequence[str] = (),
     ) -> Any:
         """Record the calls of a function of arrays, with the lineage of what it returns; also a decorator.
 
         `name` is the operation's name; `names` maps parameters, and "return", to datasets; `reuse=False` traces every
         call, and "verify" compares what is known with what is traced; `extremes="winner"` derives a maximum from the
-        cell that attained it, "all" from every cell it compared; `ignore` lists parameters that do not affect lineage.
+        cell that attained it, "all" from every cell it compared.
         """
         from whence.arrays.recording.track import track
 
         return track(
-            self._store.tracker, function, name=name, names=names, lineage=lineage, reuse=reuse, extremes=extremes,
-            ignore=ignore,
-        )  # fmt: skip
+            self._store.tracker, function, name=name, names=names, lineage=lineage, reuse=reuse, extremes=extremes
+        )
 
     def capture(
         self,
@@ -223,7 +221,7 @@ class Log:
         """
         return self._store.activity(name, command=command, agent=agent, **properties)
 
-    def views(self) -> list[View]:
+    def views(self) -> list[ReuseRule]:
         """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
         from whence.store.catalog import reuse
 

@@ -1,7 +1,7 @@
 """Calls of functions that no rule covers: a run on the tracked dtype, which sees whatever NumPy itself computes.
 
-It knows less than a traced run: that a mask was made of values is counted, but not what code did with lengths, or with
-memory. What it finds is therefore not certified for other calls until they have confirmed it.
+It knows less than a traced run: nobody sees which operations were done, so there is no witness, and what it finds is
+used for no other call.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
 from whence.arrays.recording.calls import Array, Call, Captured, Edge, outputs_of, placed
-from whence.arrays.recording.randomness import mentioned
 from whence.arrays.rules._layouts import overlaps_itself
-from whence.arrays.tracing._decisions import handles_errors
+from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._holding import laid_out
 from whence.arrays.tracing._left import RunArray, plain_afterwards
 from whence.errors import NoRule, WhenceError
@@ -29,7 +28,7 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
     """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
     if any(each.value.dtype != np.float64 for each in call.inputs):
         raise error  # results would be of another type than the function's own
-    if handles_errors(call.function, with_too=False):
+    if handles_errors(call.function):
         raise error  # it might handle a refusal, and go on in a way that is not its own
     if any(each == "as_strided" for each in mentioned(call.function) if isinstance(each, str)):
         raise error  # strides of float64 cut tracked cells apart, and NumPy crashes where copying them fails
@@ -46,9 +45,9 @@ def _followed(call: Call, names: list[str]) -> Captured:
     cells = [_laid_out(tracked(each.value, name), each.value) for each, name in zip(inputs, names, strict=True)]
     copies = [each.view(RunArray) for each in cells]
     before = [np.array(each) for each in cells]
-    given = placed(call, copies)
+    args, kwargs = placed(call, copies)
     with watch() as lost:
-        result = call.function(*given[: len(call.args)], **dict(zip(call.kwargs, given[len(call.args) :], strict=True)))
+        result = call.function(*args, **kwargs)
     outputs = outputs_of(result, label)
     if not all(is_tracked(each.value) for each in outputs):
         raise NoRule(f"{label} returns plain numbers for tracked ones")
@@ -71,9 +70,6 @@ def _followed(call: Call, names: list[str]) -> Captured:
         inputs,
         tuple(Array(each.label, _plain(each.value)) for each in outputs),
         tuple(edges),
-        values_matter=lost.any or lost.looks > 0 or handles_errors(call.function),
-        certain=False,
-        wrote=True,  # for all that is known
         written=tuple(written),
         notes={key: count for key, count in notes.items() if count},
     )

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
 from whence.arrays import rules
-from whence.arrays.recording.randomness import global_generators, unsteady
-from whence.arrays.rules._reading import never_loaded, unread
 from whence.arrays.tracing import Run, Traced
-from whence.arrays.tracing._argument_usage import vouched
 from whence.arrays.tracing._finished import Finished
+from whence.arrays.tracing._operations import Step
 from whence.arrays.tracing._origins import merged, natural_form, union
 from whence.arrays.tracing._rebound import rebound
-from whence.arrays.tracing._run import Overlapping, checked
-from whence.arrays.tracing._sizes import LENGTH, Number, Size, bare
+from whence.arrays.tracing._run import Overlapping, checked, mode_of
+from whence.arrays.tracing._spelling import Spelled
+from whence.arrays.tracing._tape import Tape, Witness
 from whence.errors import BadType
 from whence.relation import Relation
 
@@ -59,6 +58,7 @@ class Call:
     selection: bool
     winner: bool
     inputs: tuple[Array, ...]
+    memory: Memory | None = None
 
     @property
     def named(self) -> dict[str, Any]:
@@ -78,24 +78,37 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A call, its lineage, and what is to be known before its lineage is used for another call."""
+    """A call and its lineage."""
 
     result: Any
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     edges: tuple[Edge, ...]
-    values_matter: bool = False  # other values may have another lineage
-    sizes_compared: bool = False  # so may other shapes, beyond what can be seen from the lineage
-    certain: bool = True  # whether the two above are known, and not guessed
+    witness: Witness | None = None  # what was done; None if nobody saw all of it
     written: tuple[int, ...] = ()  # inputs that the function changed
-    wrote: bool = False  # whether it wrote into any memory, so that it matters what is a view and what a copy
-    unsteady: bool = False  # the same arguments may have another lineage next time
-    unread: frozenset[str] = frozenset()  # arguments that this lineage surely does not follow from
-    literal: frozenset[str] = frozenset()  # arguments whose integers decided something: they are no lengths
-    marks: frozenset[int] = frozenset()  # integers of the function's own that met lengths
-    divisors: frozenset[int] = frozenset()  # integers by which it divided lengths
-    trail: str = ""  # what was done, if other calls that did the same can be recognised
-    notes: dict[str, int] = field(default_factory=dict)  # casts, branches
+    reused: bool = False  # whether the lineage is that of an earlier call with the same witness
+    notes: Mapping[str, int] = field(default_factory=dict)  # casts, branches, texts
+
+
+class Memory(Protocol):
+    """Lineage that is known by what was done; see whence.arrays.reuse."""
+
+    def find(self, witness: Witness, outputs: tuple[Shape, ...]) -> Known | None: ...
+
+
+class Known(Protocol):
+    """What is known of a call before its lineage is computed."""
+
+    @property
+    def edges(self) -> tuple[Edge, ...]: ...
+    @property
+    def notes(self) -> Mapping[str, int]: ...
+
+
+def _known(memory: Memory | None, witness: Witness | None, outputs: Sequence[Array]) -> Known | None:
+    if memory is None or witness is None:
+        return None
+    return memory.find(witness, tuple(each.shape for each in outputs))
 
 
 def parameters_of(function: Function) -> tuple[str, ...]:
@@ -167,48 +180,45 @@ def outputs_of(result: Any, label: str) -> list[Array]:
 
 
 def by_rule(call: Call) -> Captured:
-    """The call of a function that has a rule: no run but its own."""
+    """The call of a function that has a rule: no run but its own, and one step on the tape."""
     function, args, kwargs, inputs = call.function, call.args, call.kwargs, call.inputs
     if rules.argument(function, args, kwargs, "out") is not None:
         raise rules.NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
-    shown = [each.value.view() for each in inputs]  # an array that is given twice is two inputs
-    numbers = {id(each): number for number, each in enumerate(shown)}
-    given = placed(call, shown)
-    links, values_matter = rules.watched(
-        function, tuple(given[: len(args)]), dict(zip(kwargs, given[len(args) :], strict=True)),
-        {id(each): each for each in shown},
-    )  # fmt: skip
+    step, tape = Step(function, Spelled(), args, kwargs), Tape()
+    if len(step.spelled.arrays) != len(inputs):
+        raise rules.NoRule(f"{rules.name_of(function)} is given arrays in something that is no list: trace them")
+    operation = step.identified()
+    read = step.read(operation, tape)
+    places = step.places(operation, read) if call.memory is None else None
     result = function(*args, **kwargs)
     outputs = tuple(outputs_of(result, call.label))
-    edges = [
-        Edge(at, numbers[id(link.operand)], link.kind, link.relation)
-        for at, per_output in enumerate(links)
-        for link in per_output
-        if id(link.operand) in numbers and (link.kind == "value" or call.selection)
-    ]
-    if len(outputs) != len(links):
+    made = tuple(side for each in outputs for side in each.shape)
+    tape.add((operation.text, read, [(each.label, len(each.shape)) for each in outputs]), operation.given, made)
+    tape.divisors |= operation.divisors
+    witness = tape.witness(mode_of(call.selection, call.winner), [each.shape for each in inputs])
+    known = _known(call.memory, witness, outputs)
+    if known is not None:
+        return Captured(result, inputs, outputs, known.edges, witness, reused=True)
+    places = step.places(operation, read) if places is None else places
+    if len(outputs) != len(places):
         raise rules.NoRule(f"{rules.name_of(function)} returns more than arrays: a traced run knows what they are")
+    edges = [
+        Edge(at, place.array, place.kind, place.relation)
+        for at, per_output in enumerate(places)
+        for place in per_output
+        if place.kind == "value" or call.selection
+    ]
     for edge in edges:
         if edge.relation.out_shape != outputs[edge.output].shape:
             raise rules.NoRule(f"the rule of {rules.name_of(function)} does not know this way of calling it")
-    places = dict(enumerate(named(call.names, args, {})))
-    ignored = frozenset(places[each] if isinstance(each, int) else each for each in unread(function, args, kwargs))
-    return Captured(
-        result,
-        inputs,
-        outputs,
-        _merged(edges),
-        values_matter,
-        wrote=rules.by_layout(function, args, kwargs),
-        unread=ignored,
-        divisors=frozenset(rules.divisors(function, args, kwargs)),
-    )
+    return Captured(result, inputs, outputs, _merged(edges), witness)
 
 
-def placed(call: Call, stand_ins: Sequence[Any], change: Callable[[str, Any], Any] = lambda _, item: item) -> list[Any]:
-    """The arguments, those by place first, with the n-th of these in the place of the n-th array."""
+def placed(call: Call, stand_ins: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments, by place and by name, with the n-th of these in the place of the n-th array."""
     following = iter(stand_ins)
-    return [replaced(change(key, item), lambda _: next(following)) for key, item in call.named.items()]
+    given = [replaced(item, lambda _: next(following)) for item in (*call.args, *call.kwargs.values())]
+    return given[: len(call.args)], dict(zip(call.kwargs, given[len(call.args) :], strict=True))
 
 
 def by_tracing(call: Call) -> Captured:
@@ -243,7 +253,7 @@ def _same_memory(a: Any, b: Any) -> bool:
 
 
 def _traced_once(call: Call, *, shared: bool) -> Captured:
-    run = Run(selection=call.selection, winner=call.winner, outermost=_traced.__code__)
+    run = Run(selection=call.selection, winner=call.winner)
     try:
         return _traced(call, run, shared=shared)
     finally:
@@ -257,12 +267,9 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     for each in inputs:
         same = [one for one in traced if shared and _same_memory(one.value, each.value)]
         traced.append(run.same_input(same[0]) if same else run.input(each.value, repr(each.label)))
-    plain_given = call.named
-    notices = vouched(function)
-    given = placed(call, traced, (lambda key, item: _noticing(item, run, key)) if notices else lambda _, item: item)
-    own = rebound(function, run)
+    args, kwargs = placed(call, traced)
     try:
-        result = own(*given[: len(call.args)], **dict(zip(call.kwargs, given[len(call.args) :], strict=True)))
+        result = rebound(function, run)(*args, **kwargs)
         if run.refused is not None:
             raise run.refused  # the function went on without what was refused, on a way that is not its own
     except Overlapping as error:
@@ -286,35 +293,25 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     outputs += [
         Array(inputs[number].label, traced[number]) for number in written if id(traced[number]._buffer) not in returned
     ]
-    edges = [
-        Edge(at, number, kind, relation)
-        for at, each in enumerate(outputs)
-        if isinstance(each.value, Traced)
-        for (number, kind), relations in each.value.origins().items()
-        for relation in map(_refolded, union(relations))
-    ]
     originals = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
     plain = tuple(Array(each.label, _plain(each.value, originals)) for each in outputs)
-    run.step("results", [(each.label, each.value) for each in outputs])
-    looked = run.looked_at | (set() if notices else set(plain_given))
-    numbers_only = {key for key, item in plain_given.items() if type(item) in (int, float)}
-    return Captured(
-        bare(replaced(result, lambda each: _plain(each, originals))), inputs, plain, tuple(edges), run.values_matter,
-        run.sizes_compared, wrote=run.wrote or run.by_layout, written=tuple(written), notes=run.notes,
-        unread=never_loaded(function).union(numbers_only - looked - run.used), literal=frozenset(looked - {LENGTH}),
-        marks=frozenset(run.marks), divisors=frozenset(run.divisors), trail=run.trail,
-    )  # fmt: skip
-
-
-def _noticing(item: Any, run: Run, name: str) -> Any:
-    """An argument whose numbers notice who looks at them."""
-    if type(item) is float:
-        return Number.of(item, run, frozenset([name]), name)
-    if type(item) is int:
-        return Size.of(item, run, frozenset([name]), name)
-    if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
-        return type(item)(_noticing(each, run, name) for each in item)
-    return item
+    returns = replaced(result, lambda each: _plain(each, originals))
+    run.tape.add([(each.label, getattr(each.value, "_number_in_run", 0), each.value.ndim) for each in outputs])
+    witness = run.witness
+    known = _known(call.memory, witness, plain)
+    if known is not None:
+        return Captured(returns, inputs, plain, known.edges, witness, tuple(written), reused=True, notes=known.notes)
+    try:
+        edges = tuple(
+            Edge(at, number, kind, relation)
+            for at, each in enumerate(outputs)
+            if isinstance(each.value, Traced)
+            for (number, kind), relations in each.value.origins().items()
+            for relation in map(_refolded, union(relations))
+        )
+    except rules.NoRule as error:
+        raise _after_all(call, traced, error) from error
+    return Captured(returns, inputs, plain, edges, witness, tuple(written), notes=run.notes)
 
 
 def _plain(item: Any, originals: Mapping[int, Any]) -> Any:
@@ -355,20 +352,13 @@ def captured(
     *,
     selection: bool,
     winner: bool = False,
+    memory: Memory | None = None,
 ) -> Captured:
-    """Call the function and find the lineage of what it returns."""
-    call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)))
+    """Call the function and find the lineage of what it returns: in memory, if a call that did the same is there."""
+    call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)), memory)
     for each in call.inputs:
         checked(each.value, repr(each.label))
-    before = global_generators()
-    found = _captured(call)
-    if before != global_generators() or unsteady(function, args, kwargs):
-        return replace(found, unsteady=True)
-    return found
-
-
-def _captured(call: Call) -> Captured:
-    if rules.has_rule(call.function) and not (call.winner and call.function in rules.EXTREMES):
+    if rules.has_rule(function) and not (winner and function in rules.EXTREMES):
         try:
             return by_rule(call)
         except rules.NoRule:
@@ -376,7 +366,7 @@ def _captured(call: Call) -> Captured:
     try:
         return by_tracing(call)
     except rules.NoRule as error:
-        if call.selection or call.winner or isinstance(error, Halfway):
+        if selection or winner or isinstance(error, Halfway):
             raise
         from whence.arrays.dtype.runs import by_dtype  # which stands on this module
 

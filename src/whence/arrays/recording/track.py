@@ -6,7 +6,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -17,9 +17,9 @@ from whence.arrays.recording.calls import (
     Captured,
     Edge,
     Function,
+    Memory,
     arrays_in,
     captured,
-    outputs_of,
     parameters_of,
 )
 from whence.arrays.tracing import Run, Traced
@@ -35,13 +35,11 @@ class LineageLost(UserWarning):
     """Numbers were taken out of arrays on the way: what was computed from them has no lineage."""
 
 
-class Learned(Protocol):
-    """What earlier calls of a function taught; see whence.arrays.reuse."""
+class Learned(Memory, Protocol):
+    """What earlier calls taught; see whence.arrays.reuse."""
 
-    def predict(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
-    def learn(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> None: ...
-    def verify(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Captured) -> bool: ...
-    def forget(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None: ...
+    def learn(self, found: Captured) -> None: ...
+    def verify(self, found: Captured) -> bool: ...
 
 
 class Recorder(Protocol):
@@ -51,7 +49,7 @@ class Recorder(Protocol):
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
     ) -> Any: ...
-    def learned(self, function: Function, name: str, mode: Hashable) -> Learned | None: ...
+    def learned(self, name: str) -> Learned: ...
 
 
 class Tracked:
@@ -69,7 +67,6 @@ class Tracked:
         lineage: Lineage,
         reuse: Reuse,
         extremes: Extremes,
-        ignore: frozenset[str],
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -79,7 +76,6 @@ class Tracked:
         self._selection = lineage == "value+selection"
         self._winner = extremes == "winner"
         self._reuse = reuse
-        self._ignore = ignore
         self._parameters = parameters_of(function)
         self._last = threading.local()
 
@@ -92,48 +88,22 @@ class Tracked:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
         self._recorder.ready()
-        learned = None
-        if self._reuse:
-            mode = (self._selection, self._winner, tuple(sorted(self._ignore)))
-            learned = self._recorder.learned(self.function, self.name, mode)
-        if learned is None:
-            return self._recorded(self._captured(args, kwargs), args, kwargs, reused=False)
-        keyed = self._keyed(args, kwargs)
-        known = learned.predict(*keyed) if self._reuse is True else None
-        if known is not None:
-            result = self.function(*args, **kwargs)
-            inputs = tuple(arrays_in(self._parameters, args, kwargs))
-            found = known.fitted(result, inputs, tuple(outputs_of(result, self.name)))
-            if found is not None:
-                return self._recorded(found, args, kwargs, reused=True)
-            learned.forget(*keyed)
-        found = self._captured(args, kwargs)
-        if self._reuse is True:
-            learned.learn(*keyed, found)
-        else:
-            learned.verify(*keyed, found)
-        return self._recorded(found, args, kwargs, reused=False)
-
-    def _keyed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments without those that do not matter."""
-        if not self._ignore:
-            return args, kwargs
-        positional = (*self._parameters, *[""] * len(args))
-        kept = tuple(None if name in self._ignore else item for name, item in zip(positional, args, strict=False))
-        return kept, {key: item for key, item in kwargs.items() if key not in self._ignore}
-
-    def _captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Captured:
+        learned = self._recorder.learned(self.name) if self._reuse else None
         found = captured(
-            self.function, args, kwargs, self._parameters, self.name, selection=self._selection, winner=self._winner
-        )
+            self.function, args, kwargs, self._parameters, self.name, selection=self._selection, winner=self._winner,
+            memory=learned if self._reuse is True else None,
+        )  # fmt: skip
         if not found.outputs:
             raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
-        _warn_of_casts(self.name, found.notes, stacklevel=4)
-        return found
-
-    def _recorded(self, found: Captured, args: tuple[Any, ...], kwargs: dict[str, Any], *, reused: bool) -> Any:
+        if found.notes:
+            _warn_of_casts(self.name, found.notes, stacklevel=3)
+        if learned is not None and not found.reused:
+            if self._reuse is True:
+                learned.learn(found)
+            else:
+                learned.verify(found)
         self._last.record = self._recorder.record(
-            self.name, found, self._names, _scalars(self._parameters, args, kwargs), reused
+            self.name, found, self._names, _scalars(self._parameters, args, kwargs), found.reused
         )
         return found.result
 
@@ -153,7 +123,6 @@ def track(
     lineage: Lineage = "value",
     reuse: Reuse = True,
     extremes: Extremes = "all",
-    ignore: Sequence[str] = (),
 ) -> Any:
     """The function tracked, or a decorator that tracks."""
     _check(lineage, extremes)
@@ -161,7 +130,7 @@ def track(
         raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
     if function is None:
         options: dict[str, Any] = {"name": name, "names": names, "lineage": lineage, "reuse": reuse}
-        return lambda each: track(recorder, each, extremes=extremes, ignore=ignore, **options)
+        return lambda each: track(recorder, each, extremes=extremes, **options)
     if not callable(function):
         raise BadType(f"log.track takes a function of arrays, not {type(function).__name__}")
     if (
@@ -171,9 +140,7 @@ def track(
     ):
         raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
     own = name or getattr(function, "__name__", None) or type(function).__name__
-    if isinstance(ignore, str) or not set(ignore) <= set(parameters_of(function)):
-        raise BadType(f"ignore lists parameters of {own}: {', '.join(parameters_of(function))}; not {ignore!r}")
-    return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes, frozenset(ignore))
+    return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes)
 
 
 def _check(lineage: object, extremes: object) -> None:

@@ -1,20 +1,23 @@
 """Lineage for any shape: every number of a relation as a function of the lengths of the input's axes.
 
-Observations of one function at several shapes have the same rows with other numbers. Each number (a bound, a length, a
-step) is fitted as a linear combination of 1, the lengths, and products of neighbouring lengths of one array, which is
-what the size of a flattened array is. Integers that were given as arguments are lengths too: a new shape, a shift. A
-fit counts only if there are more observations than unknowns, all independent, and it is exact on every one; so it is
-the only one. Where no fit is, as with every second cell, one is sought for lengths of one remainder.
+Runs that did the same at several shapes have relations with the same rows and other numbers. Each number (a bound, a
+length, a step) is fitted as a linear combination of 1, the lengths, and products of neighbouring lengths of one array,
+which is what the size of a flattened array is. So is every integer on the tape: those that operations were given, and
+the lengths of what they made. One that does not follow from the lengths (a shift that was chosen, a length halved and
+rounded) is taken as a length of its own. A fit counts only if there are more observations than unknowns, all
+independent, and it is exact on every one; so it is the only one.
 
-A fit is used only for lengths that are like those observed: lengths that never varied must be the same, lengths that
-were always equal must be equal, those that were always smaller must be so by as much, and none may be shorter than the
-shortest seen, nor than 4, since lengths of 1, 2 and 3 are where functions have special cases. Other special cases are
-where a length meets an integer of the function's own (a mark) or a given one: there the fit is used beyond the lengths
-observed only if these were all well above it.
+A fit is used for a run that did the same, and whose tape has the very integers that the fit gives. What is left to
+extrapolate is how rules turn such integers into rows. Special cases of rules begin where lengths meet each other and
+the integers that were given. So the order of all integers on the tape must be one that was observed; lengths that never
+varied must be the same, those that were always equal must be equal, those that were always smaller must be so by as
+much, and none may be shorter than the shortest seen, nor than 4, since lengths of 1, 2 and 3 are where functions have
+special cases. Numbers that do not vary with the lengths say where special cases begin too (a part that was cut off, a
+block of cells that were repeated): the fit is used beyond the lengths observed only if these were all well above them.
 
-What is divided is rounded: x[: n // 4] has two cells for any n from 8 to 11. Among lengths of the same remainders by
-all divisors it is linear, with the same factors for all remainders. So the observations of one class of remainders must
-determine the fit, one of another class confirms it there, and lengths of a class never seen are not covered.
+Some rules divide lengths and round. Among lengths of the same remainders by all divisors that is linear, with the same
+factors for all remainders. So the observations of one class of remainders must determine the fit, one of another class
+confirms it there, and lengths of a class never seen are not covered.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,16 +49,42 @@ SPARE = 2
 """So many observations more than unknowns."""
 
 
+MOST_FREE = 3
+"""Of so many integers on the tape that do not follow from lengths, at most, is a fit sought."""
+
+
+MODULI = (2, 3, 4)
+"""Remainders by these are tried where a number does not follow from the lengths."""
+
+
+class Integers(Protocol):
+    """The integers of a witness, as it has them."""
+
+    @property
+    def sizes(self) -> Shape: ...
+    @property
+    def given(self) -> Shape: ...
+    @property
+    def made(self) -> Shape: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One call: the lengths of its inputs' axes, and its lineage taken apart into what must agree and what may vary."""
+    """One run: the integers of its tape, and its lineage taken apart into what must agree and what may vary."""
 
-    sizes: tuple[int, ...]
+    sizes: Shape
+    given: Shape
+    made: Shape
     structure: tuple[object, ...]
     numbers: tuple[int, ...]
 
+    @property
+    def lengths(self) -> Shape:
+        """What was different in other runs."""
+        return self.sizes + self.given
 
-def observed(sizes: tuple[int, ...], outputs: Sequence[Shape], edges: Sequence[Edge]) -> Observation | None:
+
+def observed(tape: Integers, outputs: Sequence[Shape], edges: Sequence[Edge]) -> Observation | None:
     """An observation, unless the relations have too many rows to be of a form."""
     structure: list[object] = [tuple(len(each) for each in outputs)]
     numbers: list[int] = [side for each in outputs for side in each]
@@ -71,7 +100,18 @@ def observed(sizes: tuple[int, ...], outputs: Sequence[Shape], edges: Sequence[E
                 numbers += [axis[1], axis[2]]
                 numbers += [int(n) for column in (lo, width) for n in spread(column, 0, part.rows)]
         structure.append((edge.output, edge.input, edge.kind, len(out_view), len(in_view), tuple(parts)))
-    return Observation(sizes, tuple(structure), tuple(numbers))
+    return Observation(tape.sizes, tape.given, tape.made, tuple(structure), tuple(numbers))
+
+
+def order_of(tape: Integers) -> tuple[int, ...]:
+    """Which integers of a tape are less than which: the rank of each among the others.
+
+    >>> order_of(Observation((9, 4), (5,), (4, 9), (), ()))
+    (2, 0, 1, 0, 2)
+    """
+    every = tape.sizes + tape.given + tape.made
+    ranks = {number: rank for rank, number in enumerate(sorted(set(every)))}
+    return tuple(ranks[number] for number in every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +132,9 @@ class Template:
     ties: tuple[tuple[tuple[int, ...], tuple[Fraction, ...]], ...]  # a product that always was this much of the terms
     divisors: tuple[int, ...]
     classes: frozenset[tuple[int, ...]]  # remainders of all symbols by all divisors, as they were seen
+    free: tuple[int, ...]  # which integers of the tape count as lengths
+    orders: frozenset[tuple[int, ...]]  # of the integers of tapes, as they were seen
+    highest: int  # the highest number that does not vary with lengths, if some were near it; else 0
 
     def covers(self, sizes: tuple[int, ...]) -> bool:
         """Whether these lengths are like those observed."""
@@ -109,9 +152,16 @@ class Template:
     def _tied(values: list[int], terms: list[int], product: tuple[int, ...], parts: tuple[Fraction, ...]) -> bool:
         return math.prod(values[i] for i in product) == sum(c * t for c, t in zip(parts, terms, strict=True))
 
-    def predict(self, sizes: tuple[int, ...]) -> tuple[tuple[Shape, ...], tuple[Edge, ...]] | None:
-        """The shapes of the outputs and the lineage at these lengths; None where the fit does not hold."""
-        if not self.covers(sizes):
+    def agrees(self, seen: Observation) -> bool:
+        """Whether the fit, if it covers a run, gives what was observed."""
+        found = self.predict(seen)
+        return found is None or observed(seen, *found) == seen
+
+    def predict(self, tape: Integers) -> tuple[tuple[Shape, ...], tuple[Edge, ...]] | None:
+        """The shapes of the outputs and the lineage of a run that did the same; None where the fit does not hold."""
+        rest = tape.given + tape.made
+        sizes = tape.sizes + tuple(rest[at] for at in self.free)
+        if not self.covers(sizes) or order_of(tape) not in self.orders:
             return None
         values = [sizes[at] for at in self.symbols]
         terms = [math.prod(values[i] for i in term) for term in self.terms]
@@ -120,7 +170,11 @@ class Template:
         totals = self.coefficients @ np.array(terms, np.int64)
         if (totals % self.divisor).any():
             return None
-        return _rebuilt(self.structure, (totals // self.divisor).tolist(), self.ranks, sizes)
+        numbers: list[int] = (totals // self.divisor).tolist()
+        lineage = len(numbers) - len(rest)
+        if tuple(numbers[lineage:]) != rest:
+            return None  # it did the same with other integers
+        return _rebuilt(self.structure, numbers[:lineage], self.ranks, tape.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +194,7 @@ class _Lengths:
         return tuple(n for n, group in enumerate(self.groups) if all(at >= self.axes for at in group))
 
 
-def _lengths(seen: Sequence[Observation], axes: int) -> _Lengths:
+def _lengths(seen: Sequence[_Seen], axes: int) -> _Lengths:
     groups: dict[tuple[int, ...], list[int]] = {}
     for at, column in enumerate(zip(*(each.sizes for each in seen), strict=True)):
         if len(set(column)) > 1:
@@ -148,81 +202,152 @@ def _lengths(seen: Sequence[Observation], axes: int) -> _Lengths:
     return _Lengths(tuple(tuple(group) for group in groups.values()), axes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """An observation as it is fitted: integers that count as lengths, and all numbers that follow from these."""
+
+    sizes: Shape
+    numbers: tuple[int, ...]
+    order: tuple[int, ...]
+
+
+def _chosen(observations: Sequence[Observation], ranks: Shape, most: int) -> tuple[int, ...] | None:
+    """Which integers of the tapes do not follow from the lengths; None if too many, for too few observations."""
+    sizes = [list(each.sizes) for each in observations]
+    columns = list(zip(*(each.given + each.made for each in observations), strict=True))
+    free: list[int] = []
+    known: set[tuple[int, ...]] = set()
+    terms: list[list[int]] | None = None
+    for at, column in enumerate(columns):
+        if column in known or len(set(column)) == 1:
+            continue
+        if terms is None:
+            terms = _columns_of([_Seen(tuple(each), (), ()) for each in sizes], ranks)
+        if terms is None or len(observations) < len(terms) + SPARE:
+            return None
+        known.add(column)
+        if _solved(terms, [column]) is None:
+            if len(free) == most:
+                return None
+            free.append(at)
+            for each, number in zip(sizes, column, strict=True):
+                each.append(number)
+            terms = None
+    return tuple(free)
+
+
+def _columns_of(seen: Sequence[_Seen], ranks: Shape) -> list[list[int]] | None:
+    lengths = _lengths(seen, sum(ranks))
+    if not lengths.symbols:
+        return None
+    symbols = lengths.symbols
+    columns = {
+        term: [math.prod(each.sizes[symbols[i]] for i in term) for each in seen] for term in _terms(lengths, ranks)
+    }
+    return [columns[term] for term in _independent(columns)]
+
+
 def fitted(
-    observations: Sequence[Observation],
-    ranks: tuple[int, ...],
-    marks: frozenset[int] = frozenset(),
-    divisors: frozenset[int] = frozenset(),
+    observations: Sequence[Observation], ranks: tuple[int, ...], divisors: frozenset[int] = frozenset()
 ) -> list[Template]:
     """The templates that explain all observations, or all of one remainder, as far as these make sure of them."""
-    seen = list({each.sizes: each for each in observations}.values())
-    if not seen or len({each.structure for each in seen}) != 1:
+    distinct = list({each.lengths: each for each in observations}.values())
+    if len(distinct) < 2 + SPARE or len({each.structure for each in distinct}) != 1:
         return []
+    free = _chosen(distinct, ranks, MOST_FREE)
+    found = _fitted(distinct, ranks, divisors, free)
+    if free == ():
+        return found or _by_remainder(distinct, ranks, divisors, divisors)
+    return found + _by_remainder(distinct, ranks, divisors, divisors.union(MODULI))  # something was rounded, perhaps
+
+
+def _fitted(
+    distinct: Sequence[Observation], ranks: Shape, divisors: frozenset[int], free: Shape | None
+) -> list[Template]:
+    if free is None or len(distinct) < 2 + SPARE:
+        return []
+    rest = [each.given + each.made for each in distinct]
+    seen = [
+        _Seen(each.sizes + tuple(more[at] for at in free), each.numbers + more, order_of(each))
+        for each, more in zip(distinct, rest, strict=True)
+    ]
     lengths = _lengths(seen, sum(ranks))
     seen = [each for each in seen if all(each.sizes[at] >= SMALL for at in lengths.symbols)]
     if not lengths.symbols or len(seen) < 2 + SPARE:
         return []
-    highest = max((each for each in marks if each >= SMALL), default=0)
-    above = [each for each in seen if all(each.sizes[at] >= 2 * highest + 2 for at in lengths.symbols)]
-    rounding = tuple(sorted(divisors - {0, 1}))
-    found = [_fit(seen, lengths, ranks, rounding, bounded=highest > 0 and len(above) < len(seen))]
-    if 0 < len(above) < len(seen):
-        found.append(_fit(above, lengths, ranks, rounding, bounded=False))
-    exact = [each for each in found if each is not None]
-    return exact or _by_remainder(seen, lengths, ranks, rounding, bounded=highest > 0)
+    fit = _Fit(distinct[0].structure, lengths, ranks, tuple(sorted(divisors - {0, 1})), free)
+    near = fit.of(seen)
+    if near is None or not near.highest:
+        return [] if near is None else [near]
+    above = [each for each in seen if all(each.sizes[at] >= 2 * near.highest + 2 for at in lengths.symbols)]
+    far = fit.of(above) if len(above) < len(seen) else None
+    return [near] if far is None else [near, far]
 
 
 def _by_remainder(
-    seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], rounding: tuple[int, ...], *, bounded: bool
+    distinct: Sequence[Observation], ranks: Shape, divisors: frozenset[int], moduli: frozenset[int]
 ) -> list[Template]:
-    """Templates for lengths that leave one remainder: of one symbol, or of all."""
-    numbers = range(len(lengths.symbols))
-    for some in dict.fromkeys([*((n,) for n in numbers), tuple(numbers)]):
-        for modulus in rounding:
+    """Templates for lengths that leave one remainder: of one length, or of all that vary."""
+    columns = zip(*(each.sizes for each in distinct), strict=True)
+    varying = [at for at, column in enumerate(columns) if len(set(column)) > 1]
+    for some in dict.fromkeys([*((at,) for at in varying), tuple(varying)]):
+        for modulus in sorted(moduli - {0, 1}):
             classes: dict[tuple[int, ...], list[Observation]] = {}
-            for each in seen:
-                left = tuple(each.sizes[lengths.symbols[n]] % modulus for n in some)
-                classes.setdefault(left, []).append(each)
-            found = [_fit(members, lengths, ranks, rounding, bounded=bounded) for members in classes.values()]
+            for each in distinct:
+                classes.setdefault(tuple(each.sizes[at] % modulus for at in some), []).append(each)
+            found = [_fitted(members, ranks, divisors, _chosen(members, ranks, 0)) for members in classes.values()]
             if any(found):
-                return [each for each in found if each is not None]
+                return [each for templates in found for each in templates]
     return []
 
 
-def _fit(
-    seen: Sequence[Observation], lengths: _Lengths, ranks: tuple[int, ...], rounding: tuple[int, ...], *, bounded: bool
-) -> Template | None:
-    symbols = lengths.symbols
-    terms = _terms(lengths, ranks)
-    if len(seen) < len(terms) + SPARE or any(len({each.sizes[at] for each in seen}) < 3 for at in symbols):
-        return None
-    columns = {term: [math.prod(each.sizes[symbols[i]] for i in term) for each in seen] for term in terms}
-    terms = _independent(columns)
-    wanted = list(zip(*(each.numbers for each in seen), strict=True))
-    exact = _solved(
-        [columns[term] for term in terms], [*wanted, *(columns[each] for each in columns if each not in terms)]
-    )
-    if exact is None:
-        return None
-    rows, tied = exact[: len(wanted)], exact[len(wanted) :]
-    divisor = math.lcm(*(value.denominator for row in rows for value in row)) if rows else 1
-    coefficients = np.array([[int(value * divisor) for value in row] for row in rows], np.int64)
-    values = np.array([[each.sizes[at] for at in symbols] for each in seen], np.int64)
-    classes: dict[tuple[int, ...], list[int]] = {}
-    for at, some in enumerate(values.tolist()):
-        classes.setdefault(_class(some, rounding), []).append(at)
-    if not any(len(_independent(_rows(columns, terms, members))) == len(terms) for members in classes.values()):
-        return None
-    varying = {at for group in lengths.groups for at in group}
-    return Template(
-        seen[0].structure, ranks, symbols, terms, coefficients.reshape(len(rows), len(terms)), divisor,
-        tuple((at, length) for at, length in enumerate(seen[0].sizes) if at not in varying),
-        tuple((group[0], each) for group in lengths.groups for each in group[1:]),
-        tuple(int(n) for n in values.min(axis=0)), tuple(_apart(values, lengths.given)),
-        tuple(int(n) * bounded for n in values.max(axis=0)),
-        tuple(zip((each for each in columns if each not in terms), map(tuple, tied), strict=True)),
-        rounding, frozenset(classes),
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What all fits of some observations have in common."""
+
+    structure: tuple[object, ...]
+    lengths: _Lengths
+    ranks: tuple[int, ...]
+    rounding: tuple[int, ...]
+    free: tuple[int, ...]
+
+    def of(self, seen: Sequence[_Seen]) -> Template | None:
+        """The template of these observations, if they determine one."""
+        lengths, symbols, rounding = self.lengths, self.lengths.symbols, self.rounding
+        terms = _terms(lengths, self.ranks)
+        columns = {term: [math.prod(each.sizes[symbols[i]] for i in term) for each in seen] for term in terms}
+        if not seen or any(len({each.sizes[at] for each in seen}) < 3 for at in symbols):
+            return None
+        terms = _independent(columns)
+        if len(seen) < len(terms) + SPARE:
+            return None
+        wanted = list(zip(*(each.numbers for each in seen), strict=True))
+        exact = _solved(
+            [columns[term] for term in terms], [*wanted, *(columns[each] for each in columns if each not in terms)]
+        )
+        if exact is None:
+            return None
+        rows, tied = exact[: len(wanted)], exact[len(wanted) :]
+        divisor = math.lcm(*(value.denominator for row in rows for value in row)) if rows else 1
+        coefficients = np.array([[int(value * divisor) for value in row] for row in rows], np.int64)
+        values = np.array([[each.sizes[at] for at in symbols] for each in seen], np.int64)
+        classes: dict[tuple[int, ...], list[int]] = {}
+        for at, some in enumerate(values.tolist()):
+            classes.setdefault(_class(some, rounding), []).append(at)
+        if not any(len(_independent(_rows(columns, terms, members))) == len(terms) for members in classes.values()):
+            return None
+        varying = {at for group in lengths.groups for at in group}
+        highest = max((math.ceil(abs(row[terms.index(())])) for row in rows), default=0)
+        bounded = highest > 1 and bool((values < 2 * highest + 2).any())
+        return Template(
+            self.structure, self.ranks, symbols, terms, coefficients.reshape(len(rows), len(terms)), divisor,
+            tuple((at, length) for at, length in enumerate(seen[0].sizes) if at not in varying),
+            tuple((group[0], each) for group in lengths.groups for each in group[1:]),
+            tuple(int(n) for n in values.min(axis=0)), tuple(_apart(values, lengths.given)),
+            tuple(int(n) * bounded for n in values.max(axis=0)),
+            tuple(zip((each for each in columns if each not in terms), map(tuple, tied), strict=True)),
+            rounding, frozenset(classes), self.free, frozenset(each.order for each in seen), highest * bounded,
+        )  # fmt: skip
 
 
 def _class(values: Sequence[int], divisors: tuple[int, ...]) -> tuple[int, ...]:

@@ -46,6 +46,7 @@ __all__ = [
     "NoRule",
     "argument",
     "by_layout",
+    "complete",
     "deciding",
     "deciding_writes",
     "divisors",
@@ -184,13 +185,13 @@ def watched(
     if by_values:
         drawn, back = told_apart(call, arrays, lambda each: each.view())
         found = lineage(function, drawn[0], drawn[1], method)
-    found = _complete(function, method, drawn, back, found)
+    found = complete(function, method, drawn, back, found)
     return tuple(
         [link._replace(operand=back.get(id(link.operand), link.operand)) for link in each] for each in found
     ), by_values
 
 
-def _complete(
+def complete(
     function: Function, method: str, call: tuple[Any, Any], back: Mapping[int, Any], found: tuple[Links, ...]
 ) -> tuple[Links, ...]:
     """The links, and that arrays which say where have decided; an error for an array that is in none of them."""

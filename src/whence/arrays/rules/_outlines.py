@@ -19,12 +19,25 @@ class Asked(Exception):
 class Outline:
     """An array without its numbers."""
 
-    __slots__ = ("dtype", "flags", "itemsize", "ndim", "shape", "size", "strides")
+    __slots__ = ("_array", "dtype", "itemsize", "laid_out", "ndim", "shape", "size")
 
     def __init__(self, array: Any) -> None:
         self.shape, self.ndim, self.size = array.shape, array.ndim, array.size
-        self.dtype, self.itemsize, self.strides = array.dtype, array.itemsize, array.strides
-        self.flags = array.flags
+        self.dtype, self.itemsize = array.dtype, array.itemsize
+        self.laid_out = False  # whether the rule asked how it lies in memory
+        self._array = array
+
+    @property
+    def strides(self) -> Any:
+        """The steps in memory."""
+        self.laid_out = True
+        return self._array.strides
+
+    @property
+    def flags(self) -> Any:
+        """The order in memory."""
+        self.laid_out = True
+        return self._array.flags
 
     @property  # type: ignore[misc]  # as typing sees it, a class does not change
     def __class__(self) -> Any:

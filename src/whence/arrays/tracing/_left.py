@@ -14,7 +14,7 @@ import numpy as np
 from whence import _tracked
 from whence.arrays.dtype import sources
 from whence.arrays.dtype.arrays import is_tracked, values
-from whence.arrays.recording.randomness import mentioned
+from whence.arrays.tracing._code import mentioned
 from whence.arrays.tracing._finished import replace
 from whence.arrays.tracing._holding import TrackedArray
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from whence.arrays import rules
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.tracing._methods import METHODS
-from whence.arrays.tracing._sizes import Size, bare
+from whence.arrays.tracing._operations import Place
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
 
 if TYPE_CHECKING:
+    from whence.arrays.tracing._later import Later
     from whence.arrays.tracing._origins import Origins
     from whence.arrays.tracing._run import Run
 
@@ -34,11 +34,11 @@ class Members(NDArrayOperatorsMixin):
         _run: Run
         _number_in_run: int
 
-        def origins(self) -> Origins: ...
-        def _made(self, result: Any, links: rules.Links, mine: dict[int, Any]) -> Any: ...
+        def _origins(self) -> Origins | Later: ...
+        def _made(self, result: Any, links: tuple[Place, ...], arrays: list[Any]) -> Any: ...
         def __getitem__(self, key: Any) -> Any: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
-        def _reshaped(self, relation: Relation) -> None: ...
+        def _reshaped(self, before: tuple[int, ...]) -> None: ...
 
     @property  # type: ignore[misc]  # as typing sees it, a class does not change
     def __class__(self) -> Any:
@@ -60,21 +60,20 @@ class Members(NDArrayOperatorsMixin):
         )
 
     def _number(self, cells: int = 1) -> Any:
-        if any(map(len, (each for relations in self.origins().values() for each in relations))):
-            self._run.casts += cells
-        self._run.values_matter = True
+        self._run.tape.add(("number", self._number_in_run))
+        self._run.cast(self._origins(), cells)
         return self.value
 
     def _seen(self) -> Any:
-        """The numbers, for a decision."""
+        """The numbers, for a decision. What follows from it is on the tape."""
+        self._run.tape.add("seen")
         self._run.branches += 1
-        self._run.values_matter = True
         return self.plain
 
-    def _told(self) -> Any:
+    def _written(self) -> Any:
         """The numbers, for a text: mostly for people, but it may be read again."""
+        self._run.tape.add("text")
         self._run.texts += 1
-        self._run.values_matter = True
         return self.plain
 
     def __float__(self) -> float:
@@ -109,10 +108,10 @@ class Members(NDArrayOperatorsMixin):
         return bool(self._seen().is_integer())
 
     def __str__(self) -> str:
-        return str(self._told())
+        return str(self._written())
 
     def __format__(self, how: str) -> str:
-        return format(self._told(), how)
+        return format(self._written(), how)
 
     def __round__(self, digits: Any = None) -> Any:
         return round(self._number().item(), digits)
@@ -140,10 +139,10 @@ class Members(NDArrayOperatorsMixin):
     # --- what arrays have
 
     @property
-    def shape(self) -> tuple[Size, ...]:
-        """The lengths of the axes; comparing one in Python is noticed."""
-        lengths = enumerate(self.value.shape)
-        return tuple(Size.of(side, self._run, said=f"#{self._number_in_run}.{i}") for i, side in lengths)
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        shape: tuple[int, ...] = self.value.shape
+        return shape
 
     @shape.setter
     def shape(self, given: Any) -> None:
@@ -152,13 +151,13 @@ class Members(NDArrayOperatorsMixin):
         before = self.value.shape
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # the function's own warning, and not its caller's
-            self.value.shape = bare(given)
-        self._reshaped(reshaped(before, self.value.shape))
+            self.value.shape = given
+        self._reshaped(before)
 
     @property
-    def size(self) -> Size:
+    def size(self) -> int:
         """How many cells."""
-        return Size.of(self.value.size, self._run, said=f"#{self._number_in_run}.size")
+        return int(self.value.size)
 
     @property
     def ndim(self) -> int:
@@ -196,7 +195,7 @@ class Members(NDArrayOperatorsMixin):
         return int(self.value.itemsize)
 
     @property
-    def nbytes(self) -> Any:
+    def nbytes(self) -> int:
         """Bytes of all cells."""
         return self.size * self.itemsize
 
@@ -209,8 +208,9 @@ class Members(NDArrayOperatorsMixin):
         if result is self.value:
             return self
         own = self.value.shape
+        self._run.tape.add(("held", self._number_in_run))
         relation = Relation.identity(own) if result.shape == own else reshaped(own, result.shape)
-        return self._made(result, [rules.Link(self.value, relation)], {id(self.value): self})
+        return self._made(result, (Place(0, relation, "value"),), [self])
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         """The same cells under another shape."""

@@ -9,21 +9,16 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.tracing._sizes import Size, bare, noticing_in
-
 if TYPE_CHECKING:
     from whence.arrays.tracing._run import Run
 
-MAKING = ("empty", "full", "ones", "zeros")
+MAKING = ("arange", "empty", "eye", "full", "identity", "linspace", "ones", "zeros")
 READING = ("array", "asanyarray", "asarray", "ascontiguousarray", "asarray_chkfinite", "asfortranarray", "require")
-SAME_AT_ANY_LENGTH = ("eye", "identity")
-
-
 AS_STRIDED = np.lib.stride_tricks.as_strided
 
 
@@ -44,7 +39,7 @@ def _as_strided(run: Run, x: Any, *args: Any, **kwargs: Any) -> Any:
 
     if isinstance(x, Traced) and not run.finished:
         return x.__array_function__(AS_STRIDED, (), (x, *args), kwargs)
-    return AS_STRIDED(x, *bare(args), **bare(kwargs))
+    return AS_STRIDED(x, *args, **kwargs)
 
 
 class Numpy:
@@ -63,8 +58,6 @@ class Numpy:
             return partial(_make, self._run, real)
         if name in READING:
             return partial(_read, self._run, real)
-        if callable(real) and not isinstance(real, (type, np.ufunc)):
-            return partial(_called, self._run, real)
         return real
 
     def _stride_tricks(self) -> Module:
@@ -76,69 +69,34 @@ class Numpy:
         return Module(np.lib, {"stride_tricks": self._stride_tricks()})
 
 
-def _make(run: Run, real: Callable[..., Any], shape: Any, *args: Any, **kwargs: Any) -> Any:
+def _number(item: Any) -> Any:
     from whence.arrays.tracing._traced import Traced
 
-    if real is np.full and args and isinstance(args[0], Traced):
-        made = run.fresh(real(_plain(shape), args[0].value, *bare(args[1:]), **bare(kwargs)))
-        made[...] = args[0]
-        return made
-    run.parameters(shape)
-    run.step(real, shape)
-    return run.fresh(real(_plain(shape), *bare(args), **bare(kwargs)))
+    return item.value if isinstance(item, Traced) else item
 
 
-def _called(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """NumPy's own code may compare lengths, as it does for every array: no decision of the function's.
-
-    What it makes of lengths and given numbers alone (a range, say) is traced, because looking at it is looking at them.
-    """
-    given = noticing_in((args, kwargs))
-    if not given:
-        return real(*args, **kwargs)
+def _make(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if _holds_traced([*args, *kwargs.values()]):
-        return real(*args, **kwargs)  # which asks the traced array
-    made = real(*bare(args), **bare(kwargs))
-    if isinstance(made, np.ndarray):
-        return made if real.__name__ in SAME_AT_ANY_LENGTH else run.fresh(made)
-    for each in given:
-        each._looked()
-    return made
-
-
-def _plain(shape: Any) -> Any:
-    return tuple(int(bare(side)) for side in shape) if isinstance(shape, (tuple, list)) else int(bare(shape))
+        if real is not np.full:
+            return real(*args, **kwargs)  # which asks the traced array, or takes its number
+        filled = args[1] if len(args) > 1 else kwargs["fill_value"]
+        made = run.fresh(real(*map(_number, args), **{key: _number(each) for key, each in kwargs.items()}))
+        made[...] = filled
+        return made
+    made = real(*args, **kwargs)
+    return run.fresh(made) if isinstance(made, np.ndarray) else made
 
 
 def _read(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs: Any) -> Any:
     from whence.arrays.tracing._traced import Traced
 
     if isinstance(object, Traced):
-        return object.held_as(real(object.value, *bare(args), **bare(kwargs)))
+        return object.held_as(real(object.value, *args, **kwargs))
     if _holds_traced(object):
         # What NumPy makes of a list lies in C order, whatever the order of its items.
         stacked = np.copy(np.stack([_read(run, np.asarray, each) for each in object]), order="C")
         return _read(run, real, stacked, *args, **kwargs)
-    return run.fresh(real(bare(object), *bare(args), **bare(kwargs)))
-
-
-def _len(item: Any) -> int:
-    """The builtin, but the length of a traced array is one that notices comparisons."""
-    from whence.arrays.tracing._traced import Traced
-
-    return item.shape[0] if isinstance(item, Traced) and item.ndim else len(item)
-
-
-def _range(*bounds: Any) -> Any:
-    """The builtin, but a bound that is a length was looked at: how often a loop runs can be counted."""
-    given = noticing_in(bounds)
-    if not given:
-        return range(*bounds)
-    for each in given:
-        each._looked()
-    names, run = frozenset().union(*(each._names for each in given)), given[0]._run
-    said = ",".join(each._said if isinstance(each, Size) else repr(each) for each in bounds)
-    return [Size.of(each, run, names, f"range({said}) {each}") for each in range(*bare(bounds))]
+    return run.fresh(real(object, *args, **kwargs))
 
 
 class _KindOfType(type):
@@ -147,14 +105,14 @@ class _KindOfType(type):
 
         if more or options:
             return type(item, *more, **options)
-        return type(item.plain if isinstance(item, Traced) else bare(item))
+        return type(item.plain if isinstance(item, Traced) else item)
 
     def __instancecheck__(cls, item: Any) -> bool:
         return isinstance(item, type)
 
 
 class _Type(metaclass=_KindOfType):
-    """The builtin, but a traced array and a length that notices are what they stand for."""
+    """The builtin, but a traced array is what it stands for."""
 
 
 def _holds_traced(item: Any) -> bool:
@@ -178,11 +136,10 @@ def _rebuilt(
         return made[function]
     names: dict[str, Any] = dict(function.__globals__)
     copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__, function.__annotations__
+    copy.__doc__, copy.__qualname__ = function.__doc__, function.__qualname__
     copy.__dict__ = function.__dict__  # shared, since code may read and set attributes of the function
     made[function] = copy
-    names.setdefault("len", _len)
-    names.setdefault("range", _range)
     names.setdefault("type", _Type)
     for name in _named_in(function.__code__):
         item = names.get(name)
@@ -202,11 +159,13 @@ def _rebuilt(
     return copy
 
 
-def _named_in(code: types.CodeType) -> set[str]:
+@lru_cache(maxsize=1 << 12)
+def _named_in(code: types.CodeType) -> frozenset[str]:
     inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
-    return set(code.co_names).union(*(_named_in(each) for each in inner))
+    return frozenset(code.co_names).union(*(_named_in(each) for each in inner))
 
 
+@lru_cache(maxsize=1 << 12)
 def _sets_globals(code: types.CodeType) -> bool:
     inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
     return any(each.opname == "STORE_GLOBAL" for each in dis.get_instructions(code)) or any(map(_sets_globals, inner))

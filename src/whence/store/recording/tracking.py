@@ -11,14 +11,14 @@ import atexit
 import os
 import time
 import weakref
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.recording.calls import Array, Captured, Edge, Function
-from whence.arrays.reuse import Level, ReuseIndex, Surroundings, View
+from whence.arrays.recording.calls import Array, Captured, Edge
+from whence.arrays.reuse import Level, ReuseIndex, ReuseRule
 from whence.errors import BadType, Redefined, UnknownName
 from whence.store.catalog import reuse, statements
 from whence.store.catalog.clock import now
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 WAITING = 4096  # calls
 PATIENCE = 5.0  # seconds
-MOST_MEMORIES = 256  # functions, each in one state of what it reads
+MOST_MEMORIES = 256  # functions
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Record:
     """What a call was recorded as, and what its lineage does not hold.
 
     `notes` counts the values taken out of arrays as plain numbers ("casts"), the decisions of Python code that looked
-    at one ("branches"), and those made into text ("texts"); a reused call looked at nothing.
+    at one ("branches"), and those made into text ("texts").
     """
 
     operation: str
@@ -75,15 +75,14 @@ class Tracker:
         self._reader = store.reader
         self._owner = os.getpid()
         self._waiting: list[_Waiting] = []
-        self._views: dict[tuple[str, str, str], View] = {}
+        self._rules: dict[tuple[str, str, str], ReuseRule] = {}
         self._counts: dict[reuse.Count, list[int]] = {}
         self._since = 0.0
         self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._taken: set[str] | None = None
         self._chosen: dict[str, tuple[int, ...]] = {}  # names that users gave
         self._numbers: dict[str, int] = {}  # where to look for the next free one
-        self._surroundings: dict[tuple[int, Hashable], Surroundings] = {}
-        self._memories: dict[tuple[str, str], ReuseIndex] = {}
+        self._memories: dict[str, ReuseIndex] = {}
         self._prepared: dict[int, tuple[Edge, Prepared]] = {}
         self._flushing = False
         _trackers.add(self)
@@ -95,22 +94,17 @@ class Tracker:
         self._database.require_open()
         self._database.require_writable("write to")
 
-    def learned(self, function: Function, name: str, mode: Hashable) -> ReuseIndex | None:
-        """What is known of the function as it is now; None if it reads something that cannot be compared."""
-        key = (id(function), mode)
-        with self._database.lock:  # one lock for both, lest two threads wait for each other
-            near = self._surroundings.get(key)
-            if near is None:  # which holds the function, so that its id stays its own
-                near = self._surroundings[key] = Surroundings(function, mode)
-            fingerprint = near.fingerprint()
-            if fingerprint is None:
-                return None
-            memory = self._memories.get((fingerprint, name))
-            if memory is None:
-                if len(self._memories) >= MOST_MEMORIES:  # what they learned is in the log
-                    self._memories.clear()
-                memory = self._memories[fingerprint, name] = ReuseIndex(self, function, name, mode, fingerprint)
-            return memory
+    def learned(self, name: str) -> ReuseIndex:
+        """What is known of the runs of functions of this name."""
+        memory = self._memories.get(name)
+        if memory is None:
+            with self._database.lock:  # one lock for both, lest two threads wait for each other
+                memory = self._memories.get(name)
+                if memory is None:
+                    if len(self._memories) >= MOST_MEMORIES:  # what they learned is in the log
+                        self._memories.clear()
+                    memory = self._memories[name] = ReuseIndex(self, name)
+        return memory
 
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
@@ -193,21 +187,21 @@ class Tracker:
         if other:
             self._names = {key: (ref, other.get(name, name)) for key, (ref, name) in self._names.items()}
 
-    # --- the shelf of views
+    # --- the shelf of reuse rules
 
-    def load(self, identity: str) -> list[View]:
-        """The views of one function."""
+    def load(self, identity: str) -> list[ReuseRule]:
+        """The rules of one function."""
         with self._database.read() as connection:
             return reuse.load(connection, identity)
 
-    def put(self, view: View) -> None:
-        """Keep a view, with the next call that is recorded."""
+    def put(self, rule: ReuseRule) -> None:
+        """Keep a rule, with the next call that is recorded."""
         with self._database.lock:
-            self._views[view.identity, view.level, view.signature] = view
+            self._rules[rule.identity, rule.level, rule.signature] = rule
             self._arm()
 
     def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
-        """Count a use of a view."""
+        """Count a use of a rule."""
         with self._database.lock:
             counted = self._counts.setdefault((identity, level, signature), [0, 0])
             counted[0] += hits
@@ -231,7 +225,7 @@ class Tracker:
         """What waited when the process forked is its parent's to write."""
         if self._owner != os.getpid():
             self._owner = os.getpid()
-            self._waiting, self._views, self._counts = [], {}, {}
+            self._waiting, self._rules, self._counts = [], {}, {}
 
     def flush(self) -> None:
         """Record all that waits, in one transaction; on failure it waits on."""
@@ -239,12 +233,12 @@ class Tracker:
             self._after_fork()
             if self._flushing:
                 return
-            waiting, kept, counts = self._waiting, self._views, self._counts
+            waiting, kept, counts = self._waiting, self._rules, self._counts
             self._database.before = None
             if not (waiting or kept or counts):
                 return
             self._flushing = True
-            self._waiting, self._views, self._counts = [], {}, {}
+            self._waiting, self._rules, self._counts = [], {}, {}
             try:
                 items = {id(edge): self._prepare(edge) for each in waiting for edge in each.edges}
                 distinct = {item.edge.relation.hash: item for item in items.values()}
@@ -255,14 +249,14 @@ class Tracker:
                     for each, other in zip(waiting, renamed, strict=True):
                         each.record.rename(other)
                         self._renamed(other)
-                    for view in kept.values():
-                        reuse.put(connection, view)
+                    for rule in kept.values():
+                        reuse.put(connection, rule)
                     for what, (hits, misses) in counts.items():
                         reuse.count(connection, what, hits, misses)
 
                 commit(self._store, list(distinct.values()), write)
             except BaseException:
-                self._waiting, self._views, self._counts = waiting + self._waiting, {**kept, **self._views}, counts
+                self._waiting, self._rules, self._counts = waiting + self._waiting, {**kept, **self._rules}, counts
                 raise
             finally:
                 self._flushing = False

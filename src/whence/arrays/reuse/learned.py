@@ -1,29 +1,29 @@
-"""A view: lineage learned from calls, as it is kept in the log and shared between programs."""
+"""Reuse rules: lineage learned from calls, as it is kept in the log and shared between programs."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from whence.arrays.recording.calls import Array, Captured, Edge
+from whence.arrays.recording.calls import Edge
 from whence.relation import Relation
 
-Level = Literal["base", "dim", "gen", "argument"]
+Level = Literal["base", "dim", "gen"]
 State = Literal["candidate", "confirmed", "refused"]
 Shape = tuple[int, ...]
 
 LARGEST = 1 << 20
-"""Views of more bytes are kept by the process that learned them, and not in the log."""
+"""Rules of more bytes are kept by the process that learned them, and not in the log."""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What the log says of one view: for which calls of which function it holds, and how often it was used.
+class ReuseRule:
+    """What the log says of one reuse rule: which lineage runs with the same witness have, and how often it was used.
 
-    `base` holds for the same inputs, `dim` for inputs of the same shapes, `gen` for inputs of any shape. A view of the
-    level `argument` says of the argument that it names whether it is left out of the others' signatures.
+    `dim` holds for runs that did the same with arrays of the same lengths; `base` too, where contents were part of what
+    was done (a mask, an order); `gen` for runs that did the same at other lengths. The signature is the witness.
     """
 
     function: str
@@ -44,38 +44,27 @@ class View:
 
 
 class Shelf(Protocol):
-    """Where views are kept."""
+    """Where reuse rules are kept."""
 
-    def load(self, identity: str) -> list[View]: ...
-    def put(self, view: View) -> None: ...
+    def load(self, identity: str) -> list[ReuseRule]: ...
+    def put(self, rule: ReuseRule) -> None: ...
     def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None: ...
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Known:
-    """The lineage of a call that has not been traced."""
+    """The lineage of a call, known before it was computed."""
 
     level: Level
     signature: str
     outputs: tuple[Shape, ...]
     edges: tuple[Edge, ...]
-    certain: bool = True
-    uses: int = 0
-
-    def due(self) -> bool:
-        """Whether it is time to look again: for what is not certified, at the first use, the second, the fourth..."""
-        self.uses += 1
-        return not self.certain and self.uses & (self.uses - 1) == 0
-
-    def fitted(self, result: Any, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> Captured | None:
-        """The call with this lineage; None if its results are not of the shapes that were foretold."""
-        if tuple(each.shape for each in outputs) != self.outputs:
-            return None
-        return Captured(result, inputs, outputs, self.edges)
+    notes: Mapping[str, int] = field(default_factory=dict)
 
     def payload(self) -> dict[str, Any] | None:
         """In the terms of JSON, unless it is too large."""
-        return packed(self.outputs, self.edges)
+        found = packed(self.outputs, self.edges)
+        return found if found is None or not self.notes else {**found, "notes": dict(self.notes)}
 
 
 def packed(outputs: Sequence[Shape], edges: Sequence[Edge]) -> dict[str, Any] | None:
@@ -95,7 +84,7 @@ def packed(outputs: Sequence[Shape], edges: Sequence[Edge]) -> dict[str, Any] | 
 def unpacked(payload: dict[str, Any]) -> tuple[tuple[Shape, ...], tuple[Edge, ...]]:
     """Shapes and relations again."""
     edges = tuple(
-        Edge(output, source, kind, Relation.from_bytes(base64.b64decode(data), "a view of the log"))
+        Edge(output, source, kind, Relation.from_bytes(base64.b64decode(data), "a reuse rule of the log"))
         for output, source, kind, data in payload["edges"]
     )
     return tuple(tuple(each) for each in payload["outputs"]), edges

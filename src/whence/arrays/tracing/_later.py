@@ -1,0 +1,44 @@
+"""Lineage that is computed when it is asked for, and not before: most runs turn out to be known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Later:
+    """A function and what it is given, some of which is itself computed later. It is called once, or never.
+
+    Functions must be pure and what they are given immutable, since nobody knows when they are called.
+
+    >>> total = Later(lambda a, b: a + b, Later(lambda: 2), 3)
+    >>> total.get(), total.get()
+    (5, 5)
+    """
+
+    __slots__ = ("_do", "_found", "_given")
+
+    def __init__(self, do: Callable[..., Any], *given: Any) -> None:
+        self._do: Callable[..., Any] | None = do
+        self._given = given
+        self._found: Any = None
+
+    def get(self) -> Any:
+        """What the function returns; chains may be longer than Python's stack."""
+        stack = [self]
+        while stack:
+            at = stack[-1]
+            if at._do is not None:
+                waiting = [each for each in at._given if type(each) is Later and each._do is not None]
+                if waiting:
+                    stack += waiting
+                    continue
+                at._found = at._do(*(each._found if type(each) is Later else each for each in at._given))
+                at._do, at._given = None, ()
+            stack.pop()
+        return self._found
+
+
+def now(item: Any) -> Any:
+    """The same, computed if it was to be later."""
+    return item.get() if type(item) is Later else item

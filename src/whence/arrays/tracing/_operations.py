@@ -1,0 +1,221 @@
+"""The lineage of single operations, looked up: what a rule says of the same arguments it says again.
+
+Most rules go by shapes and arguments alone. They are first asked with outlines in the place of all arrays, which have
+no numbers; a rule that wants numbers is asked again with those of plain arrays, then with all. What it wants is part of
+what identifies the operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from whence.arrays import rules
+from whence.arrays.rules._outlines import Outline
+from whence.arrays.tracing._spelling import Spelled, text_of, with_stand_ins
+from whence.arrays.tracing._tape import Shape, Tape, content, short
+from whence.errors import NoRule
+from whence.relation import Relation
+
+Reads = Literal["shapes", "plain", "values"]
+"""What a rule wants of arrays: shapes alone, the numbers of plain arrays too, or of traced ones as well."""
+
+MOST = 1 << 13
+MOST_ROWS = 1 << 12
+"""Relations of more rows are not kept."""
+
+
+class Place(NamedTuple):
+    """A link whose operand is given by which array of the call it is."""
+
+    array: int
+    relation: Relation
+    kind: rules.Kind
+
+
+Places = tuple[tuple[Place, ...], ...]  # of each output
+
+
+class Operation(NamedTuple):
+    """What is known of an operation with these arguments: its lineage too, if that needs no numbers."""
+
+    text: str
+    given: Shape
+    divisors: frozenset[int]
+    reads: Reads
+    by_layout: bool
+    places: Places | None
+
+
+_operations: dict[Any, Operation] = {}
+_places: dict[Any, Places] = {}
+_STRONGER: dict[Reads, int] = {"shapes": 0, "plain": 1, "values": 2}
+
+
+class Step:
+    """One operation with its arguments, as NumPy takes them and spelled out."""
+
+    __slots__ = ("_key", "args", "function", "kwargs", "method", "spelled", "winner")
+
+    def __init__(
+        self, function: Any, spelled: Spelled, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+        method: str = "__call__", winner: bool = False,
+    ) -> None:  # fmt: skip
+        self.function, self.method, self.winner, self.spelled = function, method, winner, spelled
+        if method == "__call__" and type(function) is np.ufunc:
+            self.args = spelled.operands(args)
+        else:
+            self.args = tuple(map(spelled.spell, args))
+        self.kwargs: dict[str, Any] = spelled.spell(kwargs) if kwargs else {}
+        self._key = (function, method, winner, len(args), *spelled.key) if spelled.told else None
+
+    def identified(self) -> Operation:
+        """What is known of the operation; its rule is asked if it is new."""
+        known = _operations.get(self._key)
+        if known is None:
+            if self.winner or rules.values_matter(self.function):
+                known = self._new("values", rules.by_layout(self.function, self.args, self.kwargs), ())
+            else:
+                places, reads, by_layout = self._located()
+                known = self._new(reads, by_layout, places)
+        return known
+
+    def _new(self, reads: Reads, by_layout: bool, places: Places) -> Operation:
+        always = reads == "shapes" and not by_layout
+        text, given = text_of(tuple(self.spelled.key))
+        text = short(f"{rules.name_of(self.function, self.method)} {text}")
+        divisors = frozenset(rules.divisors(self.function, self.args, self.kwargs))
+        known = Operation(text, given, divisors, reads, by_layout, places if always else None)
+        if self._key is not None:
+            _keep(_operations, self._key, known, places if always else ())
+        return known
+
+    def read(self, operation: Operation, tape: Tape) -> str:
+        """What the operation reads in its arrays besides their shapes, as text."""
+        tape.told &= self.spelled.told
+        if operation.places is not None:
+            return ""
+        found: list[Any] = []
+        for each, mine in zip(self.spelled.arrays, self.spelled.mine, strict=True):
+            traced = hasattr(type(each), "_is_traced")
+            if operation.reads == "values" or (operation.reads == "plain" and not mine):
+                found.append(content(each.value if traced else each))
+                tape.values |= mine and (not traced or each.from_inputs)
+            if operation.by_layout:
+                found.append((each.value if traced else each).strides)
+        return repr(found)
+
+    def places(self, operation: Operation, read: str) -> Places:
+        """Where the cells of its outputs come from."""
+        if operation.places is not None:
+            return operation.places
+        if self._key is None:
+            return self._located()[0]
+        found = _places.get((self._key, read))
+        if found is None:
+            found, reads, by_layout = self._located()
+            if _STRONGER[reads] > _STRONGER[operation.reads] or by_layout > operation.by_layout:
+                raise NoRule(f"the rule of {rules.name_of(self.function)} reads more of arrays than it did at first")
+            _keep(_places, (self._key, read), found, found)
+        return found
+
+    def done(self, tape: Tape) -> tuple[Operation, str, Places]:
+        """The operation, what it reads, and where the cells of its outputs come from."""
+        operation = self.identified()
+        if operation.places is not None and self._key is not None:
+            return operation, "", operation.places
+        read = self.read(operation, tape)
+        return operation, read, self.places(operation, read)
+
+    def _located(self) -> tuple[Places, Reads, bool]:
+        """The lineage, what the rule read of arrays, and whether it asked how they lie in memory."""
+        function, args, kwargs, mine = self.function, self.args, self.kwargs, self.spelled.mine
+        if self.winner:
+            drawn = _Drawn(args, kwargs, mine, lambda array, _: array.view())
+            return drawn.places(rules.winner(function, *drawn.args, **drawn.kwargs)), "values", False
+        by_layout = rules.by_layout(function, args, kwargs)
+        if not rules.values_matter(function):
+            wanted: list[Reads] = ["shapes"] if all(mine) else ["shapes", "plain"]
+            for reads in wanted:
+                drawn = _Drawn(args, kwargs, mine, _outline if reads == "shapes" else _outline_of_mine)
+                try:
+                    found = drawn.lineage(function, self.method)
+                except Exception:  # noqa: S112  # it wants numbers, or cannot do without; another error comes again
+                    continue
+                asked = any(each.laid_out for each in drawn.made if type(each) is Outline)
+                return drawn.places(found), reads, asked or by_layout
+        drawn = _Drawn(args, kwargs, mine, lambda array, _: array.view())
+        return drawn.places(drawn.lineage(function, self.method)), "values", by_layout
+
+
+def _keep(where: dict[Any, Any], key: Any, item: Any, places: Places) -> None:
+    if sum(len(each.relation) for per_output in places for each in per_output) <= MOST_ROWS:
+        if len(where) >= MOST:
+            where.pop(next(iter(where)), None)
+        where[key] = item
+
+
+def _outline(array: Any, _: bool) -> Any:
+    return Outline(array)
+
+
+def _outline_of_mine(array: Any, mine: bool) -> Any:
+    return Outline(array) if mine else array.view()
+
+
+class _Drawn:
+    """A call with an object of its own in the place of every array."""
+
+    def __init__(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], traced: Sequence[bool], make: Callable[[Any, bool], Any]
+    ) -> None:
+        self.made: list[Any] = []
+        self._traced = traced
+
+        def stand_in(array: Any) -> Any:
+            made = make(array, traced[len(self.made)])
+            self.made.append(made)
+            return made
+
+        self.args, self.kwargs = with_stand_ins(args, stand_in), with_stand_ins(kwargs, stand_in)
+
+    def lineage(self, function: Any, method: str) -> tuple[rules.Links, ...]:
+        """What the rule says, with every traced array in some link."""
+        mine = {id(each): each for each, traced in zip(self.made, self._traced, strict=True) if traced}
+        return rules.complete(
+            function, method, (self.args, self.kwargs), mine, rules.lineage(function, self.args, self.kwargs, method)
+        )
+
+    def places(self, found: tuple[rules.Links, ...]) -> Places:
+        """The links of traced arrays, by which array of the call they are."""
+        at = {id(each): n for n, (each, traced) in enumerate(zip(self.made, self._traced, strict=True)) if traced}
+        return tuple(
+            tuple(Place(at[id(each.operand)], each.relation, each.kind) for each in links if id(each.operand) in at)
+            for links in found
+        )
+
+
+class Index(NamedTuple):
+    """An index without arrays: as text, its integers, and where the cells that it picks come from."""
+
+    text: str
+    given: Shape
+    relation: Relation | None
+
+
+_indices: dict[Any, Index] = {}
+
+
+def indexed(shape: Shape, key: Any, spelled: Spelled) -> Index:
+    """What is known of `a[key]`; its lineage too, if the key holds no arrays."""
+    at = (shape, type(key) is tuple, *spelled.key)
+    known = _indices.get(at)
+    if known is None:
+        relation = rules.indexed(shape, key) if not spelled.arrays else None
+        text, given = text_of(tuple(spelled.key))
+        known = Index(short(text), given, relation)
+        if spelled.told:
+            _keep(_indices, at, known, ((Place(0, relation, "value"),),) if relation is not None else ())
+    return known

@@ -1,0 +1,153 @@
+"""The arguments of one operation: as NumPy takes them, and spelled out so that two operations can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whence import _tracked
+from whence.arrays.tracing._finished import Finished
+from whence.arrays.tracing._tape import SMALL, Shape
+from whence.errors import BadType
+
+PLAIN_ARRAYS = (np.ndarray, np.memmap)
+NUMBERS = (float, int, bool, complex)
+
+
+class Spelled:
+    """Arguments taken apart: `key` holds all there is to know of them but the numbers in arrays.
+
+    `arrays` are the arrays among them in the order in which they occur, and `mine` says of each whether its lineage is
+    followed: those of traced arrays, or of all if they are inputs.
+    """
+
+    __slots__ = ("_inputs", "_run", "arrays", "key", "mine", "told")
+
+    def __init__(self, run: Any = None) -> None:
+        self._run = run
+        self._inputs = run is None  # then every array is an input
+        self.key: list[Any] = []
+        self.arrays: list[Any] = []
+        self.mine: list[bool] = []
+        self.told = True  # whether every argument can be told from others
+
+    def operands(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Operands of a ufunc as NumPy takes them: which number one is does not matter, that it is one does."""
+        made = []
+        for each in given:
+            kind = type(each)
+            if kind in NUMBERS or issubclass(kind, np.generic):  # by its type: a traced number says that it is one
+                self.key.append("1")
+                made.append(each)
+            else:
+                made.append(self.spell(each))
+        return tuple(made)
+
+    def check(self, traced: Any) -> None:
+        """An error if the array is of another run."""
+        if traced._run is not self._run:
+            raise BadType("arrays of two captures cannot be mixed: read both in one, or pass on the plain result")
+
+    def spell(self, item: Any) -> Any:
+        """An argument as NumPy takes it; the key gets longer."""
+        kind = type(item)
+        key = self.key
+        if hasattr(kind, "_is_traced"):
+            value = item.value
+            if item._run is not self._run:
+                self.check(item)
+            key.append(("#", value.shape, value.dtype))
+            self.arrays.append(item)
+            self.mine.append(True)
+            return value
+        if kind is int:
+            key.append(item)
+        elif item is None or kind is bool:
+            key.append(str(item))
+        elif kind is tuple or kind is list:
+            key.append(kind.__name__)
+            made = kind(map(self.spell, item))
+            key.append(")")
+            return made
+        elif kind is dict:
+            key.append("{")
+            found = {}
+            for name, each in item.items():
+                key.append(("s", name))
+                found[name] = self.spell(each)
+            key.append("}")
+            return found
+        elif kind is str:
+            key.append(("s", item))
+        elif kind is float or kind is complex:
+            key.append(("f", repr(item)))
+        elif kind is slice:
+            key.append("slice")
+            return slice(self.spell(item.start), self.spell(item.stop), self.spell(item.step))
+        else:
+            return self._rarer(item)
+        return item
+
+    def _rarer(self, item: Any) -> Any:
+        kind, key = type(item), self.key
+        if kind is Finished:
+            return self.spell(item.value)
+        if kind in PLAIN_ARRAYS:
+            key.append(("#" if self._inputs else "@", item.shape, item.dtype))
+            self.arrays.append(item)
+            self.mine.append(self._inputs)
+            self.told &= item.dtype.kind not in "OV"
+        elif isinstance(item, _tracked.Held):
+            raise BadType(
+                "a tracked array cannot be mixed with arrays of a traced run: they are of two captures; "
+                "pass its numbers, whence.arrays.values(x)"
+            )
+        elif isinstance(item, np.generic):
+            key.append(("g", item.dtype.str, repr(item.item())))
+        elif isinstance(item, tuple) and hasattr(item, "_fields"):
+            return self.spell(tuple(item))
+        elif isinstance(item, (type, np.dtype)):
+            key.append(("t", str(item)))
+        elif item is Ellipsis or item is np._NoValue:
+            key.append(repr(item))
+        elif kind is range:
+            key.append(("r", repr(item)))
+        else:
+            self.told = False
+        return item
+
+
+def text_of(key: tuple[Any, ...]) -> tuple[str, Shape]:
+    """What was spelled as text, the same in every process, and its integers that may be lengths.
+
+    >>> text_of((2, 7, ("s", "edge"), ("@", (5, 2), np.dtype(int))))
+    ("2 n ('s', 'edge') @2<i8", (7, 5, 2))
+    """
+    words: list[str] = []
+    given: list[int] = []
+    for piece in key:
+        if type(piece) is int:
+            words.append(str(piece) if -SMALL < piece < SMALL else "n" if piece > 0 else "-n")
+            if not -SMALL < piece < SMALL:
+                given.append(abs(piece))
+        elif type(piece) is tuple and piece[0] == "#":  # its lengths are on the tape since it was made
+            words.append(f"#{piece[2].str}")
+        elif type(piece) is tuple and piece[0] == "@":
+            words.append(f"@{len(piece[1])}{piece[2].str}")
+            given += piece[1]
+        else:
+            words.append(piece if type(piece) is str else repr(piece))
+    return " ".join(words), tuple(given)
+
+
+def with_stand_ins(item: Any, stand_in: Callable[[Any], Any]) -> Any:
+    """The arguments, as NumPy takes them, with something else for every array, in the order in which they occur."""
+    if type(item) in PLAIN_ARRAYS:
+        return stand_in(item)
+    if type(item) in (list, tuple):
+        return type(item)(with_stand_ins(each, stand_in) for each in item)
+    if type(item) is dict:
+        return {name: with_stand_ins(each, stand_in) for name, each in item.items()}
+    return item

@@ -1,0 +1,98 @@
+"""What a run did, as a witness: two runs with the same witness have the same lineage, whatever their function read.
+
+Every operation on a traced array puts one step on the tape: which function, which arrays of the run by number, all
+other arguments, the contents of arrays where a rule reads them, and which results are views. The lineage of a run is
+computed from these and from nothing else, so that runs whose tapes are equal have equal lineage.
+
+Integers are kept apart from the rest. Tapes that are equal but for integers are runs of the same operations at other
+lengths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import Any
+
+import numpy as np
+
+Shape = tuple[int, ...]
+
+SMALL = 4
+"""Integers below are axes, counts and special cases, and part of what was done; from here on they may be lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The digest of a tape, and what it says about other lengths."""
+
+    exact: str  # of all of it
+    general: str  # of all but the integers
+    sizes: Shape  # the lengths of the inputs' axes
+    ranks: Shape  # how many of these each input has
+    given: Shape  # integers among the arguments of operations
+    made: Shape  # the lengths of what the operations made
+    values: bool  # whether contents of arrays that come from inputs are part of it
+    divisors: frozenset[int] = field(default=frozenset(), compare=False)  # by which operations divided lengths
+
+    @property
+    def level(self) -> str:
+        """What a lineage with this witness holds for: inputs of these shapes, or of such contents as well."""
+        return "base" if self.values else "dim"
+
+
+class Tape:
+    """The steps of a run so far."""
+
+    __slots__ = ("_given", "_made", "_steps", "_thread", "divisors", "told", "values")
+
+    def __init__(self) -> None:
+        self._thread = get_ident()
+        self._steps: list[Any] = []
+        self._given: list[int] = []
+        self._made: list[int] = []
+        self.divisors: set[int] = set()
+        self.told = True  # whether all of what was done can be told
+        self.values = False
+
+    def add(self, step: Any, given: Shape = (), made: Shape = ()) -> None:
+        """One more step: text and numbers of arrays, integers that were given, lengths that came about."""
+        if get_ident() != self._thread:  # what threads did among each other has no order
+            self.told = False
+        self._steps.append(step)
+        if given:
+            self._given += given
+        self._made += made
+
+    def witness(self, mode: str, inputs: list[Shape]) -> Witness | None:
+        """The witness of all steps."""
+        if not self.told:
+            return None
+        digest = hashlib.blake2b(f"{mode} {[len(each) for each in inputs]} {self._steps!r}".encode(), digest_size=16)
+        general = digest.hexdigest()
+        sizes = tuple(side for each in inputs for side in each)
+        digest.update(repr((sizes, self._given, self._made)).encode())
+        return Witness(
+            digest.hexdigest(), general, sizes, tuple(map(len, inputs)), tuple(self._given), tuple(self._made),
+            self.values, frozenset(self.divisors),
+        )  # fmt: skip
+
+
+def content(item: Any) -> str:
+    """The numbers of an array, by which two are told apart, and its type.
+
+    >>> content(np.arange(3)) == content(np.arange(3)[::1]), content(np.arange(3)) == content(np.arange(3.0))
+    (True, False)
+    """
+    flat = np.ascontiguousarray(item).reshape(-1)
+    digest = hashlib.blake2b(flat.view(np.uint8).data if flat.size else b"", digest_size=16)
+    return f"{item.dtype.str}{digest.hexdigest()}"
+
+
+def short(text: str) -> str:
+    """A text by its digest, where that is shorter."""
+    return text if len(text) <= 24 else hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+__all__ = ["SMALL", "Shape", "Tape", "Witness", "content", "short"]

@@ -1,0 +1,94 @@
+"""Functions that read the world, or use lengths in odd ways, called while the world changes.
+
+Each moves cells, or adds them up. Inputs are distinct powers of two, so that the bits of a result say which cells it
+came from, with no second run and no help from the library: the oracle of reuse.
+
+>>> cells_in(np.array([5.0, 8.0]))
+{(0, 0), (0, 2), (1, 3)}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.recording.calls import Captured
+from whence.arrays.recording.track import track
+from whence.arrays.reuse import ReuseIndex
+from whence.testing.hostile import lengths, names, objects, process, values
+from whence.testing.hostile._case import Case
+from whence.testing.shelf import Shelf
+
+__all__ = ["HOSTILE", "Call", "calls_of", "cells_in"]
+
+HOSTILE: dict[str, Callable[[], Case]] = {
+    **names.CASES, **objects.CASES, **process.CASES, **lengths.CASES, **values.CASES
+}  # fmt: skip
+
+BEFORE = (6, 6, 5, 7, 8, 9, 10, 11, 12, 6, 9)
+AFTER = (6, 6, 8, 13, 17, 24, 33, 40, 41, 12, 6)
+
+
+class Call:
+    """One call: whether its lineage was that of an earlier one, and whether it is right."""
+
+    def __init__(self, found: Captured) -> None:
+        self.length = len(found.inputs[0].value)
+        self.reused = found.reused
+        self.expected = cells_in(found.outputs[0].value)
+        self.found = {
+            (row[0] if len(row) > 1 else 0, row[-1])  # a single number has no place
+            for edge in found.edges
+            if edge.output == 0
+            for row in edge.relation.to_array().tolist()
+        }  # fmt: skip
+
+    @property
+    def right(self) -> bool:
+        """Whether the lineage is what the values say."""
+        return self.found == self.expected
+
+
+class _Notebook:
+    """Records calls in memory, as a log does on disk."""
+
+    def __init__(self) -> None:
+        self.memory = ReuseIndex(Shelf(), "f")
+        self.latest: Captured | None = None
+
+    def ready(self) -> None:
+        """It always is."""
+
+    def record(
+        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
+    ) -> Any:
+        """Keep the latest call."""
+        self.latest = found
+
+    def learned(self, name: str) -> ReuseIndex:
+        """What is known of functions of any name."""
+        return self.memory
+
+
+def calls_of(case: Callable[[], Case], again: int = 2) -> Iterator[Call]:
+    """The function of a case, called at many lengths, and again after every change of its world."""
+    function, change = case()
+    notebook = _Notebook()
+    tracked = track(notebook, function, name="f")
+    for number in range(1 + again):
+        if number:
+            change()
+        for n in BEFORE if number == 0 else AFTER:
+            tracked(2.0 ** np.arange(n))
+            assert notebook.latest is not None
+            yield Call(notebook.latest)
+
+
+def cells_in(result: Any) -> set[tuple[int, int]]:
+    """Which powers of two each number of an array is the sum of: (place, power)."""
+    flat = np.atleast_1d(np.asarray(result)).reshape(-1)
+    return {
+        (place, power) for place, number in enumerate(flat.tolist()) for power in range(64) if int(number) >> power & 1
+    }

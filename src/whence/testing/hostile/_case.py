@@ -1,0 +1,52 @@
+"""What a hostile case is made of."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Change = Callable[[], object]
+Case = tuple[Callable[[Any], Any], Change]
+"""A function of one vector, and what changes its world."""
+
+
+def nothing() -> None:
+    """The world changes by itself, or not at all."""
+
+
+def names(**held: Any) -> dict[str, Any]:
+    """The globals of a module of its own."""
+    return {"np": np, "__name__": "elsewhere", **held}
+
+
+def made(source: str, held: dict[str, Any]) -> Any:
+    """The function `f` of this source, with these globals."""
+    exec(compile(textwrap.dedent(source), "<elsewhere>", "exec"), held)  # noqa: S102  # sources of this package
+    return held["f"]
+
+
+class Cases(dict[str, Callable[[], Case]]):
+    """Cases by name; a decorator adds one."""
+
+    def __call__(self, case: Callable[[], Case]) -> Callable[[], Case]:
+        self[case.__name__.replace("_", " ").strip()] = case
+        return case
+
+
+class Thing:
+    """An object with a number."""
+
+    k = 1
+
+    def __init__(self, k: int = 1) -> None:
+        self.k = k
+
+    def roll(self, x: Any) -> Any:
+        """By the object's own number."""
+        return np.roll(x, self.k)
+
+    def __call__(self, x: Any) -> Any:
+        return np.roll(x, self.k)
