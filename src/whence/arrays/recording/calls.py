@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from whence.arrays import rules
+from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._finished import Finished
 from whence.arrays.tracing._operations import Step
@@ -301,6 +302,10 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     known = _known(call.memory, witness, plain)
     if known is not None:
         return Captured(returns, inputs, plain, known.edges, witness, tuple(written), reused=True, notes=known.notes)
+    if run.most_writes > MANY_WRITES and not written:
+        by_cells = edges_by_cells(call, plain)
+        if by_cells is not None:
+            return Captured(returns, inputs, plain, by_cells, witness, notes=run.notes)
     try:
         edges = tuple(
             Edge(at, number, kind, relation)

@@ -35,6 +35,7 @@ class Run:
         self.winner = winner  # max and min come from the cell that won, not from all that took part
         self.shapes: list[tuple[int, ...]] = []
         self.tape = Tape()
+        self.most_writes = 0  # into one array
         self.branches = 0  # Python decisions on traced values
         self.texts = 0  # traced values made into text
         self._casts: list[tuple[Any, int]] = []  # numbers that left the traced world, and where they came from

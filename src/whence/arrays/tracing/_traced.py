@@ -121,6 +121,7 @@ class Traced(Members, Body):
             every = Later(Relation.whole, buffer.shape, self.value.shape)
             buffer.origins = Later(_united, buffer.origins, Later(composed, every, self._decided, "selection"))
         buffer.version += 1
+        self._run.most_writes = max(self._run.most_writes, buffer.version)
 
     # --- calls
 

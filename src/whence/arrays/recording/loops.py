@@ -1,0 +1,56 @@
+"""Functions that fill an array cell by cell.
+
+Each write takes cells away from the rows of an array's lineage and adds others, so a loop over n cells costs n times
+the rows. The tracked dtype keeps the lineage of each cell with the cell: it is linear in cells. A run that wrote so
+often is therefore done again on tracked cells, which is of use if its results are the same as before, and is not tried
+if the function seems to do more than compute.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.arrays.tracing._code import mentioned
+from whence.errors import NoRule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whence.arrays.recording.calls import Array, Call, Edge
+
+MANY_WRITES = 48
+"""Writes into one array after which it is worth while to run the function once more."""
+
+EFFECTS = frozenset([
+    "print", "open", "input", "write", "writelines", "append", "extend", "add", "update", "pop", "remove", "clear",
+    "insert", "save", "savez", "savez_compressed", "savetxt", "tofile", "dump", "dumps", "to_csv", "to_parquet",
+    "execute", "commit", "send", "put", "debug", "info", "warning", "error", "exception", "log", "system", "run",
+    "Popen", "mkdir", "unlink", "rename", "touch", "write_text", "write_bytes", "random", "default_rng", "shuffle",
+    "permutation", "choice", "normal", "uniform", "seed", "time", "time_ns", "perf_counter", "monotonic", "now",
+    "today", "urandom", "uuid4", "next",
+])  # fmt: skip
+"""Names of what has effects, or may differ the next time."""
+
+
+def edges_by_cells(call: Call, outputs: Sequence[Array]) -> tuple[Edge, ...] | None:
+    """The lineage that a second run on tracked cells finds; None if it is not tried, or gives other results."""
+    if call.selection or call.winner:
+        return None
+    if any(isinstance(each, str) and each in EFFECTS for each in mentioned(call.function)):
+        return None
+    from whence.arrays.dtype.runs import by_dtype  # which stands on whence.arrays.recording.calls
+
+    try:
+        found = by_dtype(call, NoRule("the tracked dtype does not follow this function"))
+    except NoRule:
+        return None
+    same = len(found.outputs) == len(outputs) and all(
+        _equal(one.value, other.value) for one, other in zip(found.outputs, outputs, strict=True)
+    )
+    return found.edges if same and not found.written else None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return np.shape(a) == np.shape(b) and bool(np.array_equal(a, b, equal_nan=True))

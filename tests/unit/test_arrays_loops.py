@@ -1,0 +1,61 @@
+"""Loops over cells: done again on tracked cells where that is safe, and followed write by write where it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from whence.arrays.recording import loops
+from whence.arrays.recording.calls import captured
+
+SEEN: list[int] = []
+
+
+def running(x: Any) -> Any:
+    out = np.zeros_like(x)
+    out[0] = x[0]
+    for i in range(1, len(x)):
+        out[i] = 0.9 * out[i - 1] + 0.1 * x[i]
+    return out
+
+
+def counting(x: Any) -> Any:
+    SEEN.append(len(x))
+    return running(x)
+
+
+def every_other(x: Any) -> Any:
+    out = np.zeros_like(x)
+    for i in range(0, len(x), 2):
+        out[i] = x[i] + x[i - 1]
+    return out
+
+
+def lineage(function: Any, x: Any) -> Any:
+    found = captured(function, (x,), {}, ("x",), "f", selection=False)
+    return np.unique(np.concatenate([each.relation.to_array() for each in found.edges]), axis=0).tolist()
+
+
+@pytest.mark.parametrize("function", [running, every_other])
+@pytest.mark.parametrize("side", [6, 120])
+def test_both_ways_find_the_same(function: Any, side: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(2).random(side)
+    first = lineage(function, x)
+    monkeypatch.setattr(loops, "edges_by_cells", lambda *_: pytest.fail("only where there are many writes"))
+    monkeypatch.setattr("whence.arrays.recording.calls.MANY_WRITES", 1 << 30)
+    assert lineage(function, x) == first
+
+
+def test_a_long_loop_is_one_row() -> None:
+    found = captured(running, (np.ones(300),), {}, ("x",), "f", selection=False)
+    (edge,) = found.edges
+    assert len(edge.relation) == 1
+    assert edge.relation.backward([(200,)]).slices() == [(slice(0, 201),)]
+
+
+def test_a_function_with_effects_runs_once() -> None:
+    SEEN.clear()
+    lineage(counting, np.ones(80))
+    assert SEEN == [80]
