@@ -74,17 +74,25 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @rule("histogram2d", values=True)
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Each bin from the points inside it; both lists of edges from all points, unless their range is given."""
-    if density or weights is not None or any(np.ndim(each) for each in (bins if isinstance(bins, list) else [bins])):
-        raise TypeError("a density, weights, or edges that are given")
-    _, *edges = np.histogram2d(np.asarray(x), np.asarray(y), bins, range)
+    """Each bin from the points inside it; the edges, unless given, from all points, unless their range is given."""
+    given = list(bins) if isinstance(bins, (list, tuple)) else [bins, bins]
+    if len(given) != 2:
+        raise TypeError("edges for another number of axes")
+    plain = [np.asarray(each) if np.ndim(each) else each for each in given]
+    _, *edges = np.histogram2d(np.asarray(x), np.asarray(y), plain, range)
     rows, columns = (_codes(np.asarray(each), some) for each, some in zip((x, y), edges, strict=True))
     inside = np.flatnonzero((rows >= 0) & (columns >= 0))
     out = (len(edges[0]) - 1, len(edges[1]) - 1)
     counted = linked(rows[inside] * out[1] + columns[inside], inside, out, shape(x))
-    deciding = [Link(each, Relation.whole(out, shape(each)), "selection") for each in (x, y) if range is None]
+    if density:  # divided by the number of all, and by areas
+        counted = Relation.whole(out, shape(x))
+    links = [Link(each, counted) for each in (x, y, weights) if each is not None]
+    for points, own in zip((x, y), given, strict=True):
+        if np.ndim(own):
+            links.append(Link(own, Relation.whole(out, shape(own))))
+        elif range is None:
+            links.append(Link(points, Relation.whole(out, shape(points)), "selection"))
     return (
-        [Link(x, counted), Link(y, counted), *deciding],
-        _edges(x, 1, range, edges[0].shape),
-        _edges(y, 1, range, edges[1].shape),
+        links,
+        *(_edges(points, own, range, some.shape) for points, own, some in zip((x, y), given, edges, strict=True)),
     )

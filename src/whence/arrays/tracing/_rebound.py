@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.errors import NoRule
+
 if TYPE_CHECKING:
     from whence.arrays.tracing._run import Run
 
@@ -58,6 +60,8 @@ class Numpy:
             return partial(_make, self._run, real)
         if name in READING:
             return partial(_read, self._run, real)
+        if name == "vectorize":
+            return partial(_vectorized, self._run)
         return real
 
     def _stride_tricks(self) -> Module:
@@ -97,6 +101,25 @@ def _read(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs:
         stacked = np.copy(np.stack([_read(run, np.asarray, each) for each in object]), order="C")
         return _read(run, real, stacked, *args, **kwargs)
     return run.fresh(real(object, *args, **kwargs))
+
+
+def _vectorized(run: Run, pyfunc: Callable[..., Any], *options: Any, **named: Any) -> Callable[..., Any]:
+    """np.vectorize, which calls the function for every cell: of a traced array with a traced number."""
+    real = np.vectorize(pyfunc, *options, **named)
+
+    def each_cell(*args: Any, **kwargs: Any) -> Any:
+        if not _holds_traced([*args, *kwargs.values()]):
+            return real(*args, **kwargs)
+        if kwargs or options or set(named) - {"otypes"}:
+            raise NoRule("np.vectorize of traced arrays takes arrays by position, and no option but otypes")
+        arrays = np.broadcast_arrays(*(each if _holds_traced(each) else np.asarray(each) for each in args))
+        cells = [pyfunc(*(each[at] for each in arrays)) for at in np.ndindex(arrays[0].shape)]
+        if not cells or any(isinstance(each, tuple) for each in cells):
+            raise NoRule("np.vectorize of traced arrays needs cells, and a function that returns one number")
+        made = np.reshape(_read(run, np.asarray, cells), arrays[0].shape)
+        return made.astype(named["otypes"][0]) if "otypes" in named else made
+
+    return each_cell
 
 
 class _KindOfType(type):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.arrays import rules
-from whence.arrays.rules._rows import moved
+from whence.arrays.rules._rows import linked, moved
 from whence.arrays.rules.elementwise import broadcast
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
@@ -120,8 +120,13 @@ class Traced(Members, Body):
         if self._decided:  # other values would have had other cells of the memory written
             every = Later(Relation.whole, buffer.shape, self.value.shape)
             buffer.origins = Later(_united, buffer.origins, Later(composed, every, self._decided, "selection"))
-        buffer.version += 1
-        self._run.most_writes = max(self._run.most_writes, buffer.version)
+        self._replaced_origins(buffer.origins)
+
+    def _replaced_origins(self, origins: Origins | Later) -> None:
+        """The memory was written to."""
+        self._buffer.origins = origins
+        self._buffer.version += 1
+        self._run.most_writes = max(self._run.most_writes, self._buffer.version)
 
     # --- calls
 
@@ -131,7 +136,7 @@ class Traced(Members, Body):
         out = kwargs.pop("out", None)
         targets = out if isinstance(out, tuple) else (() if out is None else (out,))
         if method == "at":
-            raise NoRule(f"the lineage of {rules.name_of(ufunc, method)} is not known: write it without .at")
+            return _combined_at(ufunc, *inputs)
         for each in targets:
             if each is not None:
                 if type(each) is not Traced:
@@ -312,7 +317,7 @@ class Traced(Members, Body):
         if self._run.selection:
             for each in chosen_by:
                 relation = rules.deciding_writes(plain, self.value.shape, given.shape, each.value)
-                decided = Later(_decided_in, self._view, relation, each._origins())
+                decided = Later(_added_in, self._view, relation, each._origins(), "selection")
                 self._buffer.origins = Later(_united, self._buffer.origins, decided)
 
     def _key(self, key: Any) -> tuple[Any, Index, list[Traced], Any]:
@@ -356,6 +361,35 @@ class Traced(Members, Body):
         return len(self.value)
 
 
+def _combined_at(ufunc: np.ufunc, array: Any, key: Any, *given: Any) -> None:
+    """`np.add.at(array, key, value)`: each cell that is picked is combined with all values that are given for it."""
+    if type(array) is not Traced:
+        raise NoRule(
+            f"{rules.name_of(ufunc, 'at')} writes into an array that is not traced: make it with np.zeros_like"
+        )
+    run, shape = array._run, array.value.shape
+    plain, _, chosen_by, _ = array._key(key)
+    for each in given:
+        if type(each) is Traced:
+            Spelled(run).check(each)
+    cells = np.arange(array.value.size).reshape(shape)[plain]
+    run.before_writing(array)
+    values = [each.value if type(each) is Traced else np.asarray(each) for each in given]
+    ufunc.at(array.value, plain, *values)
+    numbers = [(getattr(each, "_number_in_run", 0), np.ndim(value)) for each, value in zip(given, values, strict=True)]
+    run.tape.add((rules.name_of(ufunc, "at"), numbers), (), tuple(side for each in values for side in each.shape))
+    parts = [array._buffer.origins]
+    for each in given:
+        if type(each) is Traced:
+            sources = np.broadcast_to(np.arange(each.value.size).reshape(each.value.shape), cells.shape)
+            relation = linked(cells.ravel(), sources.ravel(), shape, each.value.shape)
+            parts.append(Later(_added_in, array._view, relation, each._origins(), "value"))
+    for each in chosen_by if run.selection else ():
+        every = Relation.whole(shape, each.value.shape)
+        parts.append(Later(_added_in, array._view, every, each._origins(), "selection"))
+    array._replaced_origins(Later(_united, *parts))
+
+
 def _united(*parts: Origins) -> Origins:
     return united(parts)
 
@@ -381,8 +415,9 @@ def _assigned(picked: Relation, given: Shape) -> Relation:
     return picked.inverse.compose(broadcast(given, picked.out_shape))
 
 
-def _decided_in(view: Relation | None, relation: Relation, origins: Origins) -> Origins:
-    return composed(relation if view is None else view.inverse.compose(relation), origins, "selection")
+def _added_in(view: Relation | None, relation: Relation, origins: Origins, kind: rules.Kind) -> Origins:
+    """What comes to the cells of memory through a view of it."""
+    return composed(relation if view is None else view.inverse.compose(relation), origins, kind)
 
 
 OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
