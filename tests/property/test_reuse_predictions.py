@@ -204,7 +204,7 @@ def test_no_reuse_is_wrong(name: str) -> None:
         assert "confirmed" in {each.state for each in shelf.rules.values() if each.level == "gen"}
     again = ReuseIndex(shelf, name)  # another program
     levels = [told(again, function, arguments(rng)) for _ in range(8)]
-    assert "gen" in levels or not general
+    assert set(levels) - {None} or not general
 
 
 def test_values_that_decide_are_part_of_the_witness() -> None:

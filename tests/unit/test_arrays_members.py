@@ -157,3 +157,31 @@ def test_a_histogram_of_a_matrix_with_weights() -> None:
     counts, edges = np.histogram(A, weights=A * 2)
     found = run(lambda a: np.histogram(a, weights=a * 2))
     assert (found.result[0].tolist(), found.result[1].tolist()) == (counts.tolist(), edges.tolist())
+
+
+def test_a_function_under_trace_knows_itself() -> None:
+    def told(a: Any) -> Any:
+        """1"""
+        return np.roll(a, int(itself.__doc__) + len(itself.__annotations__))
+
+    itself: Any = told
+    namespace = {"np": np, "Any": Any}
+    exec('def f(a: Any) -> Any:\n    "1"\n    return np.roll(a, int(f.__doc__) + len(f.__annotations__))', namespace)
+    known: Any = namespace["f"]
+    known.__doc__ = "2"
+    for function in (told, known):
+        assert run(function).result.tolist() == function(A).tolist()
+
+
+def test_a_result_that_was_half_written_is_refused() -> None:
+    def halfway(a: Any) -> Any:
+        out = np.zeros_like(a)
+        try:
+            with np.errstate(divide="raise"):
+                np.divide(1.0, a - a[0], out=out)
+        except FloatingPointError:
+            pass
+        return out + 0
+
+    with pytest.raises(NoRule, match="had written"):
+        run(halfway)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whence.arrays.recording.calls import Captured
+from whence.arrays.reuse.fitting import fitted
 from whence.arrays.reuse.learned import Known, Level, ReuseRule, Shelf, packed, same, unpacked
-from whence.arrays.reuse.templates import Observation, Template, fitted, observed
+from whence.arrays.reuse.templates import Observation, Template, observed
 from whence.arrays.tracing._tape import Witness
 
 __all__ = ["Known", "Level", "ReuseIndex", "ReuseRule", "Shelf"]

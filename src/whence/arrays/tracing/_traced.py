@@ -18,19 +18,18 @@ import numpy as np
 
 from whence.arrays import rules
 from whence.arrays.rules._rows import linked, moved
-from whence.arrays.rules.elementwise import broadcast
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
 from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._members import Members
 from whence.arrays.tracing._operations import Index, Operation, Place, Places, Step, indexed
-from whence.arrays.tracing._origins import Origins, Shape, composed, merged, overwritten, union, united
+from whence.arrays.tracing._origins import Origins, Shape, composed, merged, union
 from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
+from whence.arrays.tracing._writing import added_in, assigned, seen_through, united_all, written
 from whence.errors import NoRule
 from whence.relation import Relation
-from whence.selection import Selection
 
 if TYPE_CHECKING:
     from whence.arrays.tracing._run import Run
@@ -92,7 +91,7 @@ class Traced(Members, Body):
             return self._buffer.origins
         if self._cached is None or self._cached[0] != self._buffer.version:
             found = Later(composed, self._view, self._buffer.origins)
-            self._cached = (self._buffer.version, Later(_united, found, self._decided) if self._decided else found)
+            self._cached = (self._buffer.version, Later(united_all, found, self._decided) if self._decided else found)
         return self._cached[1]
 
     @property
@@ -110,16 +109,16 @@ class Traced(Members, Body):
     def _reshaped(self, before: Shape) -> None:
         """The array itself has another shape from now on."""
         self._run.tape.add(("shape", self._number_in_run, self.value.ndim), (), self.value.shape)
-        self._view = _seen_through(Later(reshaped, before, self.value.shape), self._view)
+        self._view = seen_through(Later(reshaped, before, self.value.shape), self._view)
         self._cached = None
 
     def _write(self, target: Relation | Later, origins: Origins | Later) -> None:
         """Cells of this array were written: `target` (own cells <- cells of the new value) says which, from where."""
         buffer = self._buffer
-        buffer.origins = Later(_written, buffer.origins, self._view, target, origins)
+        buffer.origins = Later(written, buffer.origins, self._view, target, origins)
         if self._decided:  # other values would have had other cells of the memory written
             every = Later(Relation.whole, buffer.shape, self.value.shape)
-            buffer.origins = Later(_united, buffer.origins, Later(composed, every, self._decided, "selection"))
+            buffer.origins = Later(united_all, buffer.origins, Later(composed, every, self._decided, "selection"))
         self._replaced_origins(buffer.origins)
 
     def _replaced_origins(self, origins: Origins | Later) -> None:
@@ -245,7 +244,7 @@ class Traced(Members, Body):
     ) -> Traced:
         """A view of another array's memory."""
         self._run.tape.add(("view", source._number_in_run, value.ndim), (), value.shape)
-        made = Traced(self._run, source._buffer, _seen_through(relation, source._view), value)
+        made = Traced(self._run, source._buffer, seen_through(relation, source._view), value)
         if len(links) > 1:
             made._decided = self._origins_of([link for link in links if link.kind != "value"], arrays)
         return made
@@ -256,7 +255,7 @@ class Traced(Members, Body):
             for link in links
             if link.kind == "value" or self._run.selection
         ]
-        return Later(_united, *parts) if len(parts) > 1 else parts[0] if parts else {}
+        return Later(united_all, *parts) if len(parts) > 1 else parts[0] if parts else {}
 
     # --- indexing
 
@@ -276,9 +275,9 @@ class Traced(Members, Body):
             ]
             if whole.base is not None and _root(whole) is _root(value):  # whoever writes into it writes into this array
                 made = self._shown(whole, self, relation)
-                made._decided = Later(_united, *decided)
+                made._decided = Later(united_all, *decided)
                 return made
-            return self._new(whole, Later(_united, Later(composed, relation, self._origins()), *decided))
+            return self._new(whole, Later(united_all, Later(composed, relation, self._origins()), *decided))
         if whole.base is not None and _root(whole) is _root(value):
             return self._shown(whole, self, relation)
         return self._new(whole, Later(composed, relation, self._origins()))
@@ -298,7 +297,7 @@ class Traced(Members, Body):
         if index.relation is not None:
             shape = index.relation.out_shape
             into = _trimmed(given.shape, shape)
-            target = Later(_assigned, index.relation, into)
+            target = Later(assigned, index.relation, into)
         else:  # indices may name a cell twice: the last one stays, which NumPy is asked
             sources = np.full(self.value.shape, -1, np.int64)
             sources[plain] = np.arange(given.size, dtype=np.int64).reshape(given.shape)
@@ -317,8 +316,8 @@ class Traced(Members, Body):
         if self._run.selection:
             for each in chosen_by:
                 relation = rules.deciding_writes(plain, self.value.shape, given.shape, each.value)
-                decided = Later(_added_in, self._view, relation, each._origins(), "selection")
-                self._buffer.origins = Later(_united, self._buffer.origins, decided)
+                decided = Later(added_in, self._view, relation, each._origins(), "selection")
+                self._buffer.origins = Later(united_all, self._buffer.origins, decided)
 
     def _key(self, key: Any) -> tuple[Any, Index, list[Traced], Any]:
         """The index with plain arrays in it, what is known of it, its traced arrays, and what it picks, if it has none.
@@ -383,41 +382,11 @@ def _combined_at(ufunc: np.ufunc, array: Any, key: Any, *given: Any) -> None:
         if type(each) is Traced:
             sources = np.broadcast_to(np.arange(each.value.size).reshape(each.value.shape), cells.shape)
             relation = linked(cells.ravel(), sources.ravel(), shape, each.value.shape)
-            parts.append(Later(_added_in, array._view, relation, each._origins(), "value"))
+            parts.append(Later(added_in, array._view, relation, each._origins(), "value"))
     for each in chosen_by if run.selection else ():
         every = Relation.whole(shape, each.value.shape)
-        parts.append(Later(_added_in, array._view, every, each._origins(), "selection"))
-    array._replaced_origins(Later(_united, *parts))
-
-
-def _united(*parts: Origins) -> Origins:
-    return united(parts)
-
-
-def _seen_through(relation: Relation | Later, view: Relation | Later | None) -> Relation | Later:
-    """What a view of a view shows."""
-    return relation if view is None else Later(_composed_views, relation, view)
-
-
-def _composed_views(relation: Relation, view: Relation) -> Relation:
-    return relation.compose(view)
-
-
-def _written(old: Origins, view: Relation | None, target: Relation, new: Origins) -> Origins:
-    """The origins of memory after a write through a view of it."""
-    whole = target if view is None else view.inverse.compose(target)
-    written = whole.forward(Selection.all(whole.in_shape))
-    return overwritten(old, composed(whole, new), written)
-
-
-def _assigned(picked: Relation, given: Shape) -> Relation:
-    """The cells that an assignment by an index writes <- those of the value, spread over them."""
-    return picked.inverse.compose(broadcast(given, picked.out_shape))
-
-
-def _added_in(view: Relation | None, relation: Relation, origins: Origins, kind: rules.Kind) -> Origins:
-    """What comes to the cells of memory through a view of it."""
-    return composed(relation if view is None else view.inverse.compose(relation), origins, kind)
+        parts.append(Later(added_in, array._view, every, each._origins(), "selection"))
+    array._replaced_origins(Later(united_all, *parts))
 
 
 OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
