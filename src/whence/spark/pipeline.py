@@ -64,6 +64,21 @@ class Pipeline:
         return self._analysis.settings.name
 
     @property
+    def mode(self) -> str:
+        """`lazy` or `eager`, as it was made."""
+        return self._analysis.settings.mode
+
+    @property
+    def save(self) -> str:
+        """`auto`, `always` or `never`, as it was made."""
+        return self._analysis.settings.save
+
+    @property
+    def witness(self) -> str:
+        """`rows` or `group`, as it was made."""
+        return self._analysis.settings.witness
+
+    @property
     def analysis(self) -> Analysis:
         """The plan, at the time of the run that questions are about if one is known, and what is inferred from it."""
         return self._analysis if self._subject is None else self._subject.analysis

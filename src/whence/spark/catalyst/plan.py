@@ -61,13 +61,13 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
 
     def checkpoint(leaf: Any) -> Any:
         """The plan of a checkpoint, if it is remembered and gives the same rows again."""
-        java = checkpoints.plan_of(leaf, jvm.spark.sparkContext)
-        if java is None:
+        known = checkpoints.plan_of(leaf, jvm.spark.sparkContext)
+        if known is None:
             return None
-        why = _not_repeatable(java, jvm)
+        why = _changed_file(known, jvm) or checkpoints.reason(leaf, jvm.spark.sparkContext, lambda: _varies(known, jvm))
         if why:
             found.notes[int(leaf.rdd().id())] = f"they are a checkpoint, which cannot be computed again: {why}"
-        return None if why else java
+        return None if why else known
 
     def followed(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
         """A leaf that Spark computed, over the sources that it may have been made of, if some are named."""
@@ -91,12 +91,17 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     return Plan(root, jvm)
 
 
-def _not_repeatable(java: Any, jvm: Jvm) -> str | None:
-    """Why a plan that ran before may not give the same rows again; None if it does."""
+def _changed_file(java: Any, jvm: Jvm) -> str:
+    """That a file which a plan read is another one now; nothing if all are as they were."""
     for leaf in items(java.collectLeaves()):
         for file, size, changed in kind_of(leaf).version_read(leaf):
             if state(file, jvm) != (size, changed):
                 return f"{file} has changed"
+    return ""
+
+
+def _varies(java: Any, jvm: Jvm) -> str:
+    """Why a plan may give other rows each time, whatever its files hold; nothing if it does not."""
     try:
         root = read(jvm.frame(java)).root
     except WhenceError as error:
@@ -106,7 +111,7 @@ def _not_repeatable(java: Any, jvm: Jvm) -> str | None:
     if tells_time(root):
         return "it was made at another time"
     merged = Aggregate(root, root.output, keep(*root.output))  # what picks rows does harm where rows are put together
-    return next((each.why for each in causes(merged)), None)
+    return next((each.why for each in causes(merged)), "")
 
 
 def _source(df: object) -> Any:

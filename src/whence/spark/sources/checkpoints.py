@@ -20,8 +20,11 @@ METHODS = ("checkpoint", "localCheckpoint")
 MARK = "_whence_remembers"
 DEEPEST = 5  # checkpoints of checkpoints that are remembered: what one was made of stays in memory with it
 
+REASONS = 1000  # that are remembered: finding one means reading the plan
+
 # For each application, Java's WeakHashMap: an RDD, and the plan that it was made of. It forgets an RDD with Spark.
 _plans: weakref.WeakKeyDictionary[SparkContext, Any] = weakref.WeakKeyDictionary()
+_reasons: weakref.WeakKeyDictionary[SparkContext, dict[int, str]] = weakref.WeakKeyDictionary()  # by the RDD's number
 
 
 def remember_checkpoints() -> None:
@@ -42,6 +45,16 @@ def plan_of(leaf: Any, context: SparkContext) -> Any:
     """The analyzed plan that a checkpoint was made of; None for any other leaf, and for one that is not known."""
     known = _plans.get(context)
     return None if known is None or leaf.nodeName() != "LogicalRDD" else known.get(leaf.rdd())
+
+
+def reason(leaf: Any, context: SparkContext, find: Callable[[], str]) -> str:
+    """Why a checkpoint cannot be computed again, as `find` says; it is asked once for each checkpoint."""
+    known, number = _reasons.setdefault(context, {}), int(leaf.rdd().id())
+    if number not in known:
+        known[number] = find()
+        while len(known) > REASONS:
+            del known[next(iter(known))]
+    return known[number]
 
 
 def _remembering(method: Callable[..., Any]) -> Callable[..., Any]:
