@@ -37,8 +37,10 @@ CODE = {
     ".mk",
 }
 # Properties of an activity that say how it was recorded, or when, and are no parameters.
-ASIDE = {"command", "arguments", "started", "ended", "files_found_by", "not_seen", "program", "reuse", "removed", "script", "line",
-         "read_but_changed", "unreadable", "changed_by_this_or_another_run"}  # fmt: skip
+ASIDE = {
+    "command", "arguments", "started", "ended", "files_found_by", "not_seen", "program", "reuse", "removed", "script",
+    "line", "read_but_changed", "unreadable", "changed_by_this_or_another_run",
+}  # fmt: skip
 _WORDS = {"git_commit": "commit", "git_changed": "uncommitted changes", "exit_code": "exit status"}
 _DEEPEST = 20  # steps back that differences of inputs are followed
 
