@@ -65,6 +65,10 @@ Covered covered(std::size_t n, Pairs edges, std::span<const Word> of_vertex, std
     const auto v = static_cast<std::size_t>(ready.back());
     ready.pop_back();
     ++done;
+    if (rows.begin[v] == rows.begin[v + 1]) {  // no path goes on
+      sets[v] = {};
+      continue;
+    }
     if (sets[v].empty()) sets[v].assign(of_vertex.begin() + v * words, of_vertex.begin() + (v + 1) * words);
     const std::vector<Word> here = smallest(sets[v], words);
     sets[v] = {};

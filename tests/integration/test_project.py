@@ -156,7 +156,7 @@ def test_what_differs_between_two_runs() -> None:
         "output work/model.json v1 -> v2 15 B -> 18 B, 3 B larger",
         "the same in both: train.py@v1",
     ]
-    assert "which differ by how they were made: prepare.py#1 -> prepare.py#5" in lines
+    assert "how the inputs came to differ: prepare.py#1 -> prepare.py#5" in lines
     assert "input data/raw.csv v1 -> v2 12 B -> 21 B, 9 B larger" in lines
 
 

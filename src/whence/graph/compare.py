@@ -37,8 +37,10 @@ CODE = {
     ".mk",
 }
 # Properties of an activity that say how it was recorded, or when, and are no parameters.
-ASIDE = {"command", "arguments", "started", "ended", "files_found_by", "not_seen", "program", "reuse", "removed", "script", "line",
-         "read_but_changed", "unreadable", "changed_by_this_or_another_run"}  # fmt: skip
+ASIDE = {
+    "command", "arguments", "started", "ended", "files_found_by", "not_seen", "program", "reuse", "removed", "script",
+    "line", "read_but_changed", "unreadable", "changed_by_this_or_another_run", "prov:startTime", "prov:endTime",
+}  # fmt: skip
 _WORDS = {"git_commit": "commit", "git_changed": "uncommitted changes", "exit_code": "exit status"}
 _DEEPEST = 20  # steps back that differences of inputs are followed
 
@@ -90,7 +92,7 @@ class Difference:
             shown = ", ".join(self.same[:6]) + (f" and {len(self.same) - 6} more" if len(self.same) > 6 else "")
             lines.append(f"  the same in both: {shown}")
         for each in self.because:
-            lines += ["", *each._lines("which differ by how they were made: ")]
+            lines += ["", *each._lines("how the inputs came to differ: ")]
         return lines
 
 
@@ -211,7 +213,7 @@ def _told(
         side = {("program", ""): program_of(own)}
         side |= {("parameter", name): value for name, value in parameters(_arguments(own, command)).items()}
         for name, value in own.items():
-            if name not in ASIDE:
+            if name not in ASIDE and not name.startswith("whence:"):
                 text = ", ".join(str(each) for each in each_of(value))
                 side[(_WORDS.get(name, "parameter"), "" if name in _WORDS else name)] = text
         sides.append(side)
