@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import sqlalchemy as sa
+    from numpy.typing import NDArray
 
     from whence.arrays.explain import Contributions
     from whence.arrays.recording.track import Capture
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from whence.store import Store
     from whence.store.catalog.runs import Run
     from whence.store.check import Report
+    from whence.store.derivations.answers import Answer
     from whence.store.prov.importing import Imported
     from whence.store.recording.activity import Activity
     from whence.store.records import Collected
@@ -63,11 +65,15 @@ class Log:
 
     # --- recording
 
-    def array(self, name: str, shape: int | Sequence[int]) -> Dataset:
-        """Define an array. The same name and shape again is fine; another shape is an error, Redefined."""
+    def array(self, name: str, shape: int | Sequence[int] | NDArray[Any]) -> Dataset:
+        """Define an array, by its shape or the array itself; the same again is fine, another shape is Redefined."""
         from whence.store.catalog import statements
 
-        name, shape = name_of(name), shape_of(shape)
+        name, shape = (
+            name_of(name),
+            shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape)),
+        )
+        self._store.forget_name(name)
         with self._store.database.read() as connection:
             known = statements.datasets(connection, name)
         if not known:
@@ -75,6 +81,10 @@ class Log:
                 known = statements.datasets(connection, name)  # another process may have been first
                 if not known:
                     return statements.add_dataset(connection, name, "array", shape, {})
+        (latest,) = self._store.reader.called([name])
+        if latest != name:
+            with self._store.database.read() as connection:
+                known = statements.datasets(connection, latest)
         if known[0].shape != shape:
             raise Redefined(
                 f"{name!r} is already an {known[0].kind} of shape {known[0].shape}, not {shape}: "
@@ -95,7 +105,7 @@ class Log:
         from whence.store.recording.writer import commit, prepare
 
         self._store.database.require_writable()
-        out, inp = name_of(output), name_of(input)
+        out, inp = self._store.reader.called((name_of(output), name_of(input)))
         shapes = self._store.reader.shapes((out, inp))
         kinds = capture.kinds() if hasattr(capture, "kinds") else [("boxes", capture)]
         relations = [(kind, relation_from(each, out, shapes[out], inp, shapes[inp])) for kind, each in kinds]
@@ -137,6 +147,7 @@ class Log:
                 "reuse=True then marks the operation as one that later calls may take it from"
             )
         pairs = paired(capture, inputs, outputs)
+        inputs, outputs = self._store.reader.called(inputs), self._store.reader.called(outputs)
         shapes = self._store.reader.shapes((*inputs, *outputs))
         items = [
             prepare(out, inp, relation_from(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs
@@ -272,11 +283,13 @@ class Log:
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.
 
-        If others were derived from it, it takes `force=True`: they stay, and their lineage ends where it was.
+        Of several versions it is the latest, unless the name says which. If others were derived from it, it takes
+        `force=True`: they stay, and their lineage ends where it was.
         """
         from whence.store.catalog import statements
 
-        name = name_of(name)
+        (name,) = self._store.reader.called([name_of(name)])
+        self._store.forget_name(name)
 
         def remove() -> None:
             with self._store.database.write("delete from", removing=True) as connection:
@@ -320,7 +333,7 @@ class Log:
     @overload
     def backward(
         self, name: str, cells: object, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> dict[str, Selection]: ...
+    ) -> Answer: ...
     def backward(
         self,
         name: str,
@@ -329,8 +342,12 @@ class Log:
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | dict[str, Selection]:
-        """Where the cells came from: the cells of `to`, over all paths; or of every source, by name."""
+    ) -> Selection | Answer:
+        """Where the cells came from: the cells of `to`, over all paths; or of every source, by name.
+
+        The `notes` of the answer say where lineage ends and nothing is known of what was before, and where it is no
+        more than likely. A name stands for its latest version, `to` for the latest that is reached.
+        """
         return self._walk("backward", name, cells, to, above, lineage)
 
     @overload
@@ -340,7 +357,7 @@ class Log:
     @overload
     def forward(
         self, name: str, cells: object, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> dict[str, Selection]: ...
+    ) -> Answer: ...
     def forward(
         self,
         name: str,
@@ -349,22 +366,26 @@ class Log:
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | dict[str, Selection]:
+    ) -> Selection | Answer:
         """Where the cells went: the cells of `to`, over all paths; or of every final result, by name."""
         return self._walk("forward", name, cells, to, above, lineage)
 
     def _walk(
         self, direction: Direction, name: str, cells: object, to: str | None, above: float | None, lineage: Lineage
-    ) -> Selection | dict[str, Selection]:
+    ) -> Selection | Answer:
         name, to = name_of(name), None if to is None else name_of(to)
         found = self._store.reader.ask(name, cells, lambda graph: plan(graph, name, direction, to, above, lineage))
-        return found if to is None else found[to]
+        if to is None:
+            return found
+        (end,) = found.values()
+        return end.noted(found.notes) if found.notes else end
 
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
         from whence.arrays.explain import Contributions
 
-        found = [each for each in self.show(output).derived_from if each.input == name_of(input)]
+        (inp,) = self._store.reader.called([name_of(input)])
+        found = [each for each in self.show(output).derived_from if each.input == inp]
         return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
 
     # --- looking
@@ -392,7 +413,7 @@ class Log:
         """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
         from whence.store.catalog import statements
 
-        name = name_of(name)
+        (name,) = self._store.reader.called([name_of(name)])
         with self._store.database.read() as connection:
             return Description(
                 statements.dataset(connection, name),

@@ -42,6 +42,13 @@ class Store:
             self._tracker = Tracker(self)
         return self._tracker
 
+    def forget_name(self, name: str) -> None:
+        """A dataset of that name is about to be defined or deleted."""
+        if self._tracker is not None:
+            with self.database.lock:
+                self._tracker.flush()
+                self._tracker.names.forget(name)
+
     @property
     def graph(self) -> Graph:
         """The project graph, read anew after changes."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +27,12 @@ from whence.relation import Relation
 FEW = 4  # rows that are not worth folding
 MANY = 64  # rows that have no form to be kept
 MOST_TO_FOLD = 1 << 18
+
+NO_VALUES = (
+    "holds no value of what the call took; if values decided (a mask, an order, a comparison), "
+    "log.track(..., lineage='value+selection') records which"
+)
+ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: any cell may have gone into it"
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -96,6 +104,7 @@ class Captured:
     divisors: frozenset[int] = frozenset()  # integers by which it divided lengths
     trail: str = ""  # what was done, if other calls that did the same can be recognised
     notes: dict[str, int] = field(default_factory=dict)  # casts, branches
+    said: tuple[str, ...] = ()  # of each output, what its lineage does not hold, if that is anything
 
 
 def parameters_of(function: Function) -> tuple[str, ...]:
@@ -134,6 +143,16 @@ def _arrays(label: str, item: Any) -> Iterator[Array]:
     elif isinstance(item, dict):
         for key, each in item.items():
             yield from _arrays(f"{label}[{key!r}]", each)
+    else:
+        for key, each in _fields(item):
+            yield from _arrays(f"{label}.{key}", each)
+
+
+def _fields(item: Any) -> list[tuple[str, Any]]:
+    """The fields of a dataclass's object, and of nothing else."""
+    if isinstance(item, type) or not dataclasses.is_dataclass(type(item)):
+        return []
+    return [(each.name, getattr(item, each.name)) for each in dataclasses.fields(item) if hasattr(item, each.name)]
 
 
 def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
@@ -146,14 +165,24 @@ def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
         return type(item)(replaced(each, change) for each in item)
     if isinstance(item, dict):
         return {key: replaced(each, change) for key, each in item.items()}
+    return replaced_fields(item, lambda each: replaced(each, change))
+
+
+def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
+    """An object of a dataclass with its fields changed; anything else as it is."""
+    own = [(key, each, change(each)) for key, each in _fields(item)]
+    if any(before is not after for _, before, after in own):
+        item = copy.copy(item)
+        for key, _, after in own:
+            object.__setattr__(item, key, after)  # a frozen one is changed before anybody sees it
     return item
 
 
 def outputs_of(result: Any, label: str) -> list[Array]:
-    """The arrays that a function returned: one, or those in a tuple, list or dict; numbers of NumPy count."""
+    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count."""
     if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
         raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
-    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)):
+    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float:
         return [Array(label, result)]
     found: list[Array] = []
     if isinstance(result, dict):
@@ -163,7 +192,19 @@ def outputs_of(result: Any, label: str) -> list[Array]:
         names = getattr(result, "_fields", range(len(result)))
         for key, each in zip(names, result, strict=True):
             found += outputs_of(each, f"{label}.{key}")
+    for key, each in _fields(result):
+        found += outputs_of(each, f"{label}.{key}")
     return found
+
+
+def said(found: Captured) -> tuple[str, ...]:
+    """What is to be said of the lineage of each output, if anything."""
+    from_values = {edge.output for edge in found.edges if edge.kind == "value" and len(edge.relation)}
+    notes = found.said or ("",) * len(found.outputs)
+    return tuple(
+        note or (NO_VALUES if found.inputs and at not in from_values and np.size(each.value) else "")
+        for at, (note, each) in enumerate(zip(notes, found.outputs, strict=True))
+    )
 
 
 def by_rule(call: Call) -> Captured:
@@ -293,6 +334,15 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         for (number, kind), relations in each.value.origins().items()
         for relation in map(_refolded, union(relations))
     ]
+    loose = [at for at, each in enumerate(outputs) if not isinstance(each.value, Traced) and np.shape(each.value) == ()]
+    notes = [""] * len(outputs)
+    for at in loose:  # numbers that left the run, and may be of the inputs
+        taken = run.taken.get(id(outputs[at].value))
+        if taken is not None and taken[0] is outputs[at].value:
+            edges += [Edge(at, n, kind, each) for (n, kind), every in taken[1].items() for each in union(every)]
+        elif run.casts:
+            edges += [Edge(at, n, "value", Relation.whole((), each.shape)) for n, each in enumerate(inputs)]
+            notes[at] = ALL_OF_IT
     originals = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
     plain = tuple(Array(each.label, _plain(each.value, originals)) for each in outputs)
     run.step("results", [(each.label, each.value) for each in outputs])
@@ -302,7 +352,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         bare(replaced(result, lambda each: _plain(each, originals))), inputs, plain, tuple(edges), run.values_matter,
         run.sizes_compared, wrote=run.wrote or run.by_layout, written=tuple(written), notes=run.notes,
         unread=never_loaded(function).union(numbers_only - looked - run.used), literal=frozenset(looked - {LENGTH}),
-        marks=frozenset(run.marks), divisors=frozenset(run.divisors), trail=run.trail,
+        marks=frozenset(run.marks), divisors=frozenset(run.divisors), trail=run.trail, said=tuple(notes),
     )  # fmt: skip
 
 
@@ -317,11 +367,14 @@ def _noticing(item: Any, run: Run, name: str) -> Any:
     return item
 
 
-def _plain(item: Any, originals: Mapping[int, Any]) -> Any:
-    """The numbers of a traced array; a single one as NumPy returns it, an argument as it was given."""
+def _plain(item: Any, originals: dict[int, Any]) -> Any:
+    """The numbers of a traced array; a single one as NumPy returns it, an argument as it was given.
+
+    They are remembered, so that a number that is recorded is the very object that is returned.
+    """
     if type(item) is Finished:
         return item.value
-    return originals.get(id(item.value), item.plain) if isinstance(item, Traced) else item
+    return originals.setdefault(id(item.value), item.plain) if isinstance(item, Traced) else item
 
 
 def _refolded(relation: Relation) -> Relation:

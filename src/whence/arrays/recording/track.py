@@ -6,7 +6,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -22,6 +22,7 @@ from whence.arrays.recording.calls import (
     outputs_of,
     parameters_of,
 )
+from whence.arrays.recording.handing import HandedOver, handed_over, with_opaque
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._origins import union
 from whence.errors import BadType
@@ -48,9 +49,12 @@ class Recorder(Protocol):
     """Where calls are recorded: the log."""
 
     def ready(self) -> None: ...
+    def arrived(self, values: Iterable[Any]) -> Any: ...
+    def number(self, value: Any) -> Any: ...
     def record(
-        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
-    ) -> Any: ...
+        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool,
+        handed: Any = None,
+    ) -> Any: ...  # fmt: skip
     def learned(self, function: Function, name: str, mode: Hashable) -> Learned | None: ...
 
 
@@ -92,27 +96,28 @@ class Tracked:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
         self._recorder.ready()
+        own = handed_over(self._recorder, self._parameters, args, kwargs)
         learned = None
         if self._reuse:
             mode = (self._selection, self._winner, tuple(sorted(self._ignore)))
             learned = self._recorder.learned(self.function, self.name, mode)
         if learned is None:
-            return self._recorded(self._captured(args, kwargs), args, kwargs, reused=False)
-        keyed = self._keyed(args, kwargs)
+            return self._recorded(self._captured(own.args, own.kwargs), own, reused=False)
+        keyed = self._keyed(own.args, own.kwargs)
         known = learned.predict(*keyed) if self._reuse is True else None
         if known is not None:
             result = self.function(*args, **kwargs)
-            inputs = tuple(arrays_in(self._parameters, args, kwargs))
+            inputs = tuple(arrays_in(self._parameters, own.args, own.kwargs))
             found = known.fitted(result, inputs, tuple(outputs_of(result, self.name)))
             if found is not None:
-                return self._recorded(found, args, kwargs, reused=True)
+                return self._recorded(found, own, reused=True)
             learned.forget(*keyed)
-        found = self._captured(args, kwargs)
+        found = self._captured(own.args, own.kwargs)
         if self._reuse is True:
             learned.learn(*keyed, found)
         else:
             learned.verify(*keyed, found)
-        return self._recorded(found, args, kwargs, reused=False)
+        return self._recorded(found, own, reused=False)
 
     def _keyed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments without those that do not matter."""
@@ -126,14 +131,16 @@ class Tracked:
         found = captured(
             self.function, args, kwargs, self._parameters, self.name, selection=self._selection, winner=self._winner
         )
-        if not found.outputs:
+        if not found.outputs and found.result is not None:
             raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
-        _warn_of_casts(self.name, found.notes, stacklevel=4)
+        if any(np.ndim(each.value) for each in found.outputs):  # of single numbers it is known, or said
+            _warn_of_casts(self.name, found.notes, stacklevel=4)
         return found
 
-    def _recorded(self, found: Captured, args: tuple[Any, ...], kwargs: dict[str, Any], *, reused: bool) -> Any:
+    def _recorded(self, found: Captured, own: HandedOver, *, reused: bool) -> Any:
+        scalars = _scalars(self._parameters, own.args, own.kwargs)
         self._last.record = self._recorder.record(
-            self.name, found, self._names, _scalars(self._parameters, args, kwargs), reused
+            self.name, with_opaque(found, own.opaque), self._names, scalars, reused, own.handed
         )
         return found.result
 
@@ -206,6 +213,7 @@ class Capture:
         self._recorder = recorder
         self._run = Run(selection=lineage == "value+selection", winner=extremes == "winner")
         self._inputs: list[Array] = []
+        self._handed: list[Any] = []
         self._outputs: list[tuple[str, Traced]] = []
         self._open = False
 
@@ -219,6 +227,7 @@ class Capture:
         self._must_be_open()
         given = array if isinstance(array, np.ndarray) else np.asarray(array)
         traced = self._run.input(given, repr(name))
+        self._handed.append(self._recorder.arrived([given]))
         self._inputs.append(Array(name, given))
         return traced
 
@@ -254,7 +263,9 @@ class Capture:
         _warn_of_casts(self.name, notes, stacklevel=4)
         found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes)
         names = {each.label: each.label for each in (*self._inputs, *outputs)}
-        self.record = self._recorder.record(self.name, found, names, {}, False)
+        arrived = tuple(own for every, _ in self._handed for own in every)
+        handed = (arrived, self._handed[0][1]) if self._handed else None
+        self.record = self._recorder.record(self.name, found, names, {}, False, handed)
 
     def _must_be_open(self) -> None:
         if not self._open:

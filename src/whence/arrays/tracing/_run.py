@@ -21,6 +21,7 @@ from whence.relation import Relation
 MOST_CELLS = 1 << 36
 KINDS = "biuf"
 MOST_TOLD = 1 << 16
+MOST_TAKEN = 1 << 10
 
 
 class Overlapping(NoRule):
@@ -42,6 +43,7 @@ class Run:
         self.casts = 0  # numbers that left the traced world: their lineage ends there
         self.branches = 0  # Python decisions on traced values
         self.texts = 0  # traced values made into text
+        self.taken: dict[int, tuple[Any, Any]] = {}  # numbers that left, by identity, with their origins
         self.wrote = False  # whether memory was written that views may share
         self.values_matter = False  # whether other values could have had another lineage
         self.looked_at: set[str] = set()  # arguments whose numbers Python code looked at, and LENGTH
@@ -102,6 +104,12 @@ class Run:
             self.values_matter = True
             self.looked_at.add(LENGTH)
             raise
+
+    def take(self, number: Any, origins: Any) -> Any:
+        """A number leaves the traced world; if the function returns just this object, its origins are known."""
+        if len(self.taken) < MOST_TAKEN:
+            self.taken[id(number)] = (number, origins)
+        return number
 
     def refuse(self, error: NoRule) -> None:
         """An operation is refused. If the function handles that, it takes a way that it does not take otherwise."""

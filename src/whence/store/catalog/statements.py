@@ -145,9 +145,9 @@ def derivations(connection: sa.Connection, *, output: str | None = None, input: 
     ]
 
 
-def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any]]:
-    """(id, name, shape) of the datasets recorded after that one."""
-    columns = (t.entities.c.id, t.entities.c.name, t.entities.c.shape)
+def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any]]:
+    """(id, name, shape, kind, properties) of the datasets recorded after that one."""
+    columns = (t.entities.c.id, t.entities.c.name, t.entities.c.shape, t.entities.c.kind, t.entities.c.properties)
     return connection.execute(sa.select(*columns).where(t.entities.c.id > last).order_by(t.entities.c.id)).all()
 
 

@@ -46,6 +46,12 @@ class Reader:
             graph = self._current()
             return {name: graph.shape(name) for name in names}
 
+    def called(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The datasets that are meant by names: of an array with versions the latest; or UnknownName."""
+        with self._database.lock:
+            graph = self._current()
+            return tuple(graph.meant(name) for name in names)
+
     def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
         """Plan over the present graph, then follow the cells of `start` without holding anybody up.
 
@@ -93,9 +99,10 @@ class Reader:
                 self._last_dataset = self._last_edge = -1
             datasets = statements.datasets_after(connection, self._last_dataset)
             edges = statements.edges_after(connection, self._last_edge)
-        for id, name, shape in datasets:
+        for id, name, shape, kind, properties in datasets:
             self._names[id] = name
             self._graph.add_dataset(name, tuple(shape))
+            self._graph.describe(name, kind, properties)
             self._last_dataset = id
         for id, output, input, relation, kind in edges:
             self._graph.add_edge(self._names[output], self._names[input], relation, kind)
