@@ -59,7 +59,7 @@ class Arrival:
 
     how: How
     digest: bytes
-    sources: tuple[tuple[Seen, Relation], ...] = ()
+    sources: tuple[tuple[Seen, Relation | None], ...] = ()  # None: the same cells
     changes: tuple[Change, ...] = ()
     parts: tuple[tuple[Seen, Relation], ...] = ()  # sources recorded before, which turn out to be parts of this one
     why: str = ""  # of a new array: what was found and does not suffice
@@ -101,15 +101,20 @@ class Living:
         if owned is not None and array.size:
             same = owned.exact.get(layout)
             if same is not None and not same.stale and same.digest == digest:
-                return Arrival("same", digest, ((same, Relation.identity(array.shape)),))
+                return Arrival("same", digest, ((same, None),))
             for seen in reversed(owned.wide):
+                if seen.layout == layout:
+                    return Arrival("same", digest, ((seen, None),), self._changes(seen))
                 relation = shown(layout, seen.layout)
                 if relation is not None:
-                    how: How = "same" if seen.layout == layout else "view"
-                    return Arrival(how, digest, ((seen, relation),), self._changes(seen))
+                    return Arrival("view", digest, ((seen, relation),), self._changes(seen))
             if any(_overlap(array, seen) for seen in owned.wide):
                 return self._around(array, digest, owned)
         return self._by_content(array, digest)
+
+    def shared(self, array: NDArray[Any]) -> Arrival | None:
+        """What is known of an array by memory alone, if any of that is known."""
+        return self.find(array) if self._of(array) is not None else None
 
     def _around(self, array: NDArray[Any], digest: bytes, owned: _Owned) -> Arrival:
         """An array of which parts are known: sources that turn out to be views of it, or results that lie in it."""
@@ -218,7 +223,7 @@ class Living:
         if not part:
             owned.wide = [each for each in owned.wide if each.layout != layout]
             owned.wide.append(seen)
-        if not copy and not part and not overlaps_itself(array):
+        if not copy and not part and (array.flags.c_contiguous or not overlaps_itself(array)):
             self._hold(seen)
         return seen
 

@@ -1,7 +1,8 @@
 """What is handed to a tracked call besides arrays: numbers that other calls gave, tables, lists of numbers.
 
-A number that is known becomes an array without axes for the traced run, so that its lineage is followed. Into a table
-or a list of numbers no run can see: every result may come from all of it, and says so.
+A number that is known becomes an array without axes for the traced run, so that its lineage is followed. No run follows
+tables, lists of numbers, and arrays that the function finds among its globals: every result may come from all of them,
+and says so.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.arrays.linking.besides import read_besides
 from whence.arrays.linking.frames import is_frame, is_listed
-from whence.arrays.recording.calls import Array, Captured, Edge, arrays_in, named
+from whence.arrays.recording.calls import Array, Captured, Edge, Function, arrays_in, named
 from whence.relation import Relation
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class HandedOver:
 
 
 def handed_over(
-    recorder: Recorder, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    recorder: Recorder, function: Function, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> HandedOver:
     """What is known of the arguments of a call, before the function runs."""
     # Beside narrower arrays a float of Python's takes their type, and an array would not.
@@ -44,9 +46,11 @@ def handed_over(
         return item if found is None else found
 
     given, options = tuple(_numbers(item, known) for item in args), {k: _numbers(v, known) for k, v in kwargs.items()}
-    opaque = tuple(_opaque(names, given, options, recorder.number))
-    values = (each.value for each in (*arrays_in(names, given, options), *opaque))
-    return HandedOver(given, options, opaque, recorder.arrived(values))
+    inputs = tuple(arrays_in(names, given, options))
+    opaque = [*_opaque(names, given, options, recorder.number)]
+    passed = {id(each.value) for each in inputs}
+    opaque += [Array(name, each) for name, each in read_besides(function).items() if id(each) not in passed]
+    return HandedOver(given, options, tuple(opaque), recorder.arrived(each.value for each in (*inputs, *opaque)))
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
@@ -83,7 +87,6 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
         for n, each in enumerate(opaque)
     )
     labels = ", ".join(repr(each.label) for each in opaque)
-    kinds = " and ".join(sorted({f"a {type(each.value).__name__}" for each in opaque}))
-    note = f"may come from fewer cells of {labels} than all: what is done with {kinds} is not followed"
+    note = f"may come from fewer cells of {labels} than all: tables, lists and globals are not followed"
     notes = tuple(f"{own}; it {note}" if own else note for own in (found.said or ("",) * len(found.outputs)))
     return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges), said=notes)

@@ -96,7 +96,7 @@ class Tracked:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
         self._recorder.ready()
-        own = handed_over(self._recorder, self._parameters, args, kwargs)
+        own = handed_over(self._recorder, self.function, self._parameters, args, kwargs)
         learned = None
         if self._reuse:
             mode = (self._selection, self._winner, tuple(sorted(self._ignore)))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from whence.arrays.linking.content import digest_of, is_telling
 from whence.arrays.linking.frames import array_behind, is_frame, table_digest
-from whence.arrays.linking.living import Arrival, Change, Living
+from whence.arrays.linking.living import Arrival, Change, Living, Seen
 from whence.arrays.linking.numbers import Numbers
 from whence.arrays.linking.places import Place, UnknownOrigin, arrays_held, caller, place_of, variable_of
 from whence.arrays.recording.calls import Edge
+from whence.relation import Relation
 from whence.store.recording.naming import Names, family_of
 
 Shape = tuple[int, ...]
@@ -55,6 +56,7 @@ class Arrived:
     object: tuple[bytes, str | None] | None = None  # of a table: its digest, and the dataset that it is known to be
     variable: str | None = None
     early: bool = False  # whether it was there before any result was
+    itself: Seen | None = None  # what other arguments of the same call know it by
 
 
 Handed = tuple[tuple[Arrived, ...], Place]
@@ -81,7 +83,21 @@ class Links:
         place = place_of(frame)
         if not self._gave:
             self._early = {id(each): weakref.ref(each) for each in arrays_held(frame)}
-        return tuple(self._one(each, frame) for each in values), place
+        among = Living()  # arguments of one call may show the same memory
+        return tuple(self._among(self._one(each, frame), among) for each in values), place
+
+    def _among(self, arrived: Arrived, others: Living) -> Arrived:
+        """An array of which nothing is known but that other arguments show the same memory."""
+        found = arrived.found
+        if found is None or found.how in ("same", "view"):
+            return arrived
+        shared = others.shared(arrived.array)
+        if shared is not None and shared.how != "new":
+            return replace(arrived, found=shared)
+        if shared is not None:
+            found = replace(found, parts=(*found.parts, *shared.parts))
+        seen = others.keep(arrived.array, "", found.digest, result=False, part=False, copy=True)
+        return replace(arrived, found=found, itself=seen)
 
     def _one(self, value: Any, frame: Any) -> Arrived:
         array = array_behind(value)
@@ -124,11 +140,16 @@ class Links:
         if note := _note(found, [each for each, _, _ in sources], place):
             draft.needs(name, shape, there=name in draft.given, note=note, line=str(place))
         if sources:
-            edges = tuple(Edge(0, n, "value", relation) for n, (_, _, relation) in enumerate(sources))
+            edges = tuple(
+                Edge(0, n, "value", Relation.identity(shape) if relation is None else relation)
+                for n, (_, _, relation) in enumerate(sources)
+            )
             link = Draft(_OPERATIONS[found.how], tuple(each for each, _, _ in sources), (name,), edges)
             for each, own, _ in (*sources, (name, shape, None)):
                 link.needs(each, own, there=True)
             links.append(link)
+        if arrived.itself is not None:
+            arrived.itself.name = name
         for seen, relation in found.parts:  # which were sources, and are not any more
             part = Draft("view", (name,), (seen.name,), (Edge(0, 0, "value", relation),))
             part.needs(name, shape, there=True)
