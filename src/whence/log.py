@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from whence.store.derivations.answers import Answer
     from whence.store.prov.importing import Imported
     from whence.store.recording.activity import Activity
+    from whence.store.recording.files import Files
     from whence.store.records import Collected
 
 SHOWN = 20  # datasets in a notebook
+RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
 
 # What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
 
@@ -57,6 +59,11 @@ class Log:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._files: Files | None = None
+        if (
+            RUN in os.environ and not store.database.read_only
+        ):  # a program below `whence run`, which has no block of its own
+            self._files = store.tracker.watched()
 
     @property
     def where(self) -> str:
@@ -435,6 +442,9 @@ class Log:
 
     def close(self) -> None:
         """Let go of the catalog. Using the log afterwards is an error, Closed; closing it again is not."""
+        if self._files is not None:
+            self._files.stop()
+            self._files = None
         self._store.database.close()
 
     def __enter__(self) -> Log:

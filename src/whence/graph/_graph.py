@@ -221,8 +221,12 @@ class Graph(Drawable):
             if not isinstance(name, str):
                 raise BadType(f"vertices are named by their ids, strings; this is {name!r}")
             number = self.ids.find(name)
-            chosen = self.versions_at(name) if number is None else [number]
-            found += chosen or [self.ids.number(name)]
+            if number is None and name.endswith("@v1"):  # the first version of an array has its name
+                number = self.ids.find(name.removesuffix("@v1"))
+            versions = self.versions_at(name)
+            if number is not None:
+                versions = [number, *(each for each in versions if self.ids[each].startswith(f"{name}@v"))]
+            found += versions or [self.ids.number(name)]
         numbers = np.unique(np.array(found, np.int32))
         if kind is not None:
             for number in numbers.tolist():

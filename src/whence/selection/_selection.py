@@ -116,7 +116,7 @@ class Selection:
     def from_slices(cls, slices: Any, shape: Any) -> Self:
         """What an index of slices, integers and `...` selects, one entry an axis.
 
-        Slices clip as Python's do, and may have steps; integers may not be negative or out of range.
+        Slices clip as Python's do, and may have steps; negative integers count from the end, as in NumPy.
 
         >>> Selection.from_slices(np.s_[::2, -1:], shape=(4, 3))
         Selection(shape=(4, 3), 2 cells: [0, 2], [2, 2])

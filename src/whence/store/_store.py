@@ -27,6 +27,7 @@ class Store:
         from whence.store.recording import writer  # noqa: F401
 
         self.where = where  # the directory, or the URL without its password
+        self.opened_as: tuple[str, str | None] = (where, None)  # path or URL, and blobs, for other processes
         self.database = database
         self.blobs = blobs
         self.reader = Reader(database, blobs, cache)

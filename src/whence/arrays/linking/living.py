@@ -16,14 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.arrays.linking.content import digest_of, is_telling
+from whence.arrays.linking.frames import array_behind
 from whence.arrays.linking.layout import Layout, Shape, shown
 from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.rules._rows import affine, only_in, product
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.rules.views import viewed
 from whence.relation import Relation
 
 How = Literal["same", "view", "copy", "joined", "new"]
 MOST_CONTENTS = 1 << 16
+MOST_COLUMNS = 1000
 MOST_CASTS = 64  # living arrays of the same shape that are compared as another type
 
 
@@ -37,6 +40,13 @@ class Seen:
     result: bool  # of a tracked call
     owner: weakref.ref[Any]
     stale: str = ""  # why it surely is not what it was, whatever the digest says
+    column: Relation | None = None  # if it is a column of a table: how it lies in that
+
+    def held_as(self, shape: Shape) -> Relation:
+        """The relation to it of an array that holds the same in the same order."""
+        if self.column is None:
+            return reshaped(self.layout.shape, shape)
+        return reshaped(self.column.out_shape, shape).compose(self.column)
 
     def array(self) -> NDArray[Any] | None:
         """The array, while its memory lives."""
@@ -63,6 +73,13 @@ class Arrival:
     changes: tuple[Change, ...] = ()
     parts: tuple[tuple[Seen, Relation], ...] = ()  # sources recorded before, which turn out to be parts of this one
     why: str = ""  # of a new array: what was found and does not suffice
+
+
+class _Gone:
+    """What is known by content only."""
+
+
+_never = weakref.ref(_Gone())  # which was gone at once
 
 
 def root_of(array: NDArray[Any]) -> NDArray[Any]:
@@ -102,9 +119,9 @@ class Living:
             same = owned.exact.get(layout)
             if same is not None and not same.stale and same.digest == digest:
                 return Arrival("same", digest, ((same, None),))
+            if same is not None and same in owned.wide:
+                return Arrival("same", digest, ((same, None),), self._changes(same))
             for seen in reversed(owned.wide):
-                if seen.layout == layout:
-                    return Arrival("same", digest, ((seen, None),), self._changes(seen))
                 relation = shown(layout, seen.layout)
                 if relation is not None:
                     return Arrival("view", digest, ((seen, relation),), self._changes(seen))
@@ -162,10 +179,10 @@ class Living:
             return []
         direct = _living_first(self._contents.get((array.dtype.str, digest), []))
         if direct or array.ndim < 2:
-            return [(each, reshaped(each.layout.shape, array.shape)) for each in direct]
+            return [(each, each.held_as(array.shape)) for each in direct]
         turned = _living_first(self._contents.get((array.dtype.str, digest_of(array.T)), []))
         back = viewed(array.T.shape, np.transpose)
-        return [(each, back.compose(reshaped(each.layout.shape, array.T.shape))) for each in turned]
+        return [(each, back.compose(each.held_as(array.T.shape))) for each in turned]
 
     def _casts(self, array: NDArray[Any]) -> list[Seen]:
         """Living arrays that hold the same as another type."""
@@ -198,7 +215,12 @@ class Living:
         return found[0] if len(found) == 1 and is_telling(piece) else None
 
     def _shapes(self, dtype: str) -> set[Shape]:
-        own = {each.layout.shape for (kind, _), held in self._contents.items() if kind == dtype for each in held}
+        own = {
+            each.layout.shape if each.column is None else each.column.out_shape
+            for (kind, _), held in self._contents.items()
+            if kind == dtype
+            for each in held
+        }
         return own | {each[::-1] for each in own}
 
     def _wide(self) -> Iterator[Seen]:
@@ -226,6 +248,18 @@ class Living:
         if not copy and not part and (array.flags.c_contiguous or not overlaps_itself(array)):
             self._hold(seen)
         return seen
+
+    def keep_columns(self, table: Any, name: str) -> None:
+        """A table was recorded as a dataset: its columns of numbers are known by content."""
+        if table.ndim != 2 or not len(table):
+            return
+        shape = (len(table), len(table.columns))
+        for n in range(min(shape[1], MOST_COLUMNS)):
+            column = array_behind(table.iloc[:, n])
+            if column is not None:
+                seen = Seen(name, Layout(0, shape, (0, 0), column.dtype.str), digest_of(column), False, _never)
+                seen.column = product(column.shape, shape, [affine(0, 0, shape[0]), only_in(1, n)])
+                self._hold(seen)
 
     def _hold(self, seen: Seen) -> None:
         key = (seen.layout.dtype, seen.digest)

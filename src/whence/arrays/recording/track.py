@@ -51,6 +51,9 @@ class Recorder(Protocol):
     def ready(self) -> None: ...
     def arrived(self, values: Iterable[Any]) -> Any: ...
     def number(self, value: Any) -> Any: ...
+    def watched(self) -> Any: ...
+    @property
+    def address(self) -> tuple[Function, tuple[Any, ...]]: ...
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool,
         handed: Any = None,
@@ -84,6 +87,7 @@ class Tracked:
         self._winner = extremes == "winner"
         self._reuse = reuse
         self._ignore = ignore
+        self._options = {"name": name, "names": dict(names), "lineage": lineage, "reuse": reuse, "extremes": extremes}
         self._parameters = parameters_of(function)
         self._last = threading.local()
 
@@ -143,6 +147,12 @@ class Tracked:
             self.name, with_opaque(found, own.opaque), self._names, scalars, reused, own.handed
         )
         return found.result
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Other processes find it where it was defined, or make it anew, with the log opened there."""
+        from whence.arrays.recording.pickling import reduced
+
+        return reduced(self)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -216,9 +226,11 @@ class Capture:
         self._handed: list[Any] = []
         self._outputs: list[tuple[str, Traced]] = []
         self._open = False
+        self._files: Any = None
 
     def __enter__(self) -> Capture:
         self._recorder.ready()
+        self._files = self._recorder.watched()
         self._open = True
         return self
 
@@ -245,6 +257,7 @@ class Capture:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._open = False
+        self._files.stop()
         try:
             if error is None and self._outputs:
                 self._record()

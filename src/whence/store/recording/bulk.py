@@ -19,7 +19,10 @@ Shape = tuple[int, ...]
 
 @dataclass(slots=True)
 class Call:
-    """A call to be recorded. `shapes` are of all its arrays; those in `given` may be there already, by that name."""
+    """A call to be recorded. `shapes` are of all its arrays; those in `given` may be there already, by that name.
+
+    Without an operation it is the arrays alone that are recorded.
+    """
 
     operation: str
     inputs: tuple[str, ...]
@@ -68,12 +71,15 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
             {"name": call.operation, "args": call.args, "started": call.started, "ended": time,
              "properties": {"reuse": call.reused}}
             for call in calls
+            if call.operation
         ],
     )  # fmt: skip
     _many(connection, t.was_associated_with, [{"activity": each, "agent": agent} for each in activities])
     used, generated, derived = [], [], []
     relations: dict[str, statements.Stored] = {}
-    for call, other, activity in zip(calls, renamed, activities, strict=True):
+    numbers = iter(activities)
+    for call, other in zip(calls, renamed, strict=True):
+        activity = next(numbers) if call.operation else None
         inputs = [ids[other.get(name, name)] for name in call.inputs]
         outputs = [ids[other.get(name, name)] for name in call.outputs]
         used += [{"activity": activity, "position": i, "entity": each} for i, each in enumerate(inputs)]

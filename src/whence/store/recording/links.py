@@ -193,6 +193,14 @@ class Links:
         if is_frame(value):
             self._hold(value, name, table_digest(value) if array is None else digest)
 
+    def source(self, value: Any, name: str) -> None:
+        """An array or a table was read from a file, and recorded."""
+        array = array_behind(value)
+        if array is not None:
+            self.living.keep(array, name, digest_of(array), result=False, part=False, copy=False)
+        if is_frame(value):
+            self._hold(value, name, table_digest(value) if array is None else digest_of(array))
+
     def renamed(self, other: Mapping[str, str]) -> None:
         """Another program was faster to take these names."""
         if other:
@@ -202,6 +210,7 @@ class Links:
             self._objects = {k: (ref, other.get(name, name), d) for k, (ref, name, d) in self._objects.items()}
 
     def _hold(self, value: Any, name: str, digest: bytes) -> None:
+        self.living.keep_columns(value, name)
         key = id(value)
         self._objects[key] = (weakref.ref(value, lambda _: self._objects.pop(key, None)), name, digest)
 
@@ -245,6 +254,7 @@ _OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join",
 
 
 def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
+    names = list(dict.fromkeys(names))
     some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     if found.how == "copy":
         return f"holds at {place} what {some} holds: it is taken for a copy, by its content"

@@ -11,19 +11,21 @@ import atexit
 import os
 import time
 import weakref
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.arrays.linking.content import digest_of
+from whence.arrays.linking.frames import array_behind, table_digest
 from whence.arrays.recording.calls import Array, Captured, Edge, Function, said
 from whence.arrays.reuse import Level, ReuseIndex, Surroundings, View
 from whence.errors import BadType
 from whence.store.catalog import reuse, statements
 from whence.store.catalog.clock import now
 from whence.store.recording import bulk
+from whence.store.recording.files import Files
 from whence.store.recording.links import Draft, Handed, Links
 from whence.store.recording.naming import Names
 from whence.store.recording.writer import Prepared, commit, prepare
@@ -83,10 +85,16 @@ class Tracker:
         self._surroundings: dict[tuple[int, Hashable], Surroundings] = {}
         self._memories: dict[tuple[str, str], ReuseIndex] = {}
         self._prepared: dict[int, tuple[Edge, Prepared]] = {}
+        self._loaded: dict[Hashable, str] = {}  # what was read from files: the same content is the same dataset
         self._flushing = False
         _trackers.add(self)
 
     # --- what tracked functions ask for
+
+    @property
+    def address(self) -> tuple[Callable[..., Tracker], tuple[Any, ...]]:
+        """How another process gets what records into the same log."""
+        return tracker_at, self._store.opened_as
 
     def ready(self) -> None:
         """An error before the function runs, if its call could not be recorded."""
@@ -114,6 +122,12 @@ class Tracker:
         """What is known of what is handed to a call, asked before the function runs and may change it."""
         with self._database.lock:
             return self.links.arrived(values)
+
+    def watched(self) -> Files:
+        """Files that are read and written from now on, until `stop`, are linked to arrays."""
+        made = Files(self._store)
+        made.start()
+        return made
 
     def number(self, value: Any) -> Any:
         """A number that a tracked call gave, as an array that is known to be it; None for any other number."""
@@ -160,6 +174,36 @@ class Tracker:
             if not reused or len(self._waiting) >= WAITING or time.monotonic() - self._since > PATIENCE:
                 self.flush()
             return record
+
+    def loaded(self, value: Any, label: str) -> str:
+        """The dataset that an array or a table is which was read from a file."""
+        with self._database.lock:
+            array = array_behind(value)
+            key = (label, np.shape(value), table_digest(value) if array is None else digest_of(array))
+            name = self._loaded.get(key)
+            if name is None:
+                name = self._loaded[key] = self.names.fresh(label)
+                draft = Draft("")
+                draft.needs(name, np.shape(value), there=False)
+                self._write_datasets(draft, [])
+            self.links.source(value, name)
+            return name
+
+    def known_as(self, value: Any, label: str) -> str:
+        """The dataset that an array or a table is, which is recorded as a source if nothing is known of it."""
+        with self._database.lock:
+            (arrived,), place = self.links.arrived([value])
+            draft, links = Draft(""), list[Draft]()
+            name = self.links.input(arrived.variable or label, np.shape(value), arrived, None, place, draft, links)
+            self.links.remember(name, arrived)
+            self._write_datasets(draft, links)
+            return name
+
+    def _write_datasets(self, draft: Draft, links: list[Draft]) -> None:
+        for each in (draft, *links):
+            self._waiting.append(_Waiting(Record(each.operation, each.inputs, each.outputs, False), each, {}, now()))
+        self._arm()
+        self.flush()
 
     def _output(self, array: Array, names: Mapping[str, str], draft: Draft) -> str:
         chosen = names.get(array.label)
@@ -251,6 +295,20 @@ class Tracker:
 
 
 _trackers: weakref.WeakSet[Tracker] = weakref.WeakSet()
+_opened: dict[tuple[Any, ...], Store] = {}  # logs that were opened for functions that came from other processes
+
+
+def tracker_at(where: str, blobs: str | None) -> Tracker:
+    """What records into a log: the one that is open already in this process, or one that is opened now."""
+    from whence.store import open_store
+
+    for each in list(_trackers):
+        if each._store.opened_as == (where, blobs) and not each.closed:
+            return each
+    store = _opened.get((where, blobs))
+    if store is None or store.database.closed:
+        store = _opened[where, blobs] = open_store(where, blobs=blobs, create=False)
+    return store.tracker
 
 
 @atexit.register
