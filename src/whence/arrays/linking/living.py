@@ -84,9 +84,13 @@ _never = weakref.ref(_Gone())  # which was gone at once
 
 def root_of(array: NDArray[Any]) -> NDArray[Any]:
     """The array that has the memory."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
+    while True:
+        base = array.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # as_strided puts an object of its own in between
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
 
 
 @dataclass(slots=True)
@@ -159,6 +163,8 @@ class Living:
         return (Change(seen, digest, seen.stale or "it was changed in place between calls"),)
 
     def _by_content(self, array: NDArray[Any], digest: bytes) -> Arrival:
+        if not array.flags.c_contiguous and overlaps_itself(array):
+            return Arrival("new", digest)
         found = self._alike(array, digest)
         if found:
             if not is_telling(array):

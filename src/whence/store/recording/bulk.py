@@ -99,11 +99,7 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
     _many(
         connection,
         t.relations,
-        [
-            {"hash": hash, "size": each.size, "boxes": each.boxes, "tuples": str(each.tuples), "created": time}
-            for hash, each in relations.items()
-            if hash not in known_relations
-        ],
+        [each.row(time) for hash, each in relations.items() if hash not in known_relations],
     )
     for table, rows in ((t.used, used), (t.was_generated_by, generated), (t.was_derived_from, derived)):
         _many(connection, table, rows)

@@ -12,7 +12,8 @@ import numpy as np
 
 from whence.arrays.linking.content import digest_of, is_telling
 from whence.arrays.linking.frames import array_behind, is_frame, table_digest
-from whence.arrays.linking.living import Arrival, Change, Living, Seen
+from whence.arrays.linking.layout import Layout, shown
+from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
 from whence.arrays.linking.numbers import Numbers
 from whence.arrays.linking.places import Place, UnknownOrigin, arrays_held, caller, place_of, variable_of
 from whence.arrays.recording.calls import Edge
@@ -47,6 +48,16 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Base:
+    """An array of which a part was handed over, before anything was known of it."""
+
+    array: Any
+    variable: str
+    seen: Seen
+    early: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Arrived:
     """An array as it was handed to a call, before the function ran."""
 
@@ -57,6 +68,7 @@ class Arrived:
     variable: str | None = None
     early: bool = False  # whether it was there before any result was
     itself: Seen | None = None  # what other arguments of the same call know it by
+    base: Base | None = None  # the array that it is a part of, if the program holds that
 
 
 Handed = tuple[tuple[Arrived, ...], Place]
@@ -84,9 +96,9 @@ class Links:
         if not self._gave:
             self._early = {id(each): weakref.ref(each) for each in arrays_held(frame)}
         among = Living()  # arguments of one call may show the same memory
-        return tuple(self._among(self._one(each, frame), among) for each in values), place
+        return tuple(self._among(self._one(each, frame), among, frame) for each in values), place
 
-    def _among(self, arrived: Arrived, others: Living) -> Arrived:
+    def _among(self, arrived: Arrived, others: Living, frame: Any) -> Arrived:
         """An array of which nothing is known but that other arguments show the same memory."""
         found = arrived.found
         if found is None or found.how in ("same", "view"):
@@ -96,8 +108,21 @@ class Links:
             return replace(arrived, found=shared)
         if shared is not None:
             found = replace(found, parts=(*found.parts, *shared.parts))
+        if found.how == "new" and not found.sources and not found.parts:
+            root = root_of(arrived.array)
+            variable = variable_of(frame, root) if root.size > arrived.array.size else None
+            relation = shown(Layout.of(arrived.array), Layout.of(root)) if variable is not None else None
+            if variable is not None and relation is not None:
+                seen = others.keep(root, "", digest_of(root), result=False, part=False, copy=True)
+                base = Base(root, variable, seen, self._is_early(root))
+                return replace(arrived, found=Arrival("view", found.digest, ((seen, relation),)), base=base)
         seen = others.keep(arrived.array, "", found.digest, result=False, part=False, copy=True)
         return replace(arrived, found=found, itself=seen)
+
+    def _is_early(self, array: Any) -> bool:
+        """Whether an array was there before any result was."""
+        known = self._early.get(id(array))
+        return not self._gave or (known is not None and known() is array)
 
     def _one(self, value: Any, frame: Any) -> Arrived:
         array = array_behind(value)
@@ -105,9 +130,8 @@ class Links:
         if array is None or (held is not None and held[1] is not None):
             return Arrived(value, array, None, held)
         found = self.living.find(array)
-        known = self._early.get(id(value))
-        early = not self._gave or (known is not None and known() is value)
-        return Arrived(value, array, found, held, variable_of(frame, value) if found.how != "same" else None, early)
+        variable = variable_of(frame, value) if found.how != "same" else None
+        return Arrived(value, array, found, held, variable, self._is_early(value))
 
     def _held(self, table: Any, array: Any) -> tuple[bytes, str | None]:
         """The digest of a table, and the dataset that it is if it is known and has not been changed."""
@@ -127,6 +151,8 @@ class Links:
             return self._object(label, shape, arrived, chosen, draft)
         for change in found.changes:
             self._changed(change, place, draft)
+        if arrived.base is not None:
+            self._new_base(arrived.base, label, place, draft)
         sources = [(seen.name, seen.layout.shape, relation) for seen, relation in found.sources]
         if found.how == "same" and (chosen is None or family_of(sources[0][0])[0] == chosen):
             return draft.needs(sources[0][0], shape, there=True)
@@ -156,7 +182,7 @@ class Links:
             part.needs(seen.name, seen.layout.shape, there=True)
             links.append(part)
         if found.how == "new" and not arrived.early and is_telling(arrived.array) and self.living.has_results:
-            self._warn(label, arrived, place, found.why)
+            self._warn(label, arrived.variable, place, found.why)
         return name
 
     def remember(self, name: str, arrived: Arrived) -> None:
@@ -224,6 +250,14 @@ class Links:
             return draft.needs(name, shape, there=there, digest=digest.hex())
         return draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
 
+    def _new_base(self, base: Base, label: str, place: Place, draft: Draft) -> None:
+        name = base.seen.name = self._names.fresh(base.variable)
+        note = _note(Arrival("new", base.seen.digest), (), place)
+        draft.needs(name, base.array.shape, there=False, note=note, line=str(place))
+        self.living.keep(base.array, name, base.seen.digest, result=False, part=False, copy=False)
+        if not base.early and is_telling(base.array) and self.living.has_results:
+            self._warn(label, base.variable, place, "")
+
     def _changed(self, change: Change, place: Place, draft: Draft) -> None:
         seen = change.seen
         if seen.digest == change.digest and not seen.stale:
@@ -236,12 +270,12 @@ class Links:
         draft.revisions[name] = before
         self.living.changed(change, name)
 
-    def _warn(self, label: str, arrived: Arrived, place: Place, why: str) -> None:
+    def _warn(self, label: str, variable: str | None, place: Place, why: str) -> None:
         key = (place.file, place.line, label)
         if key in self._said:
             return
         self._said.add(key)
-        what = f"{label!r}" + (f" ({arrived.variable})" if arrived.variable not in (None, label) else "")
+        what = f"{label!r}" + (f" ({variable})" if variable not in (None, label) else "")
         warnings.warn_explicit(
             f"{what} starts here: nothing is known of how it was made" + (f" ({why})" if why else "")
             + "; if it was computed from the results of tracked calls, that link is lost: compute it in a tracked "

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 WAITING = 4096  # calls
 PATIENCE = 5.0  # seconds
+SMALL = 4096  # bytes of a relation that the catalog holds itself, so that a thousand calls are not a thousand files
 MOST_MEMORIES = 256  # functions, each in one state of what it reads
 
 
@@ -278,7 +279,8 @@ class Tracker:
                     for what, (hits, misses) in counts.items():
                         reuse.count(connection, what, hits, misses)
 
-                commit(self._store, list(distinct.values()), write)
+                large = [item for item in distinct.values() if item.edge.relation.data is None]
+                commit(self._store, large, write)
             except BaseException:
                 self._waiting, self._views, self._counts = waiting + self._waiting, {**kept, **self._views}, counts
                 raise
@@ -290,7 +292,7 @@ class Tracker:
         if found is None or found[0] is not edge:
             if len(self._prepared) > 1 << 12:
                 self._prepared.clear()
-            found = self._prepared[id(edge)] = (edge, prepare("", "", edge.relation))
+            found = self._prepared[id(edge)] = (edge, prepare("", "", edge.relation, small=SMALL))
         return found[1]
 
 
