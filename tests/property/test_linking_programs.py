@@ -159,7 +159,7 @@ class Program:
                 x[place], sets[place] = 7.5, NOTHING
             case "twice":
                 x *= 2
-            case "move" if x.ndim and x.shape[0] > 1:
+            case "move" if x.ndim and x.shape[0] > 1 and not np.array_equal(x[0], x[1]):  # which nothing would tell
                 x[0], sets[0] = x[1].copy(), sets[1].copy()
             case "compute":
                 self.fresh(np.sqrt(np.abs(x)) + 1, sets)

@@ -45,8 +45,12 @@ def question(direction: Direction, help: str) -> click.Command:
             asking = opened.backward if direction == "backward" else opened.forward
             answer = asking(dataset, cells, to=to)
         found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
-        asked = {"direction": direction, "dataset": dataset, "cells": cells}
+        asked: dict[str, object] = {"direction": direction, "dataset": dataset, "cells": cells}
+        if answer.notes and as_json:
+            asked["notes"] = list(answer.notes)
         emit_answers(found, out, asked if as_json else None)
+        for note in () if as_json else answer.notes:
+            click.echo(f"note: {note}", err=True)
 
     for parameter in reversed(_PARAMETERS):
         ask = parameter(ask)

@@ -29,7 +29,9 @@ def is_listed(value: Any) -> bool:
 def array_behind(value: Any) -> NDArray[Any] | None:
     """The numbers of an array, a table of numbers or a list of numbers; None if there are others."""
     if isinstance(value, np.ndarray):
-        return value if value.dtype.kind in "biuf" else None
+        if not issubclass(type(value), np.ndarray):  # an array of a run that has ended, which stands for a plain one
+            value = getattr(value, "value", None)
+        return value if type(value) in (np.ndarray, np.memmap) and value.dtype.kind in "biuf" else None
     if is_frame(value):
         kinds = value.dtypes if value.ndim == 2 else [value.dtype]
         if not all(isinstance(each, np.dtype) and each.kind in "biuf" for each in kinds):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -110,10 +110,10 @@ class Living:
 
     # --- asking
 
-    @property
-    def has_results(self) -> bool:
-        """Whether the result of a tracked call is alive."""
-        return any(seen.result for _, owned in self._owned.values() for seen in owned.wide)
+    def has_results(self, owners: Iterable[NDArray[Any]]) -> bool:
+        """Whether the result of a tracked call lies in memory of one of these."""
+        held = (self._owned.get(id(each)) for each in owners)
+        return any(seen.result for each in held if each is not None for seen in each[1].wide)
 
     def find(self, array: NDArray[Any]) -> Arrival:
         """What is known of an array."""

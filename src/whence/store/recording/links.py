@@ -54,7 +54,7 @@ class Base:
     array: Any
     variable: str
     seen: Seen
-    early: bool
+    suspicious: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Arrived:
     found: Arrival | None
     object: tuple[bytes, str | None] | None = None  # of a table: its digest, and the dataset that it is known to be
     variable: str | None = None
-    early: bool = False  # whether it was there before any result was
+    suspicious: bool = False  # whether it may have been computed from results
     itself: Seen | None = None  # what other arguments of the same call know it by
     base: Base | None = None  # the array that it is a part of, if the program holds that
 
@@ -114,15 +114,21 @@ class Links:
             relation = shown(Layout.of(arrived.array), Layout.of(root)) if variable is not None else None
             if variable is not None and relation is not None:
                 seen = others.keep(root, "", digest_of(root), result=False, part=False, copy=True)
-                base = Base(root, variable, seen, self._is_early(root))
+                base = Base(root, variable, seen, self._suspicious(root, root, frame))
                 return replace(arrived, found=Arrival("view", found.digest, ((seen, relation),)), base=base)
         seen = others.keep(arrived.array, "", found.digest, result=False, part=False, copy=True)
         return replace(arrived, found=found, itself=seen)
 
-    def _is_early(self, array: Any) -> bool:
-        """Whether an array was there before any result was."""
-        known = self._early.get(id(array))
-        return not self._gave or (known is not None and known() is array)
+    def _suspicious(self, value: Any, array: Any, frame: Any) -> bool:
+        """Whether an array that is not known may have been computed from results of tracked calls.
+
+        Not if it was there before any result was, if it holds what can be made from nothing, or if the program holds no
+        result in its variables.
+        """
+        known = self._early.get(id(value))
+        if not self._gave or (known is not None and known() is value) or not is_telling(array):
+            return False
+        return self.living.has_results(root_of(each) for each in arrays_held(frame))
 
     def _one(self, value: Any, frame: Any) -> Arrived:
         array = array_behind(value)
@@ -131,7 +137,9 @@ class Links:
             return Arrived(value, array, None, held)
         found = self.living.find(array)
         variable = variable_of(frame, value) if found.how != "same" else None
-        return Arrived(value, array, found, held, variable, self._is_early(value))
+        return Arrived(
+            value, array, found, held, variable, found.how == "new" and self._suspicious(value, array, frame)
+        )
 
     def _held(self, table: Any, array: Any) -> tuple[bytes, str | None]:
         """The digest of a table, and the dataset that it is if it is known and has not been changed."""
@@ -181,7 +189,7 @@ class Links:
             part.needs(name, shape, there=True)
             part.needs(seen.name, seen.layout.shape, there=True)
             links.append(part)
-        if found.how == "new" and not arrived.early and is_telling(arrived.array) and self.living.has_results:
+        if arrived.suspicious and found.how == "new":
             self._warn(label, arrived.variable, place, found.why)
         return name
 
@@ -255,7 +263,7 @@ class Links:
         note = _note(Arrival("new", base.seen.digest), (), place)
         draft.needs(name, base.array.shape, there=False, note=note, line=str(place))
         self.living.keep(base.array, name, base.seen.digest, result=False, part=False, copy=False)
-        if not base.early and is_telling(base.array) and self.living.has_results:
+        if base.suspicious:
             self._warn(label, base.variable, place, "")
 
     def _changed(self, change: Change, place: Place, draft: Draft) -> None:
