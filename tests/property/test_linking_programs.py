@@ -176,6 +176,7 @@ class Program:
             self.gave(self.double, self.double(x), before)
         elif kind == "named":
             self.gave(self.named, self.named(x), before)
+            self.check("B", before)  # the latest version
         elif kind == "add":
             other = self.some()
             if other.x.shape == x.shape:

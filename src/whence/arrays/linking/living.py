@@ -123,15 +123,27 @@ class Living:
             same = owned.exact.get(layout)
             if same is not None and not same.stale and same.digest == digest:
                 return Arrival("same", digest, ((same, None),))
-            if same is not None and same in owned.wide:
-                return Arrival("same", digest, ((same, None),), self._changes(same))
-            for seen in reversed(owned.wide):
-                relation = shown(layout, seen.layout)
-                if relation is not None:
-                    return Arrival("view", digest, ((seen, relation),), self._changes(seen))
+            holding = self._holding(layout, digest, owned)
+            if holding is not None:
+                return holding
             if any(_overlap(array, seen) for seen in owned.wide):
                 return self._around(array, digest, owned)
         return self._by_content(array, digest)
+
+    def _holding(self, layout: Layout, digest: bytes, owned: _Owned) -> Arrival | None:
+        """By the array itself, or the latest that holds all of its cells; one that was not changed comes first."""
+        changed: Arrival | None = None
+        itself = owned.exact.get(layout)
+        first = [itself] if itself is not None and itself in owned.wide else []
+        for seen in (*first, *(each for each in reversed(owned.wide) if each is not itself)):
+            relation = None if seen.layout == layout else shown(layout, seen.layout)
+            if relation is not None or seen.layout == layout:
+                how: How = "same" if relation is None else "view"
+                found = Arrival(how, digest, ((seen, relation),), self._changes(seen))
+                if not found.changes:
+                    return found
+                changed = changed or found
+        return changed
 
     def shared(self, array: NDArray[Any]) -> Arrival | None:
         """What is known of an array by memory alone, if any of that is known."""
@@ -273,6 +285,11 @@ class Living:
         if len(self._contents) > MOST_CONTENTS:
             for old in list(itertools.islice(self._contents, MOST_CONTENTS // 8)):
                 del self._contents[old]
+
+    def kept(self, seen: Seen) -> Seen | None:
+        """What is kept of the same memory with the same layout."""
+        held = self._owned.get(id(seen.owner()))
+        return held[1].exact.get(seen.layout) if held is not None else None
 
     def wrote(self, array: NDArray[Any]) -> None:
         """A tracked call wrote into the array, which is about to be kept: what shares its memory is not what it was."""

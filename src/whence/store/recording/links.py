@@ -17,7 +17,9 @@ from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
 from whence.arrays.linking.numbers import Numbers
 from whence.arrays.linking.places import Place, UnknownOrigin, arrays_held, caller, place_of, variable_of
 from whence.arrays.recording.calls import Edge
+from whence.arrays.tracing._origins import Origins, overwritten
 from whence.relation import Relation
+from whence.selection import Selection
 from whence.store.recording.naming import Names, family_of
 
 Shape = tuple[int, ...]
@@ -234,6 +236,28 @@ class Links:
             self.living.keep(array, name, digest_of(array), result=False, part=False, copy=False)
         if is_frame(value):
             self._hold(value, name, table_digest(value) if array is None else digest_of(array))
+
+    def around(self, arrived: Arrived, written: str, place: Place) -> Draft | None:
+        """The array around a part that a call wrote: what it was, but for the cells of that part."""
+        found = arrived.found
+        if found is None or found.how != "view" or (seen := self.living.kept(found.sources[0][0])) is None:
+            return None
+        view, array = found.sources[0][1], seen.array()
+        if view is None or array is None:
+            return None
+        cells = view.backward(Selection.all(view.out_shape))
+        whole: Origins = {(0, "value"): (Relation.identity(view.in_shape),)}
+        origins = overwritten(whole, {(1, "value"): (view.inverse,)}, cells)
+        before = seen.name
+        name = self._names.next_version(before)
+        edges = tuple(Edge(0, n, kind, each) for (n, kind), every in origins.items() for each in every if len(each))
+        draft = Draft("written in part", (before, written), (name,), edges)
+        draft.needs(before, view.in_shape, there=True)
+        draft.needs(written, view.out_shape, there=True)
+        draft.needs(name, view.in_shape, there=False, line=str(place))
+        draft.revisions[name] = before
+        self.living.changed(Change(seen, digest_of(array), ""), name)
+        return draft
 
     def renamed(self, other: Mapping[str, str]) -> None:
         """Another program was faster to take these names."""

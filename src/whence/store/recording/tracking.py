@@ -168,9 +168,13 @@ class Tracker:
             for number, (name, own) in enumerate(zip(draft.inputs, arrived, strict=True)):
                 if number not in found.written:
                     self.links.remember(name, own)
-            written = {id(found.inputs[number].value) for number in found.written}
+            written = {id(found.inputs[number].value): arrived[number] for number in found.written}
             for name, array in zip(draft.outputs, found.outputs, strict=True):
-                self.links.result(array.value, name, written=id(array.value) in written)
+                into = written.get(id(array.value))
+                self.links.result(array.value, name, written=into is not None)
+                if into is not None and (around := self.links.around(into, name, place)) is not None:
+                    own_record = Record(around.operation, around.inputs, around.outputs, False)
+                    self._waiting.append(_Waiting(own_record, around, {"line": str(place)}, started))
             self._arm()
             if not reused or len(self._waiting) >= WAITING or time.monotonic() - self._since > PATIENCE:
                 self.flush()
