@@ -6,6 +6,7 @@ namespace nb = nanobind;
 void bind_boxes(nb::module_& m);     // native/bind_boxes.cpp: sets of integer boxes (Selection)
 void bind_relation(nb::module_& m);  // native/bind_relation.cpp: rows of relations
 void bind_graph(nb::module_& m);     // native/bind_graph.cpp: provenance graphs
+void bind_digest(nb::module_& m);    // native/bind_digest.cpp: digests of memory
 
 NB_MODULE(_core, m) {
 #ifndef WHENCE_SANITIZE
@@ -17,4 +18,5 @@ NB_MODULE(_core, m) {
   bind_boxes(m);
   bind_relation(m);
   bind_graph(m);
+  bind_digest(m);
 }

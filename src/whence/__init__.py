@@ -14,6 +14,7 @@ from whence.selection import Selection
 
 if TYPE_CHECKING:
     from whence.arrays import TrackedFloat64, explain, relation_of, tracked
+    from whence.arrays.linking.places import UnknownOrigin
     from whence.arrays.probe import probe
     from whence.arrays.recording.track import LineageLost
     from whence.graph import Graph, summarize
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["Graph", "LineageLost", "Log", "Relation", "Selection", "TrackedFloat64", "compress", "errors", "explain"]
-__all__ += ["open", "probe", "relation_of", "summarize", "tracked"]
+__all__ += ["UnknownOrigin", "open", "probe", "relation_of", "summarize", "tracked"]
 
 # Loaded on use: the log brings SQLAlchemy, which arrays alone do not need.
 _LAZY = {"Graph": "whence.graph", "Log": "whence.log", "open": "whence.log", "summarize": "whence.graph"}
 _LAZY |= {"LineageLost": "whence.arrays.recording.track", "TrackedFloat64": "whence.arrays"}
-_LAZY |= {"probe": "whence.arrays.probe", "relation_of": "whence.arrays", "tracked": "whence.arrays"}
+_LAZY |= {"UnknownOrigin": "whence.arrays.linking.places", "probe": "whence.arrays.probe"}
+_LAZY |= {"relation_of": "whence.arrays", "tracked": "whence.arrays"}
 
 _MODULES = {"explain": "whence.arrays.explain"}
 

@@ -13,7 +13,7 @@ class WhenceError(Exception):
 
 
 class OutOfRange(WhenceError, IndexError):
-    """An index lies outside the array, or is negative."""
+    """An index lies outside the array."""
 
 
 class BadCells(WhenceError, ValueError):

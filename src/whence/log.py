@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import sqlalchemy as sa
+    from numpy.typing import NDArray
 
     from whence.arrays.explain import Contributions
     from whence.arrays.recording.track import Capture
@@ -35,9 +36,11 @@ if TYPE_CHECKING:
     from whence.store.check import Report
     from whence.store.prov.importing import Imported
     from whence.store.recording.activity import Activity
+    from whence.store.recording.files import Files
     from whence.store.records import Collected
 
 SHOWN = 20  # datasets in a notebook
+RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
 
 # What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
 
@@ -59,6 +62,11 @@ class Log:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._files: Files | None = None
+        if (
+            RUN in os.environ and not store.database.read_only
+        ):  # a program below `whence run`, which has no block of its own
+            self._files = store.tracker.watched()
 
     @property
     def where(self) -> str:
@@ -67,11 +75,15 @@ class Log:
 
     # --- recording
 
-    def array(self, name: str, shape: int | Sequence[int]) -> Dataset:
-        """Define an array. The same name and shape again is fine; another shape is an error, Redefined."""
+    def array(self, name: str, shape: int | Sequence[int] | NDArray[Any]) -> Dataset:
+        """Define an array, by its shape or the array itself; the same again is fine, another shape is Redefined."""
         from whence.store.catalog import statements
 
-        name, shape = name_of(name), shape_of(shape)
+        name, shape = (
+            name_of(name),
+            shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape)),
+        )
+        self._store.forget_name(name)
         with self._store.database.read() as connection:
             known = statements.datasets(connection, name)
         if not known:
@@ -79,6 +91,10 @@ class Log:
                 known = statements.datasets(connection, name)  # another process may have been first
                 if not known:
                     return statements.add_dataset(connection, name, "array", shape, {})
+        (latest,) = self._store.reader.called([name])
+        if latest != name:
+            with self._store.database.read() as connection:
+                known = statements.datasets(connection, latest)
         if known[0].shape != shape:
             raise Redefined(
                 f"{name!r} is already an {known[0].kind} of shape {known[0].shape}, not {shape}: "
@@ -99,7 +115,7 @@ class Log:
         from whence.store.recording.writer import commit, prepare
 
         self._store.database.require_writable()
-        out, inp = name_of(output), name_of(input)
+        out, inp = self._store.reader.called((name_of(output), name_of(input)))
         shapes = self._store.reader.shapes((out, inp))
         kinds = capture.kinds() if hasattr(capture, "kinds") else [("boxes", capture)]
         relations = [(kind, relation_from(each, out, shapes[out], inp, shapes[inp])) for kind, each in kinds]
@@ -141,6 +157,7 @@ class Log:
                 "reuse=True then marks the operation as one that later calls may take it from"
             )
         pairs = paired(capture, inputs, outputs)
+        inputs, outputs = self._store.reader.called(inputs), self._store.reader.called(outputs)
         shapes = self._store.reader.shapes((*inputs, *outputs))
         items = [
             prepare(out, inp, relation_from(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs
@@ -274,11 +291,13 @@ class Log:
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.
 
-        If others were derived from it, it takes `force=True`: they stay, and their lineage ends where it was.
+        Of several versions it is the latest, unless the name says which. If others were derived from it, it takes
+        `force=True`: they stay, and their lineage ends where it was.
         """
         from whence.store.catalog import statements
 
-        name = name_of(name)
+        (name,) = self._store.reader.called([name_of(name)])
+        self._store.forget_name(name)
 
         def remove() -> None:
             with self._store.database.write("delete from", removing=True) as connection:
@@ -338,7 +357,9 @@ class Log:
     ) -> Selection | Answers:
         """Where the cells came from: the cells of `to`, over all paths; or of every source, by name.
 
-        Of a file, which has no cells, it is what the activity used that made it; the answer's `how` says which.
+        The `notes` of the answer say where lineage ends and nothing is known of what was before, and where it is no
+        more than likely. A name stands for its latest version, `to` for the latest that is reached. Of a file, which
+        has no cells, the answer is what the activity used that made it; its `how` says which.
         """
         return self._walk("backward", name, cells, to, above, lineage)
 
@@ -372,8 +393,6 @@ class Log:
     def _walk(
         self, direction: Direction, name: str, cells: object, to: str | None, above: float | None, lineage: Lineage
     ) -> Selection | Answers:
-        from whence.store.answers import Answers
-
         name, to = self._meant(name), None if to is None else self._meant(to)
         given = self._all_cells(name, direction) if cells is None else cells
         try:
@@ -384,12 +403,13 @@ class Log:
                 raise
             return whole
         if to is not None:
-            return found[to]
+            (end,) = found.values()
+            return end.noted(found.notes) if found.notes else end
         if list(found) == [name]:
             whole = self._whole(name, direction, None)
             if whole is not None:
                 return whole
-        return Answers(found)
+        return found
 
     def _all_cells(self, name: str, direction: Direction) -> str:
         """What stands for all cells of something that has but one, such as a file; of an array they have to be said."""
@@ -426,7 +446,8 @@ class Log:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
         from whence.arrays.explain import Contributions
 
-        found = [each for each in self.show(output).derived_from if each.input == self._meant(input)]
+        (inp,) = self._store.reader.called([self._meant(input)])
+        found = [each for each in self.show(output).derived_from if each.input == inp]
         return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
 
     # --- asking about files, and what was done with them
@@ -513,7 +534,7 @@ class Log:
         """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
         from whence.store.catalog import statements
 
-        name = self._meant(name)
+        (name,) = self._store.reader.called([self._meant(name)])
         with self._store.database.read() as connection:
             return Description(
                 statements.dataset(connection, name),
@@ -535,6 +556,9 @@ class Log:
 
     def close(self) -> None:
         """Let go of the catalog. Using the log afterwards is an error, Closed; closing it again is not."""
+        if self._files is not None:
+            self._files.stop()
+            self._files = None
         self._store.database.close()
 
     def __enter__(self) -> Log:

@@ -140,6 +140,11 @@ def test_the_given_array_is_not_kept() -> None:
     assert len(made) == 2
 
 
+@pytest.mark.parametrize("cells", [(-1, 1), [(-1, -1)], np.array([[-1, 1], [2, -1]]), (slice(-1, None), -1), "-1,-1"])
+def test_negative_indices_count_from_the_end(cells: Any) -> None:
+    assert Selection.of(cells, (3, 2)).cells().tolist() == [[2, 1]]
+
+
 # What is refused
 
 LARGE = 2**70
@@ -150,12 +155,12 @@ LARGE = 2**70
     [
         ((3, 0), (3, 2), OutOfRange, r"cell \(3, 0\) is outside the shape \(3, 2\): axis 0 has the indices 0 to 2"),
         ([(0, 0), (0, 5)], (3, 2), OutOfRange, r"cell \(0, 5\) .*axis 1 has the indices 0 to 1"),
-        ([(0, 0), (-1, 1)], (3, 2), OutOfRange, r"cell \(-1, 1\) is negative: give the index from the start"),
-        ((-1, 1), (3, 2), OutOfRange, r"cell \(-1, 1\) is negative"),
+        ([(0, 0), (-4, 1)], (3, 2), OutOfRange, r"cell \(-4, 1\) is outside the shape \(3, 2\): axis 0 has the"),
+        ((-4, 1), (3, 2), OutOfRange, r"cell \(-4, 1\) is outside"),
         (np.array([[7, 0]]), (3, 2), OutOfRange, r"cell \(7, 0\)"),
         ([(0, 0)], (3, 0), OutOfRange, "axis 1 has no cells"),
         ((slice(None), 2), (3, 2), OutOfRange, "index 2 on axis 1"),
-        ((slice(None), -1), (3, 2), OutOfRange, "negative: give the index from the start"),
+        ((slice(None), -3), (3, 2), OutOfRange, "index -3 on axis 1 is outside"),
         ([(LARGE, 0)], (3, 2), OutOfRange, f"{LARGE} is larger than any index"),
         ([(2**63, 0)], (3, 2), OutOfRange, "larger than any index"),
         ([(2**63, -1)], (3, 2), OutOfRange, "larger than any index"),
@@ -212,8 +217,8 @@ def test_from_mask_refuses_numbers() -> None:
     ("boxes", "error", "said"),
     [
         ([[[0, 3], [0, 1]]], OutOfRange, r"box \[\[0, 3\], \[0, 1\]\]: cell \(3, 1\) is outside the shape \(3, 2\)"),
-        ([[[-1, 1], [0, 1]]], OutOfRange, r"cell \(-1, 0\) is negative"),
-        ([[[-(2**63), 2**63 - 1], [0, 1]]], OutOfRange, "is negative"),
+        ([[[-1, 1], [0, 1]]], OutOfRange, r"cell \(-1, 0\) is outside"),
+        ([[[-(2**63), 2**63 - 1], [0, 1]]], OutOfRange, "is outside"),
         ([[0, 1], [0, 1]], BadCells, r"array \(n, 2, 2\) of inclusive bounds"),
         ([[[0.0, 1.0], [0, 1]]], BadCells, "bounds are integers"),
         ("0:1", BadCells, "got '0:1'"),
@@ -252,8 +257,8 @@ def test_parse_refuses_and_shows_the_text(text: str, said: str) -> None:
 def test_parse_refuses_integers_out_of_range() -> None:
     with pytest.raises(OutOfRange, match="index 3 on axis 0 is outside"):
         Selection.parse("3,0", (3, 2))
-    with pytest.raises(OutOfRange, match="from the start"):
-        Selection.parse("-1,0", (3, 2))
+    with pytest.raises(OutOfRange, match="index -4 on axis 0 is outside"):
+        Selection.parse("-4,0", (3, 2))
     with pytest.raises(BadType, match="parse takes text"):
         Selection.parse(3, (3,))  # type: ignore[arg-type]
 
@@ -344,7 +349,8 @@ def test_membership() -> None:
     assert (1, 1) in given
     assert (1, 0) not in given
     assert (9, 9) not in given
-    assert (-1, 0) not in given
+    assert (-1, 0) in given  # counted from the end
+    assert (-4, 0) not in given
     assert 2 in Selection.parse("2", (3,))
     assert np.int64(1) not in Selection.parse("2", (3,))
     assert () in Selection.all(())

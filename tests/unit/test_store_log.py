@@ -129,7 +129,7 @@ def _tables(log: wh.Log) -> set[str]:
 def test_a_log_in_which_all_times_were_known_is_brought_up_to_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    older = tuple(each for each in migrations.MIGRATIONS if each.name < "0005")
+    older = tuple(each for each in migrations.MIGRATIONS if not each.name.startswith("0005"))
     with monkeypatch.context() as patch:
         for module in (migrations, database):
             patch.setattr(module, "MIGRATIONS", older)

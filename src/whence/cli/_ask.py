@@ -58,10 +58,16 @@ def question(direction: Direction, help: str) -> click.Command:
             answer = asking(start, cells) if end is None else asking(start, cells, to=end)
         found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
         how = getattr(answer, "how", "")
-        asked = {"direction": direction, "dataset": dataset, "cells": cells, **({"how": how} if how else {})}
+        asked: dict[str, object] = {"direction": direction, "dataset": dataset, "cells": cells}
+        if how:
+            asked["how"] = how
         if how and not as_json:
             click.echo(how, err=not terminal())  # through a pipe, only the table
+        if answer.notes and as_json:
+            asked["notes"] = list(answer.notes)
         emit_answers(found, out, asked if as_json else None)
+        for note in () if as_json else answer.notes:
+            click.echo(f"note: {note}", err=True)
 
     for parameter in reversed(_PARAMETERS):
         ask = parameter(ask)

@@ -245,8 +245,12 @@ class Graph(Drawable):
             if not isinstance(name, str):
                 raise BadType(f"vertices are named by their ids, strings; this is {name!r}")
             number = self.ids.find(name)
-            chosen = [number] if number is not None else self.versions_at(name) or meant(self, name)
-            found += chosen or [self._unknown(name)]
+            if number is None and name.endswith("@v1"):  # the first version of an array has its name
+                number = self.ids.find(name.removesuffix("@v1"))
+            chosen = self.versions_at(name)
+            if number is not None:
+                chosen = [number, *(each for each in chosen if self.ids[each].startswith(f"{name}@v"))]
+            found += chosen or meant(self, name) or [self._unknown(name)]
         numbers = np.unique(np.array(found, np.int32))
         if kind is not None:
             for number in numbers.tolist():

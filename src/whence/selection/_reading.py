@@ -48,18 +48,21 @@ def boxes_of_one(cell: Sequence[Any], shape: Shape) -> Boxes:
         raise BadCells(_not_a_cell(cell, shape)) from None
     if len(at) != len(shape):
         raise BadCells(_wrong_rank(f"the index {tuple(at)}", len(at), shape))
-    for i, size in zip(at, shape, strict=True):
-        if not 0 <= i < size:
-            raise outside(at, shape)
-    return np.array([[[i, i] for i in at]], dtype=np.int64).reshape(1, len(shape), 2)
+    if not _inside(at, shape, from_end=True):
+        raise outside(at, shape, from_end=True)
+    return np.array([[[i % n] * 2 for i, n in zip(at, shape, strict=True)]], np.int64).reshape(1, len(shape), 2)
 
 
 def boxes_of_cells(cells: Any, shape: Shape) -> Boxes:
     """The boxes of many cells: an integer array (n, axes), or index tuples in any order."""
     array = _as_cells(cells, shape)
-    bad = _core.first_outside(array, np.array(shape, dtype=np.int64))
-    if bad is not None:
-        raise outside(array[bad].tolist(), shape)
+    sides = np.array(shape, dtype=np.int64)
+    bad = _core.first_outside(array, sides)
+    if bad is not None:  # or counted from the end
+        if not ((array >= -sides) & (array < sides)).all():
+            wrong = next(each for each in array.tolist() if not _inside(each, shape, from_end=True))
+            raise outside(wrong, shape, from_end=True)
+        array = np.ascontiguousarray(array % sides)
     return _core.boxes_of_cells(array)
 
 
@@ -164,8 +167,9 @@ def _chosen(entry: Any, size: int, axis: int, shape: Shape) -> range:
             f"an index has integers, slices and '...'; on axis {axis} it has {_shortened(entry)}. Cells go in as a "
             "list of index tuples (np.argwhere gives them), a mask as a boolean array"
         ) from None
-    if not 0 <= at < size:
+    if not -size <= at < size:
         raise OutOfRange(_off_axis(f"index {at} on axis {axis}", at, axis, shape))
+    at %= size
     return range(at, at + 1)
 
 
@@ -250,19 +254,18 @@ def _int(value: Any) -> int:
 # Messages -------------------------------------------------------------------------------------------------------------
 
 
-def outside(cell: Sequence[int], shape: Shape) -> OutOfRange:
-    """The error for a cell that is not in the dataset."""
-    axis = next(a for a, (i, size) in enumerate(zip(cell, shape, strict=True)) if not 0 <= i < size)
+def outside(cell: Sequence[int], shape: Shape, *, from_end: bool = False) -> OutOfRange:
+    """The error for a cell that is not in the dataset; `from_end`: negative indices count from the end of an axis."""
+    least = [-size if from_end else 0 for size in shape]
+    axis = next(a for a, (i, size) in enumerate(zip(cell, shape, strict=True)) if not least[a] <= i < size)
     return OutOfRange(_off_axis(f"cell {tuple(cell)}", cell[axis], axis, shape))
 
 
-def _inside(cell: Sequence[int], shape: Shape) -> bool:
-    return all(0 <= i < size for i, size in zip(cell, shape, strict=True))
+def _inside(cell: Sequence[int], shape: Shape, *, from_end: bool = False) -> bool:
+    return all((-size if from_end else 0) <= i < size for i, size in zip(cell, shape, strict=True))
 
 
 def _off_axis(what: str, i: int, axis: int, shape: Shape) -> str:
-    if i < 0:
-        return f"{what} is negative: give the index from the start (the shape is {shape})"
     size = shape[axis]
     there = f"has the indices 0 to {size - 1}" if size else "has no cells"
     return f"{what} is outside the shape {shape}: axis {axis} {there}"

@@ -36,12 +36,14 @@ class Selection:
     as quick to count or combine as one of ten.
     """
 
-    __slots__ = ("_boxes", "_count", "_hash", "_shape")
+    __slots__ = ("_boxes", "_count", "_hash", "_shape", "notes")
 
     _boxes: NDArray[np.int64]
     _shape: tuple[int, ...]
     _count: int | None
     _hash: int | None
+    notes: tuple[str, ...]
+    """What has to be said of it as an answer: where lineage ends unknown. Not part of what it is equal to."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise BadType("make a selection with Selection.of(cells, shape), or from_cells, from_slices, from_mask, parse")
@@ -54,7 +56,14 @@ class Selection:
         self._shape = shape
         self._count = None
         self._hash = None
+        self.notes = ()
         return self
+
+    def noted(self, notes: tuple[str, ...]) -> Self:
+        """The same cells with notes."""
+        made = self._trusted(self._boxes, self._shape)
+        made.notes = notes
+        return made
 
     # Making one -------------------------------------------------------------------------------------------------------
 
@@ -107,7 +116,7 @@ class Selection:
     def from_slices(cls, slices: Any, shape: Any) -> Self:
         """What an index of slices, integers and `...` selects, one entry an axis.
 
-        Slices clip as Python's do, and may have steps; integers may not be negative or out of range.
+        Slices clip as Python's do, and may have steps; negative integers count from the end, as in NumPy.
 
         >>> Selection.from_slices(np.s_[::2, -1:], shape=(4, 3))
         Selection(shape=(4, 3), 2 cells: [0, 2], [2, 2])

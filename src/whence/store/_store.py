@@ -27,6 +27,7 @@ class Store:
         from whence.store.recording import writer  # noqa: F401
 
         self.where = where  # the directory, or the URL without its password
+        self.opened_as: tuple[str, str | None] = (where, None)  # path or URL, and blobs, for other processes
         self.database = database
         self.blobs = blobs
         self.reader = Reader(database, blobs, cache)
@@ -41,6 +42,13 @@ class Store:
         if self._tracker is None:
             self._tracker = Tracker(self)
         return self._tracker
+
+    def forget_name(self, name: str) -> None:
+        """A dataset of that name is about to be defined or deleted."""
+        if self._tracker is not None:
+            with self.database.lock:
+                self._tracker.flush()
+                self._tracker.names.forget(name)
 
     @property
     def graph(self) -> Graph:

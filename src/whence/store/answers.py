@@ -41,12 +41,24 @@ class Listed(list[Each]):
 
 
 class Answers(dict[str, Selection]):
-    """Cells by dataset, which print as a table; of a file, `how` is a sentence about what made or used it."""
+    """Cells by dataset, which print as a table.
 
-    def __init__(self, found: Mapping[str, Selection], how: str = "", activities: Sequence[str] = ()) -> None:
+    `notes` say where lineage ends and nothing is known of what was before, and where it is no proof. Of a file, `how`
+    is a sentence about what made or used it.
+
+    >>> Answers({"x": Selection.parse("0", (3,))}, notes=["'x' starts at a.py:3: nothing is known of how it was made"])
+    dataset  count  cells
+    x        1      0
+    note: 'x' starts at a.py:3: nothing is known of how it was made
+    """
+
+    def __init__(
+        self, found: Mapping[str, Selection], how: str = "", activities: Sequence[str] = (), notes: Iterable[str] = ()
+    ) -> None:
         super().__init__(found)
         self.how = how
         self.activities = tuple(activities)
+        self.notes = tuple(notes)
 
     def _rows(self) -> list[Row]:
         return [(name, f"{each.count:,}", boxes(each)) for name, each in list(self.items())[:SHOWN]]
@@ -55,11 +67,12 @@ class Answers(dict[str, Selection]):
         told = [self.how] if self.how else []
         if self or not told:
             told.append(_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
-        return "\n".join(told)
+        return "\n".join([*told, *(f"note: {each}" for each in self.notes)])
 
     def _repr_html_(self) -> str:
         told = f"<p>{html.escape(self.how)}</p>" if self.how else ""
-        return told + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells")
+        notes = "".join(f"<p>note: {html.escape(each)}</p>" for each in self.notes)
+        return told + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + notes
 
 
 class Blamed(dict[str, list[str]]):

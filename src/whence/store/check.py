@@ -10,7 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from whence.errors import Damaged, FutureVersion, WhenceError
-from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
+from whence.relation import Relation
+from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs, hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.database import Database
@@ -132,8 +133,7 @@ def _edge(edge: Any, entities: dict[int, Any]) -> Iterator[Finding]:
 def _relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs: Blobs) -> Iterator[Finding]:
     where = ", ".join(dict.fromkeys(_name(edge, entities) for edge in edges)) or f"relation {row.hash[:12]}..."
     try:
-        blobs.verify(row.hash)
-        relation = blobs.open(row.hash, f"the blob {row.hash[:12]}...")
+        relation = _opened(row, blobs)
         counted = (len(relation), str(relation.count()))
     except WhenceError as error:
         yield Finding(where, str(error), "upgrade whence" if isinstance(error, FutureVersion) else RESTORE)
@@ -156,6 +156,17 @@ def _relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs: Blobs
                 f"the datasets are of shapes {shapes[0]} <- {shapes[1]}",
                 "delete the output and record it again",
             )
+
+
+def _opened(row: Any, blobs: Blobs) -> Relation:
+    """The relation, from the blobs or from the catalog, and all of it verified."""
+    title = f"the blob {row.hash[:12]}..."
+    if row.data is None:
+        blobs.verify(row.hash)
+        return blobs.open(row.hash, title)
+    if hash_of(row.data) != row.hash:
+        raise Damaged(f"the relation {row.hash[:12]}... in the catalog is altered: its checksum is another")
+    return Relation.from_bytes(bytes(row.data), title)
 
 
 def _result(hash: str, where: str, blobs: Blobs) -> Iterator[Finding]:

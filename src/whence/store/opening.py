@@ -43,7 +43,12 @@ def open_store(
     try:
         database.migrate(create=create)
         place = _own(Path(text)) if blobs is None else _shared(os.fspath(blobs), database)
-        return Store(backend.where if "://" in text else text, database, place, cache)
+        store = Store(backend.where if "://" in text else text, database, place, cache)
+        store.opened_as = (
+            text if "://" in text else os.path.abspath(text),
+            None if blobs is None else os.fspath(blobs),
+        )
+        return store
     except BaseException:
         database.close()
         raise

@@ -14,12 +14,22 @@ import numpy as np
 from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
-from whence.arrays.recording.calls import Array, Call, Captured, Edge, outputs_of, placed
+from whence.arrays.recording.calls import (
+    ALL_OF_IT,
+    Array,
+    Call,
+    Captured,
+    Edge,
+    outputs_of,
+    placed,
+    replaced_fields,
+)
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._holding import laid_out
 from whence.arrays.tracing._left import RunArray, plain_afterwards
 from whence.errors import NoRule, WhenceError
+from whence.relation import Relation
 
 _runs = itertools.count()
 
@@ -49,29 +59,38 @@ def _followed(call: Call, names: list[str]) -> Captured:
     with watch() as lost:
         result = call.function(*args, **kwargs)
     outputs = outputs_of(result, label)
-    if not all(is_tracked(each.value) for each in outputs):
+    loose = [at for at, each in enumerate(outputs) if type(each.value) is float]
+    if not all(is_tracked(each.value) or at in loose for at, each in enumerate(outputs)):
         raise NoRule(f"{label} returns plain numbers for tracked ones")
     written = [n for n, copy in enumerate(copies) if not _same(copy, before[n])]
     for n in written:
         if any(n != m and np.may_share_memory(inputs[n].value, each.value) for m, each in enumerate(inputs)):
             raise NoRule(f"{label} writes into an argument that shares memory with another one: pass a copy")
-    outputs += [Array(inputs[n].label, copies[n]) for n in written]
+    returned = {id(each.value) for each in outputs}
+    outputs += [Array(inputs[n].label, copies[n]) for n in written if id(copies[n]) not in returned]
     edges = [
         Edge(at, n, "value", found)
         for at, each in enumerate(outputs)
+        if at not in loose
         for n, name in enumerate(names)
         if len(found := relation_of(each.value, name))
     ]
+    taken_out = lost.cast_cells + lost.floats > 0
+    if taken_out:
+        edges += [Edge(at, n, "value", Relation.whole((), each.shape)) for at in loose for n, each in enumerate(inputs)]
     for n in written:
         inputs[n].value[...] = values(copies[n])
     notes = {"casts": lost.cast_cells + lost.floats, "branches": lost.decisions}
+    # Each array becomes one plain array, so that what is returned is what is recorded; an argument is what was given.
+    plain = {id(copy): each.value for copy, each in zip(copies, inputs, strict=True)}
     return Captured(
-        _plain(result),
+        _plain(result, plain),
         inputs,
-        tuple(Array(each.label, _plain(each.value)) for each in outputs),
+        tuple(Array(each.label, _plain(each.value, plain)) for each in outputs),
         tuple(edges),
         written=tuple(written),
         notes={key: count for key, count in notes.items() if count},
+        said=tuple(ALL_OF_IT if taken_out and at in loose else "" for at in range(len(outputs))),
     )
 
 
@@ -96,15 +115,19 @@ def _same(a: Any, b: Any) -> bool:
     return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
 
 
-def _plain(item: Any) -> Any:
-    """The same with the numbers of tracked arrays and cells."""
+def _plain(item: Any, made: dict[int, Any]) -> Any:
+    """The same with the numbers of tracked arrays and cells; `made` holds what became of each."""
     if isinstance(item, dict):
-        return {key: _plain(each) for key, each in item.items()}
+        return {key: _plain(each, made) for key, each in item.items()}
     if isinstance(item, (list, tuple)):
-        parts = [_plain(each) for each in item]
+        parts = [_plain(each, made) for each in item]
         return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
     if not is_tracked(item):
-        return item
-    if not isinstance(item, np.ndarray):
-        return np.float64(item.value)
-    return values(item).copy(order="K") if item.flags.forc else laid_out(values(np.asarray(item)), [])
+        return replaced_fields(item, lambda each: _plain(each, made))
+    if id(item) not in made:
+        if not isinstance(item, np.ndarray):
+            made[id(item)] = np.float64(item.value)
+        else:
+            flat = item.flags.forc
+            made[id(item)] = values(item).copy(order="K") if flat else laid_out(values(np.asarray(item)), [])
+    return made[id(item)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +27,12 @@ from whence.relation import Relation
 FEW = 4  # rows that are not worth folding
 MANY = 64  # rows that have no form to be kept
 MOST_TO_FOLD = 1 << 18
+
+NO_VALUES = (
+    "holds no value of what the call took; if values decided (a mask, an order, a comparison), "
+    "log.track(..., lineage='value+selection') records which"
+)
+ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: any cell may have gone into it"
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -89,6 +97,7 @@ class Captured:
     written: tuple[int, ...] = ()  # inputs that the function changed
     reused: bool = False  # whether the lineage is that of an earlier call with the same witness
     notes: Mapping[str, int] = field(default_factory=dict)  # casts, branches, texts
+    said: tuple[str, ...] = ()  # of each output, what its lineage does not hold, if that is anything
 
 
 class Memory(Protocol):
@@ -148,6 +157,16 @@ def _arrays(label: str, item: Any) -> Iterator[Array]:
     elif isinstance(item, dict):
         for key, each in item.items():
             yield from _arrays(f"{label}[{key!r}]", each)
+    else:
+        for key, each in _fields(item):
+            yield from _arrays(f"{label}.{key}", each)
+
+
+def _fields(item: Any) -> list[tuple[str, Any]]:
+    """The fields of a dataclass's object, and of nothing else."""
+    if isinstance(item, type) or not dataclasses.is_dataclass(type(item)):
+        return []
+    return [(each.name, getattr(item, each.name)) for each in dataclasses.fields(item) if hasattr(item, each.name)]
 
 
 def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
@@ -160,14 +179,24 @@ def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
         return type(item)(replaced(each, change) for each in item)
     if isinstance(item, dict):
         return {key: replaced(each, change) for key, each in item.items()}
+    return replaced_fields(item, lambda each: replaced(each, change))
+
+
+def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
+    """An object of a dataclass with its fields changed; anything else as it is."""
+    own = [(key, each, change(each)) for key, each in _fields(item)]
+    if any(before is not after for _, before, after in own):
+        item = copy.copy(item)
+        for key, _, after in own:
+            object.__setattr__(item, key, after)  # a frozen one is changed before anybody sees it
     return item
 
 
 def outputs_of(result: Any, label: str) -> list[Array]:
-    """The arrays that a function returned: one, or those in a tuple, list or dict; numbers of NumPy count."""
+    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count."""
     if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
         raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
-    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)):
+    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float:
         return [Array(label, result)]
     found: list[Array] = []
     if isinstance(result, dict):
@@ -177,7 +206,19 @@ def outputs_of(result: Any, label: str) -> list[Array]:
         names = getattr(result, "_fields", range(len(result)))
         for key, each in zip(names, result, strict=True):
             found += outputs_of(each, f"{label}.{key}")
+    for key, each in _fields(result):
+        found += outputs_of(each, f"{label}.{key}")
     return found
+
+
+def said(found: Captured) -> tuple[str, ...]:
+    """What is to be said of the lineage of each output, if anything."""
+    from_values = {edge.output for edge in found.edges if edge.kind == "value" and len(edge.relation)}
+    notes = found.said or ("",) * len(found.outputs)
+    return tuple(
+        note or (NO_VALUES if found.inputs and at not in from_values and np.size(each.value) else "")
+        for at, (note, each) in enumerate(zip(notes, found.outputs, strict=True))
+    )
 
 
 def by_rule(call: Call) -> Captured:
@@ -297,33 +338,53 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     originals = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
     plain = tuple(Array(each.label, _plain(each.value, originals)) for each in outputs)
     returns = replaced(result, lambda each: _plain(each, originals))
-    run.tape.add([(each.label, getattr(each.value, "_number_in_run", 0), each.value.ndim) for each in outputs])
+    # Numbers that left the run: which of them a result is, or none, which may then come from all of them.
+    taken = [None if isinstance(each.value, Traced) else run.taken_as(each.value) for each in outputs]
+    loose = [not isinstance(each.value, Traced) and one is None for each, one in zip(outputs, taken, strict=True)]
+    notes = tuple(ALL_OF_IT if each and run.has_casts else "" for each in loose)
+    run.tape.add(
+        [
+            (each.label, getattr(each.value, "_number_in_run", 0), np.ndim(each.value), one and one.number)
+            for each, one in zip(outputs, taken, strict=True)
+        ]
+    )
     witness = run.witness
     known = _known(call.memory, witness, plain)
     if known is not None:
-        return Captured(returns, inputs, plain, known.edges, witness, tuple(written), reused=True, notes=known.notes)
-    if run.most_writes > MANY_WRITES and not written:
+        return Captured(
+            returns, inputs, plain, known.edges, witness, tuple(written), reused=True, notes=known.notes, said=notes
+        )
+    if run.most_writes > MANY_WRITES and not written and not any(loose) and not any(taken):
         by_cells = edges_by_cells(call, plain)
         if by_cells is not None:
             return Captured(returns, inputs, plain, by_cells, witness, notes=run.notes)
     try:
-        edges = tuple(
+        edges = [
             Edge(at, number, kind, relation)
-            for at, each in enumerate(outputs)
-            if isinstance(each.value, Traced)
-            for (number, kind), relations in each.value.origins().items()
+            for at, (each, one) in enumerate(zip(outputs, taken, strict=True))
+            if isinstance(each.value, Traced) or one is not None
+            for (number, kind), relations in (each.value if one is None else one).origins().items()
             for relation in map(_refolded, union(relations))
-        )
+        ]
     except rules.NoRule as error:
         raise _after_all(call, traced, error) from error
-    return Captured(returns, inputs, plain, edges, witness, tuple(written), notes=run.notes)
+    edges += [
+        Edge(at, number, "value", Relation.whole((), each.shape))
+        for at, note in enumerate(notes)
+        if note
+        for number, each in enumerate(inputs)
+    ]
+    return Captured(returns, inputs, plain, tuple(edges), witness, tuple(written), notes=run.notes, said=notes)
 
 
-def _plain(item: Any, originals: Mapping[int, Any]) -> Any:
-    """The numbers of a traced array; a single one as NumPy returns it, an argument as it was given."""
+def _plain(item: Any, originals: dict[int, Any]) -> Any:
+    """The numbers of a traced array; a single one as NumPy returns it, an argument as it was given.
+
+    They are remembered, so that a number that is recorded is the very object that is returned.
+    """
     if type(item) is Finished:
         return item.value
-    return originals.get(id(item.value), item.plain) if isinstance(item, Traced) else item
+    return originals.setdefault(id(item.value), item.plain) if isinstance(item, Traced) else item
 
 
 def _refolded(relation: Relation) -> Relation:

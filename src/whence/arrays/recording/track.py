@@ -6,7 +6,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -22,6 +22,7 @@ from whence.arrays.recording.calls import (
     captured,
     parameters_of,
 )
+from whence.arrays.recording.handing import handed_over, with_opaque
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._origins import union
 from whence.errors import BadType
@@ -46,9 +47,15 @@ class Recorder(Protocol):
     """Where calls are recorded: the log."""
 
     def ready(self) -> None: ...
+    def arrived(self, values: Iterable[Any]) -> Any: ...
+    def number(self, value: Any) -> Any: ...
+    def watched(self) -> Any: ...
+    @property
+    def address(self) -> tuple[Function, tuple[Any, ...]]: ...
     def record(
-        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
-    ) -> Any: ...
+        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool,
+        handed: Any = None,
+    ) -> Any: ...  # fmt: skip
     def learned(self, name: str) -> Learned: ...
 
 
@@ -76,6 +83,7 @@ class Tracked:
         self._selection = lineage == "value+selection"
         self._winner = extremes == "winner"
         self._reuse = reuse
+        self._options = {"name": name, "names": dict(names), "lineage": lineage, "reuse": reuse, "extremes": extremes}
         self._parameters = parameters_of(function)
         self._last = threading.local()
 
@@ -88,24 +96,32 @@ class Tracked:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
         self._recorder.ready()
+        own = handed_over(self._recorder, self.function, self._parameters, args, kwargs)
         learned = self._recorder.learned(self.name) if self._reuse else None
         found = captured(
-            self.function, args, kwargs, self._parameters, self.name, selection=self._selection, winner=self._winner,
-            memory=learned if self._reuse is True else None,
+            self.function, own.args, own.kwargs, self._parameters, self.name, selection=self._selection,
+            winner=self._winner, memory=learned if self._reuse is True else None,
         )  # fmt: skip
-        if not found.outputs:
+        if not found.outputs and found.result is not None:
             raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
-        if found.notes:
+        if found.notes and any(np.ndim(each.value) for each in found.outputs):  # of single numbers it is known, or said
             _warn_of_casts(self.name, found.notes, stacklevel=3)
         if learned is not None and not found.reused:
             if self._reuse is True:
                 learned.learn(found)
             else:
                 learned.verify(found)
+        scalars = _scalars(self._parameters, own.args, own.kwargs)
         self._last.record = self._recorder.record(
-            self.name, found, self._names, _scalars(self._parameters, args, kwargs), found.reused
+            self.name, with_opaque(found, own.opaque), self._names, scalars, found.reused, own.handed
         )
         return found.result
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Other processes find it where it was defined, or make it anew, with the log opened there."""
+        from whence.arrays.recording.pickling import reduced
+
+        return reduced(self)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -173,11 +189,14 @@ class Capture:
         self._recorder = recorder
         self._run = Run(selection=lineage == "value+selection", winner=extremes == "winner")
         self._inputs: list[Array] = []
+        self._handed: list[Any] = []
         self._outputs: list[tuple[str, Traced]] = []
         self._open = False
+        self._files: Any = None
 
     def __enter__(self) -> Capture:
         self._recorder.ready()
+        self._files = self._recorder.watched()
         self._open = True
         return self
 
@@ -186,6 +205,7 @@ class Capture:
         self._must_be_open()
         given = array if isinstance(array, np.ndarray) else np.asarray(array)
         traced = self._run.input(given, repr(name))
+        self._handed.append(self._recorder.arrived([given]))
         self._inputs.append(Array(name, given))
         return traced
 
@@ -203,6 +223,7 @@ class Capture:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._open = False
+        self._files.stop()
         try:
             if error is None and self._outputs:
                 self._record()
@@ -221,7 +242,9 @@ class Capture:
         _warn_of_casts(self.name, notes, stacklevel=4)
         found = Captured(None, tuple(self._inputs), outputs, edges, notes=notes)
         names = {each.label: each.label for each in (*self._inputs, *outputs)}
-        self.record = self._recorder.record(self.name, found, names, {}, False)
+        arrived = tuple(own for every, _ in self._handed for own in every)
+        handed = (arrived, self._handed[0][1]) if self._handed else None
+        self.record = self._recorder.record(self.name, found, names, {}, False, handed)
 
     def _must_be_open(self) -> None:
         if not self._open:

@@ -77,7 +77,13 @@ class Members(NDArrayOperatorsMixin):
         return self.plain
 
     def __float__(self) -> float:
-        return float(self._number())
+        number = float(self._number())
+        self._taken(number)
+        return number
+
+    def _taken(self, number: Any) -> Any:
+        """A number that leaves the traced world."""
+        return self._run.take(number, self._origins()) if not self.value.shape and type(number) is float else number
 
     def __int__(self) -> int:
         return int(self._number())
@@ -118,7 +124,7 @@ class Members(NDArrayOperatorsMixin):
 
     def item(self, *args: Any) -> Any:
         """A plain number: counted, because its lineage ends here."""
-        return self._number().item(*args)
+        return self._taken(self._number().item(*args))
 
     def tolist(self) -> Any:
         """Plain numbers: counted, because their lineage ends here."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -19,6 +20,20 @@ from whence.relation import Relation
 
 MOST_CELLS = 1 << 36
 KINDS = "biuf"
+MOST_TAKEN = 1 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A number that left the traced world, which of them it is, and where it came from."""
+
+    value: Any
+    number: int
+    later: Any
+
+    def origins(self) -> Any:
+        """Where it came from."""
+        return now(self.later)
 
 
 class Overlapping(NoRule):
@@ -39,6 +54,7 @@ class Run:
         self.branches = 0  # Python decisions on traced values
         self.texts = 0  # traced values made into text
         self._casts: list[tuple[Any, int]] = []  # numbers that left the traced world, and where they came from
+        self._taken: dict[int, Taken] = {}  # single ones of them, by identity
         self._arrays = 0
         self._inputs: list[Any] = []
         self._checked: set[int] = set()
@@ -77,10 +93,27 @@ class Run:
         self.refused = None  # an error holds the frames that it went through, and these the run
         self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds
         self._casts.clear()
+        self._taken.clear()
         left = [found for each in self._alive if (found := each()) is not None]
         self._alive.clear()
         if left:
             finish(left)
+
+    def take(self, number: Any, origins: Any) -> Any:
+        """A number leaves the traced world; if the function returns just this object, its origins are known."""
+        if len(self._taken) < MOST_TAKEN:
+            self._taken[id(number)] = Taken(number, len(self._taken) + 1, origins)
+        return number
+
+    def taken_as(self, item: Any) -> Taken | None:
+        """What is known of a number that left, if it is one."""
+        found = self._taken.get(id(item))
+        return found if found is not None and found.value is item else None
+
+    @property
+    def has_casts(self) -> bool:
+        """Whether numbers left the traced world."""
+        return bool(self._casts)
 
     def refuse(self, error: NoRule) -> None:
         """An operation is refused. If the function handles that, it takes a way that it does not take otherwise."""

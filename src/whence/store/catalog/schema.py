@@ -60,7 +60,8 @@ agents = sa.Table(
     sa.Column("properties", sa.JSON, nullable=False),
 )
 
-# A relation's content; `hash` names its blob. `tuples` is text: 2^80 tuples are a few boxes, and no integer column.
+# A relation's content; `hash` names its blob, unless it is small and has its bytes in `data`. `tuples` is text: 2^80
+# tuples are a few boxes, and no integer column.
 relations = sa.Table(
     "relations",
     metadata,
@@ -69,6 +70,7 @@ relations = sa.Table(
     sa.Column("boxes", sa.BigInteger, nullable=False),
     sa.Column("tuples", sa.Text, nullable=False),
     sa.Column("created", sa.Text, nullable=False),
+    sa.Column("data", sa.LargeBinary),
 )
 
 used = sa.Table(

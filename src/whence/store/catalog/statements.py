@@ -21,12 +21,20 @@ from whence.store.records import Dataset, Derivation, Operation
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A relation that lies in the blobs, as the catalog refers to it."""
+    """A relation as the catalog refers to it; it lies in the blobs or, if it is small, in the catalog as `data`."""
 
     hash: str
     size: int
     boxes: int
     tuples: int
+    data: bytes | None = None
+
+    def row(self, created: str) -> dict[str, Any]:
+        """Its row in the catalog."""
+        return {
+            "hash": self.hash, "size": self.size, "boxes": self.boxes, "tuples": str(self.tuples), "created": created,
+            "data": self.data,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ def derivations(connection: sa.Connection, *, output: str | None = None, input: 
             generated.c.name.label("output"),
             used.c.name.label("input"),
             edges.c.kind,
-            t.relations,
+            *(column for column in t.relations.c if column is not t.relations.c.data),
             edges.c.created.label("at"),
             t.activities.c.name.label("operation"),
         )
@@ -146,17 +154,17 @@ def derivations(connection: sa.Connection, *, output: str | None = None, input: 
     ]
 
 
-def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any]]:
-    """(id, name, shape) of the datasets recorded after that one."""
-    columns = (t.entities.c.id, t.entities.c.name, t.entities.c.shape)
+def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any]]:
+    """(id, name, shape, kind, properties) of the datasets recorded after that one."""
+    columns = (t.entities.c.id, t.entities.c.name, t.entities.c.shape, t.entities.c.kind, t.entities.c.properties)
     return connection.execute(sa.select(*columns).where(t.entities.c.id > last).order_by(t.entities.c.id)).all()
 
 
-def edges_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any]]:
-    """(id, output's id, input's id, hash, kind) of the derivations with a relation, recorded after that one."""
+def edges_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any, Any]]:
+    """(id, output's id, input's id, hash, kind, in the catalog?) of the derivations with a relation, after that one."""
     edges = t.was_derived_from
     columns = (edges.c.id, edges.c.generated, edges.c.used, edges.c.relation, edges.c.kind)
-    chosen = sa.select(*columns).where(edges.c.id > last, edges.c.relation.is_not(None))
+    chosen = sa.select(*columns, t.relations.c.data.is_not(None)).join(t.relations).where(edges.c.id > last)
     return connection.execute(chosen.order_by(edges.c.id)).all()
 
 
@@ -178,6 +186,12 @@ def referenced(connection: sa.Connection, among: Iterable[str] | None = None) ->
 def relations(connection: sa.Connection, among: Iterable[str]) -> set[str]:
     """Those of the hashes that are relations in the catalog."""
     return _hashes(connection, t.relations, list(among))
+
+
+def content(connection: sa.Connection, hash: str) -> bytes | None:
+    """The bytes of a relation that lies in the catalog."""
+    found = connection.execute(sa.select(t.relations.c.data).where(t.relations.c.hash == hash)).scalar_one_or_none()
+    return None if found is None else bytes(found)
 
 
 def _hashes(connection: sa.Connection, table: sa.Table, among: list[str] | None) -> set[str]:
@@ -245,11 +259,7 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
     ids = _ids(connection, {name for edge in edges for name in (edge.output, edge.input)})
     stored = {edge.relation.hash: edge.relation for edge in edges}
     known = relations(connection, stored)
-    new = [
-        {"hash": hash, "size": item.size, "boxes": item.boxes, "tuples": str(item.tuples), "created": time}
-        for hash, item in stored.items()
-        if hash not in known
-    ]
+    new = [item.row(time) for hash, item in stored.items() if hash not in known]
     if new:
         connection.execute(t.relations.insert(), new)
     connection.execute(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from whence.errors import Damaged
+from whence.relation import Relation
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
@@ -13,7 +14,6 @@ from whence.store.derivations.cache import RelationCache
 from whence.store.derivations.walk import Adjacency, Load
 
 if TYPE_CHECKING:
-    from whence.relation import Relation
     from whence.store.blobs.local import Blobs
     from whence.store.catalog.database import Database, Stamp
 
@@ -39,6 +39,7 @@ class Reader:
         self._graph = Adjacency()
         self._names: dict[int, str] = {}
         self._last_dataset = self._last_edge = -1
+        self._in_catalog: set[str] = set()  # relations that are small
 
     def shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """The shapes of datasets, or UnknownName."""
@@ -54,6 +55,12 @@ class Reader:
     def all_cells(self, name: str) -> Selection:
         """The whole of a dataset."""
         return Selection.of("...", self.shapes((name,))[name])
+
+    def called(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The datasets that are meant by names: of an array with versions the latest; or UnknownName."""
+        with self._database.lock:
+            graph = self._current()
+            return tuple(graph.meant(name) for name in names)
 
     def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
         """Plan over the present graph, then follow the cells of `start` without holding anybody up.
@@ -83,10 +90,19 @@ class Reader:
             if relation is not None:
                 return relation
             output, input = self._graph.endpoints.get(hash, ("a dataset", "another"))  # deleted since it was planned
-        relation = self._blobs.open(hash, f"the lineage of {output!r} from {input!r}")
+        what = f"the lineage of {output!r} from {input!r}"
+        data = self._small(hash)
+        relation = self._blobs.open(hash, what) if data is None else Relation.from_bytes(data, what)
         with lock:
             self._cache.put(hash, relation, self._weight(relation))
         return relation
+
+    def _small(self, hash: str) -> bytes | None:
+        """The bytes of a relation that lies in the catalog, if it does."""
+        if hash not in self._in_catalog:
+            return None
+        with self._database.read() as connection:
+            return statements.content(connection, hash)
 
     def _current(self) -> Adjacency:
         """The graph as the catalog has it now; the caller holds the lock.
@@ -98,15 +114,18 @@ class Reader:
         with self._database.read() as connection:
             stamp = statements.stamp(connection)
             if self._stamp is None or stamp.removals != self._stamp.removals:
-                self._graph, self._names = Adjacency(), {}
+                self._graph, self._names, self._in_catalog = Adjacency(), {}, set()
                 self._last_dataset = self._last_edge = -1
             datasets = statements.datasets_after(connection, self._last_dataset)
             edges = statements.edges_after(connection, self._last_edge)
-        for id, name, shape in datasets:
+        for id, name, shape, kind, properties in datasets:
             self._names[id] = name
             self._graph.add_dataset(name, tuple(shape))
+            self._graph.describe(name, kind, properties)
             self._last_dataset = id
-        for id, output, input, relation, kind in edges:
+        for id, output, input, relation, kind, in_catalog in edges:
+            if in_catalog:
+                self._in_catalog.add(relation)
             self._graph.add_edge(self._names[output], self._names[input], relation, kind)
             self._last_edge = id
         self._stamp = stamp

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from whence.errors import BadType, Damaged, NoLineage, UnknownName
 from whence.relation import RelationLike
 from whence.selection import Selection
+from whence.store.answers import Answers
 
 WEIGHT = "weight "
 """How the kind of an uncertain derivation begins; its weight follows."""
@@ -43,6 +44,40 @@ class Adjacency:
         default_factory=set
     )  # those of cells that went in, and did not only decide
 
+    notes: dict[str, str] = field(default_factory=dict)  # what is to be said of a dataset: "starts at a.py:3"
+    versions: dict[str, dict[int, str]] = field(default_factory=dict)  # of arrays, and of files, by name
+
+    def describe(self, name: str, kind: str, properties: Mapping[str, Any]) -> None:
+        """What else is known of a dataset: whether it is a version, and a note."""
+        match properties:
+            case {"artifact": str(own), "version": int(version)}:
+                if kind == "array" or own not in self.shapes:
+                    self.versions.setdefault(own, {})[version] = name
+        if isinstance(note := properties.get("note"), str):
+            self.notes[name] = note
+
+    def meant(self, name: str) -> str:
+        """The dataset that a name stands for: the latest of several versions, `B@v1` for the first; or UnknownName."""
+        every = self.every(name)
+        if not every:
+            raise UnknownName.of("dataset", name, self.shapes)
+        return every[-1]
+
+    def every(self, name: str) -> list[str]:
+        """All datasets that have a name, the latest last."""
+        later = self.versions.get(name)
+        if later is not None:
+            first = [name] if name in self.shapes and 1 not in later else []
+            return first + [later[number] for number in sorted(later)]
+        if name in self.shapes:
+            return [name]
+        own = name.removesuffix("@v1")
+        return [own] if own != name and own in self.shapes else []
+
+    def public(self, name: str) -> str:
+        """What a dataset is called in answers: the first of several versions `B@v1`."""
+        return f"{name}@v1" if name in self.versions and 1 not in self.versions[name] else name
+
     def add_dataset(self, name: str, shape: tuple[int, ...]) -> None:
         """A dataset that nothing is known of yet."""
         self.shapes[name] = shape
@@ -69,10 +104,7 @@ class Adjacency:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a dataset, or UnknownName."""
-        try:
-            return self.shapes[name]
-        except KeyError:
-            raise UnknownName.of("dataset", name, self.shapes) from None
+        return self.shapes[self.meant(name)]
 
     def at_least(self, output: str, input: str, hashes: tuple[str, ...], above: float | None) -> tuple[str, ...]:
         """The relations between two whose weight is so much, and all that are certain.
@@ -171,8 +203,7 @@ def route(
     graph: Adjacency, path: Sequence[str], above: float | None = None, lineage: Lineage = "value+selection"
 ) -> Route:
     """The way along a path of names, through contributions above a level; NoLineage where two are not connected."""
-    for name in path:
-        graph.shape(name)
+    path = [graph.meant(name) for name in path]
     return Route(tuple(_step(graph, here, there, above, lineage) for here, there in pairwise(path)))
 
 
@@ -217,8 +248,11 @@ class Plan:
     shapes: Mapping[str, tuple[int, ...]]
     edges: Mapping[str, tuple[tuple[str, str], ...]]
     ends: tuple[str, ...]
+    notes: Mapping[str, str] = field(default_factory=dict)  # of datasets on the way
+    said: tuple[str, ...] = ()  # whatever the cells are
+    public: Mapping[str, str] = field(default_factory=dict)  # what ends are called in the answer
 
-    def follow(self, selection: Selection, load: Load) -> dict[str, Selection]:
+    def follow(self, selection: Selection, load: Load) -> Answers:
         """The cells of each end that the selection leads to.
 
         Each dataset passes on only what is new to it. Without cycles that is once for each, in order; around a
@@ -244,7 +278,20 @@ class Plan:
                 if there not in queued:
                     queued.add(there)
                     heapq.heappush(waiting, position[there])
-        return {name: reached.get(name) or Selection.empty(self.shapes[name]) for name in self.ends}
+        found = {
+            self.public.get(name, name): reached.get(name) or Selection.empty(self.shapes[name]) for name in self.ends
+        }
+        return Answers(found, notes=(*self.said, *self._notes(reached, found)))
+
+    def _notes(self, reached: Mapping[str, Selection], found: Mapping[str, Selection]) -> Iterable[str]:
+        for name, note in self.notes.items():
+            if reached.get(name):
+                yield f"{self.public.get(name, name)!r} {note}"
+        if self.direction == "backward" and self.edges[self.start] and reached[self.start] and not any(found.values()):
+            yield (
+                f"these cells of {self.public.get(self.start, self.start)!r} hold no value of what it came from: they "
+                "are constant, or values only decided them, which log.track(..., lineage='value+selection') records"
+            )
 
 
 def plan(
@@ -259,19 +306,24 @@ def plan(
 
     With `above`, each step is through contributions of at least that weight: a path is as strong as its weakest step.
     """
-    graph.shape(start)
+    start = graph.meant(start)
     neighbours = graph.neighbours(direction)
-    if to is None:
-        wanted = _reachable(neighbours, start)
-    else:
-        graph.shape(to)
+    wanted = _reachable(neighbours, start)
+    said: list[str] = []
+    if to is not None:
+        versions = [each for each in graph.every(to) if each in wanted]
+        end = versions[-1] if versions else graph.meant(to)
         back = graph.neighbours("forward" if direction == "backward" else "backward")
-        wanted = _reachable(neighbours, start) & _reachable(back, to)
+        wanted &= _reachable(back, end)
         if not wanted:
             raise NoLineage(
                 f"{to!r} cannot be reached {direction} from {start!r}: {_connections(graph, start)}; "
-                f"{_connections(graph, to)}"
+                f"{_connections(graph, end)}"
             )
+        if len(versions) > 1:
+            others = ", ".join(repr(graph.public(each)) for each in versions[:-1])
+            said.append(f"{to!r} is {graph.public(end)!r} here, the latest version; there is a way to {others}, too")
+        to = end
     components = _components(neighbours, start, wanted)
     order = tuple(name for component in reversed(components) for name in component)
     ends = (to,) if to is not None else tuple(_final(neighbours, components))
@@ -289,7 +341,15 @@ def plan(
         )
         for name in order
     }
-    return Plan(direction, start, order, {name: graph.shapes[name] for name in (*order, *ends)}, edges, ends)
+    if lineage == "value" and sum(map(len, edges.values())) < sum(
+        len(hashes) for name in order for there, hashes in neighbours[name].items() if there in wanted
+    ):
+        said.append("what only decided is left out: lineage='value+selection' asks for it, too")
+    return Plan(
+        direction, start, order, {name: graph.shapes[name] for name in (*order, *ends)}, edges, ends,
+        {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
+        {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
+    )  # fmt: skip
 
 
 def _reachable(neighbours: Neighbours, start: str) -> set[str]:

@@ -18,6 +18,7 @@ from whence.store.catalog import statements
 from whence.store.catalog.clock import now
 from whence.store.recording import artifacts
 from whence.store.recording.artifacts import Content, Gone
+from whence.store.recording.files import Files
 from whence.store.recording.writer import Prepared, commit, prepare
 from whence.store.records import Operation
 from whence.store.values import name_of, plain
@@ -51,6 +52,7 @@ class Activity:
         self.removed: dict[str, str] = {}  # what was removed, and the version it was, if that is known
         self.started = now()  # what records something afterwards sets it to when that began
         self._ended: str | None = None
+        self._files: Files | None = None
         self.note(**properties)
 
     def note(self, **properties: Any) -> Self:
@@ -126,11 +128,16 @@ class Activity:
     # --- the block
 
     def __enter__(self) -> Self:
+        """What NumPy and pandas read and write in the block counts as used and generated."""
+        self._files = Files(self._store, self)
+        self._files.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if self._files is not None:
+            self._files.stop()
         if error is None:
             self.record()
             return

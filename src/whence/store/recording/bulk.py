@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from whence.errors import Redefined
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
+from whence.store.recording.naming import family_of, free
 
 Shape = tuple[int, ...]
 _EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
@@ -20,7 +21,10 @@ _EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
 
 @dataclass(slots=True)
 class Call:
-    """A call to be recorded. `shapes` are of all its arrays; those in `given` may be there already, by that name."""
+    """A call to be recorded. `shapes` are of all its arrays; those in `given` may be there already, by that name.
+
+    Without an operation it is the arrays alone that are recorded.
+    """
 
     operation: str
     inputs: tuple[str, ...]
@@ -31,6 +35,9 @@ class Call:
     args: dict[str, Any]
     started: str
     reused: bool
+    properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of its arrays
+    revisions: Mapping[str, str] = field(default_factory=dict)  # versions, and what each was before
+    chosen: Collection[str] = ()  # names that users gave
 
 
 def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, str]]:
@@ -49,10 +56,13 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
             known = present[own][1] if own in present else fresh.setdefault(own, shape)
             if known != shape:
                 raise Redefined(f"{own!r} is already an array of shape {known}, not {shape}: choose another name")
-    entities = [
-        {"name": name, "kind": "array", "shape": list(shape), "created": time, "properties": {}}
+    properties = _properties(calls, renamed)
+    entities: list[dict[str, Any]] = [
+        {"name": name, "kind": "array", "shape": list(shape), "created": time,
+         "properties": {**properties.get(name, {}), **_versioned(name)}}
         for name, shape in fresh.items()
-    ]
+    ]  # fmt: skip
+    _describe(connection, {name: own for name, own in properties.items() if name in present})
     ids = {name: id for name, (id, _) in present.items()}
     ids.update(zip(fresh, _inserted(connection, t.entities, entities), strict=True))
     _many(connection, t.was_attributed_to, [{"entity": ids[name], "agent": agent} for name in fresh])
@@ -63,16 +73,24 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
             {"name": call.operation, "args": call.args, "started": call.started, "ended": time,
              "properties": {"reuse": call.reused}}
             for call in calls
+            if call.operation
         ],
     )  # fmt: skip
     _many(connection, t.was_associated_with, [{"activity": each, "agent": agent} for each in activities])
     used, generated, derived = [], [], []
     relations: dict[str, statements.Stored] = {}
-    for call, other, activity in zip(calls, renamed, activities, strict=True):
+    numbers = iter(activities)
+    for call, other in zip(calls, renamed, strict=True):
+        activity = next(numbers) if call.operation else None
         inputs = [ids[other.get(name, name)] for name in call.inputs]
         outputs = [ids[other.get(name, name)] for name in call.outputs]
         used += [{"activity": activity, "position": i, "entity": each} for i, each in enumerate(inputs)]
         generated += [{"activity": activity, "position": i, "entity": each} for i, each in enumerate(outputs)]
+        derived += [
+            {"generated": ids[other.get(new, new)], "used": ids[other.get(old, old)], "activity": None,
+             "kind": "revision", "relation": None, "created": time}
+            for new, old in call.revisions.items()
+        ]  # fmt: skip
         for output, input, kind, relation in call.edges:
             relations[relation.hash] = relation
             derived.append(
@@ -83,11 +101,7 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
     _many(
         connection,
         t.relations,
-        [
-            {"hash": hash, "size": each.size, "boxes": each.boxes, "tuples": str(each.tuples), "created": time}
-            for hash, each in relations.items()
-            if hash not in known_relations
-        ],
+        [each.row(time) for hash, each in relations.items() if hash not in known_relations],
     )
     for table, rows in ((t.used, used), (t.was_generated_by, generated), (t.was_derived_from, derived)):
         _many(connection, table, rows)
@@ -113,25 +127,36 @@ def _renamed(
         return [{} for _ in calls]
     taken = set(statements.names(connection)) | {name for call in calls for name in call.shapes}
     fresh: dict[str, str] = {}
+    chosen = {name for call in calls for name in call.chosen}
     for name in sorted(lost):
-        fresh[name] = free(name, taken)
+        fresh[name] = free(f"{name}@v2" if name in chosen and family_of(name)[1] == 1 else name, taken)
         taken.add(fresh[name])
     # An array keeps its new name in the calls that come after the one that made it.
     return [{name: fresh[name] for name in call.shapes if name in fresh} for call in calls]
 
 
-def free(label: str, taken: set[str]) -> str:
-    """The name, or the name with the first free number.
+def _properties(calls: Sequence[Call], renamed: Sequence[Mapping[str, str]]) -> dict[str, dict[str, Any]]:
+    """What is to be said of each dataset."""
+    found: dict[str, dict[str, Any]] = {}
+    for call, other in zip(calls, renamed, strict=True):
+        for name, own in call.properties.items():
+            found.setdefault(other.get(name, name), {}).update(own)
+    return found
 
-    >>> free("X", {"X", "X#2"})
-    'X#3'
-    """
-    if label not in taken:
-        return label
-    n = 2
-    while f"{label}#{n}" in taken:
-        n += 1
-    return f"{label}#{n}"
+
+def _versioned(name: str) -> dict[str, Any]:
+    """The properties by which a version is known to be one of its array."""
+    own, version = family_of(name)
+    return {"artifact": own, "version": version} if version > 1 else {}
+
+
+def _describe(connection: sa.Connection, properties: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add to what is said of datasets that were defined before."""
+    for name, own in properties.items():
+        of = t.entities.c
+        known = connection.execute(sa.select(of.properties).where(of.name == name)).scalar_one()
+        if any(known.get(key) != value for key, value in own.items()):
+            connection.execute(t.entities.update().where(of.name == name).values(properties={**known, **own}))
 
 
 def _inserted(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> list[int]:

@@ -11,20 +11,25 @@ import atexit
 import os
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.recording.calls import Array, Captured, Edge
+from whence.arrays.linking.content import digest_of
+from whence.arrays.linking.frames import array_behind, table_digest
+from whence.arrays.recording.calls import Array, Captured, Edge, said
 from whence.arrays.reuse import Level, ReuseIndex, ReuseRule
-from whence.errors import BadType, Redefined, UnknownName
+from whence.errors import BadType
 from whence.store.catalog import reuse, statements
 from whence.store.catalog.clock import now
 from whence.store.recording import bulk
+from whence.store.recording.files import Files
+from whence.store.recording.links import Draft, Handed, Links
+from whence.store.recording.naming import Names
 from whence.store.recording.writer import Prepared, commit, prepare
-from whence.store.values import name_of, plain
+from whence.store.values import plain
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 
 WAITING = 4096  # calls
 PATIENCE = 5.0  # seconds
+SMALL = 4096  # bytes of a relation that the catalog holds itself, so that a thousand calls are not a thousand files
 MOST_MEMORIES = 256  # functions
 
 
@@ -59,9 +65,7 @@ class Record:
 @dataclass(slots=True)
 class _Waiting:
     record: Record
-    shapes: dict[str, tuple[int, ...]]
-    given: set[str]  # names that may be there already
-    edges: tuple[Edge, ...]
+    draft: Draft
     args: dict[str, Any]
     started: str
 
@@ -72,22 +76,25 @@ class Tracker:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._database = store.database
-        self._reader = store.reader
         self._owner = os.getpid()
         self._waiting: list[_Waiting] = []
         self._rules: dict[tuple[str, str, str], ReuseRule] = {}
         self._counts: dict[reuse.Count, list[int]] = {}
         self._since = 0.0
-        self._names: dict[int, tuple[weakref.ref[Any], str]] = {}
-        self._taken: set[str] | None = None
-        self._chosen: dict[str, tuple[int, ...]] = {}  # names that users gave
-        self._numbers: dict[str, int] = {}  # where to look for the next free one
+        self.names = Names(store)
+        self.links = Links(self.names)
         self._memories: dict[str, ReuseIndex] = {}
         self._prepared: dict[int, tuple[Edge, Prepared]] = {}
+        self._loaded: dict[Hashable, str] = {}  # what was read from files: the same content is the same dataset
         self._flushing = False
         _trackers.add(self)
 
     # --- what tracked functions ask for
+
+    @property
+    def address(self) -> tuple[Callable[..., Tracker], tuple[Any, ...]]:
+        """How another process gets what records into the same log."""
+        return tracker_at, self._store.opened_as
 
     def ready(self) -> None:
         """An error before the function runs, if its call could not be recorded."""
@@ -106,86 +113,102 @@ class Tracker:
                     memory = self._memories[name] = ReuseIndex(self, name)
         return memory
 
+    def arrived(self, values: Iterable[Any]) -> Handed:
+        """What is known of what is handed to a call, asked before the function runs and may change it."""
+        with self._database.lock:
+            return self.links.arrived(values)
+
+    def watched(self) -> Files:
+        """Files that are read and written from now on, until `stop`, are linked to arrays."""
+        made = Files(self._store)
+        made.start()
+        return made
+
+    def number(self, value: Any) -> Any:
+        """A number that a tracked call gave, as an array that is known to be it; None for any other number."""
+        with self._database.lock:
+            name = self.links.numbers.name_of(value)
+            if name is None:
+                return None
+            array = np.asarray(value)
+            self.links.living.keep(array, name, digest_of(array), result=True, part=False, copy=True)
+            return array
+
     def record(
-        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
-    ) -> Record:
+        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool,
+        handed: Handed | None = None,
+    ) -> Record:  # fmt: skip
         """Name the arrays and record the call: now if it was traced, soon if not."""
         with self._database.lock:
             self._after_fork()
-            given: set[str] = set()
-            shapes: dict[str, tuple[int, ...]] = {}
-            inputs = tuple(self._input(each, names, given, shapes) for each in found.inputs)
-            outputs = tuple(self._output(each, names, given, shapes) for each in found.outputs)
-            record = Record(call, inputs, outputs, reused, found.notes)
+            arrived, place = handed or self.links.arrived(each.value for each in found.inputs)
+            draft = Draft(call, edges=found.edges)
+            links: list[Draft] = []
+            draft.inputs = tuple(
+                self.links.input(each.label, each.shape, own, names.get(each.label), place, draft, links)
+                for each, own in zip(found.inputs, arrived, strict=True)
+            )
+            draft.outputs = tuple(self._output(each, names, draft) for each in found.outputs)
+            for name, note in zip(draft.outputs, said(found), strict=True):
+                if note:
+                    draft.properties.setdefault(name, {}).update(note=note, line=str(place))
+            record = Record(call, draft.inputs, draft.outputs, reused, found.notes)
             args = {key: _recordable(value, key) for key, value in scalars.items()}
-            self._waiting.append(_Waiting(record, shapes, given, found.edges, args, now()))
-            for name, array in zip((*inputs, *outputs), (*found.inputs, *found.outputs), strict=True):
-                self._remember(array.value, name)
+            started = now()
+            for link in links:
+                own_record = Record(link.operation, link.inputs, link.outputs, False)
+                self._waiting.append(_Waiting(own_record, link, {"line": str(place)}, started))
+            self._waiting.append(_Waiting(record, draft, args, started))
+            for number, (name, own) in enumerate(zip(draft.inputs, arrived, strict=True)):
+                if number not in found.written:
+                    self.links.remember(name, own)
+            written = {id(found.inputs[number].value): arrived[number] for number in found.written}
+            for name, array in zip(draft.outputs, found.outputs, strict=True):
+                into = written.get(id(array.value))
+                self.links.result(array.value, name, written=into is not None)
+                if into is not None and (around := self.links.around(into, name, place)) is not None:
+                    own_record = Record(around.operation, around.inputs, around.outputs, False)
+                    self._waiting.append(_Waiting(own_record, around, {"line": str(place)}, started))
             self._arm()
             if not reused or len(self._waiting) >= WAITING or time.monotonic() - self._since > PATIENCE:
                 self.flush()
             return record
 
-    # --- names
+    def loaded(self, value: Any, label: str) -> str:
+        """The dataset that an array or a table is which was read from a file."""
+        with self._database.lock:
+            array = array_behind(value)
+            key = (label, np.shape(value), table_digest(value) if array is None else digest_of(array))
+            name = self._loaded.get(key)
+            if name is None:
+                name = self._loaded[key] = self.names.fresh(label)
+                draft = Draft("")
+                draft.needs(name, np.shape(value), there=False)
+                self._write_datasets(draft, [])
+            self.links.source(value, name)
+            return name
 
-    def _input(self, array: Array, names: Mapping[str, str], given: set[str], shapes: dict[str, Any]) -> str:
-        if array.label in names:
-            return self._given(names[array.label], array, given, shapes)
-        known = self._names.get(id(array.value))
-        if known is not None and known[0]() is array.value:
-            shapes[known[1]] = array.shape
-            given.add(known[1])
-            return known[1]
-        return self._new(array, shapes)
+    def known_as(self, value: Any, label: str) -> str:
+        """The dataset that an array or a table is, which is recorded as a source if nothing is known of it."""
+        with self._database.lock:
+            (arrived,), place = self.links.arrived([value])
+            draft, links = Draft(""), list[Draft]()
+            name = self.links.input(arrived.variable or label, np.shape(value), arrived, None, place, draft, links)
+            self.links.remember(name, arrived)
+            self._write_datasets(draft, links)
+            return name
 
-    def _output(self, array: Array, names: Mapping[str, str], given: set[str], shapes: dict[str, Any]) -> str:
-        chosen = names.get(array.label) if array.label not in shapes else None
-        if chosen is None and "." not in array.label:
+    def _write_datasets(self, draft: Draft, links: list[Draft]) -> None:
+        for each in (draft, *links):
+            self._waiting.append(_Waiting(Record(each.operation, each.inputs, each.outputs, False), each, {}, now()))
+        self._arm()
+        self.flush()
+
+    def _output(self, array: Array, names: Mapping[str, str], draft: Draft) -> str:
+        chosen = names.get(array.label)
+        if chosen is None and array.label == draft.operation:
             chosen = names.get("return")
-        return self._given(chosen, array, given, shapes) if chosen is not None else self._new(array, shapes)
-
-    def _given(self, name: str, array: Array, given: set[str], shapes: dict[str, Any]) -> str:
-        name = name_of(name)
-        there = shapes.get(name) or self._chosen.get(name)
-        if there is None:
-            there = self._there(name)
-        if there is not None and there != array.shape:
-            raise Redefined(f"{name!r} is already an array of shape {there}, not {array.shape}: choose another name")
-        given.add(name)
-        shapes[name] = self._chosen[name] = array.shape
-        return name
-
-    def _there(self, name: str) -> tuple[int, ...] | None:
-        """The shape of a dataset of the log, if it has one of that name."""
-        try:
-            return self._reader.shapes((name,))[name]
-        except UnknownName:
-            return None
-
-    def _new(self, array: Array, shapes: dict[str, Any]) -> str:
-        if self._taken is None:
-            with self._database.read() as connection:
-                self._taken = set(statements.names(connection))
-        name = array.label
-        if name in self._taken:
-            number = self._numbers.get(name, 2)
-            while f"{name}#{number}" in self._taken:
-                number += 1
-            self._numbers[array.label] = number + 1
-            name = f"{name}#{number}"
-        self._taken.add(name)
-        shapes[name] = array.shape
-        return name
-
-    def _remember(self, array: Any, name: str) -> None:
-        """The same array later is the same dataset."""
-        if not isinstance(array, np.generic):  # a number is not the same one later
-            key = id(array)
-            self._names[key] = (weakref.ref(array, lambda _: self._names.pop(key, None)), name)
-
-    def _renamed(self, other: Mapping[str, str]) -> None:
-        if other:
-            self._names = {key: (ref, other.get(name, name)) for key, (ref, name) in self._names.items()}
+        return self.links.output(array.label, array.shape, chosen, draft)
 
     # --- the shelf of reuse rules
 
@@ -240,7 +263,7 @@ class Tracker:
             self._flushing = True
             self._waiting, self._rules, self._counts = [], {}, {}
             try:
-                items = {id(edge): self._prepare(edge) for each in waiting for edge in each.edges}
+                items = {id(edge): self._prepare(edge) for each in waiting for edge in each.draft.edges}
                 distinct = {item.edge.relation.hash: item for item in items.values()}
                 calls = [_call(each, items) for each in waiting]
 
@@ -248,13 +271,14 @@ class Tracker:
                     renamed = bulk.add(connection, calls)
                     for each, other in zip(waiting, renamed, strict=True):
                         each.record.rename(other)
-                        self._renamed(other)
+                        self.links.renamed(other)
                     for rule in kept.values():
                         reuse.put(connection, rule)
                     for what, (hits, misses) in counts.items():
                         reuse.count(connection, what, hits, misses)
 
-                commit(self._store, list(distinct.values()), write)
+                large = [item for item in distinct.values() if item.edge.relation.data is None]
+                commit(self._store, large, write)
             except BaseException:
                 self._waiting, self._rules, self._counts = waiting + self._waiting, {**kept, **self._rules}, counts
                 raise
@@ -266,11 +290,25 @@ class Tracker:
         if found is None or found[0] is not edge:
             if len(self._prepared) > 1 << 12:
                 self._prepared.clear()
-            found = self._prepared[id(edge)] = (edge, prepare("", "", edge.relation))
+            found = self._prepared[id(edge)] = (edge, prepare("", "", edge.relation, small=SMALL))
         return found[1]
 
 
 _trackers: weakref.WeakSet[Tracker] = weakref.WeakSet()
+_opened: dict[tuple[Any, ...], Store] = {}  # logs that were opened for functions that came from other processes
+
+
+def tracker_at(where: str, blobs: str | None) -> Tracker:
+    """What records into a log: the one that is open already in this process, or one that is opened now."""
+    from whence.store import open_store
+
+    for each in list(_trackers):
+        if each._store.opened_as == (where, blobs) and not each.closed:
+            return each
+    store = _opened.get((where, blobs))
+    if store is None or store.database.closed:
+        store = _opened[where, blobs] = open_store(where, blobs=blobs, create=False)
+    return store.tracker
 
 
 @atexit.register
@@ -281,14 +319,14 @@ def _at_exit() -> None:
 
 
 def _call(waiting: _Waiting, items: dict[int, Prepared]) -> bulk.Call:
-    record = waiting.record
+    record, draft = waiting.record, waiting.draft
     edges: list[tuple[int, int, str, statements.Stored]] = [
         (edge.output, edge.input, "boxes" if edge.kind == "value" else edge.kind, items[id(edge)].edge.relation)
-        for edge in waiting.edges
+        for edge in draft.edges
     ]
     return bulk.Call(
-        record.operation, record.inputs, record.outputs, waiting.shapes, waiting.given, edges, waiting.args,
-        waiting.started, record.reused,
+        record.operation, record.inputs, record.outputs, draft.shapes, draft.given, edges, waiting.args,
+        waiting.started, record.reused, draft.properties, draft.revisions, draft.chosen,
     )  # fmt: skip
 
 

@@ -49,10 +49,11 @@ class Blob(Protocol):
     def data(self) -> bytes: ...
 
 
-def prepare(output: str, input: str, relation: Relation, kind: str = "boxes") -> Prepared:
-    """The derivation with its relation as bytes."""
+def prepare(output: str, input: str, relation: Relation, kind: str = "boxes", *, small: int = 0) -> Prepared:
+    """The derivation with its relation as bytes; those of up to `small` bytes are for the catalog."""
     data = relation.to_bytes()
-    stored = statements.Stored(hash_of(data), len(data), len(relation), relation.count())
+    within = data if len(data) <= small else None
+    stored = statements.Stored(hash_of(data), len(data), len(relation), relation.count(), within)
     return Prepared(statements.Edge(output, input, stored, kind), data)
 
 

@@ -9,13 +9,12 @@ came from, with no second run and no help from the library: the oracle of reuse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from whence.arrays.recording.calls import Captured
-from whence.arrays.recording.track import track
+from whence.arrays.recording.calls import Captured, captured, parameters_of
 from whence.arrays.reuse import ReuseIndex
 from whence.testing.hostile import lengths, names, objects, process, values
 from whence.testing.hostile._case import Case
@@ -51,39 +50,19 @@ class Call:
         return self.found == self.expected
 
 
-class _Notebook:
-    """Records calls in memory, as a log does on disk."""
-
-    def __init__(self) -> None:
-        self.memory = ReuseIndex(Shelf(), "f")
-        self.latest: Captured | None = None
-
-    def ready(self) -> None:
-        """It always is."""
-
-    def record(
-        self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool
-    ) -> Any:
-        """Keep the latest call."""
-        self.latest = found
-
-    def learned(self, name: str) -> ReuseIndex:
-        """What is known of functions of any name."""
-        return self.memory
-
-
 def calls_of(case: Callable[[], Case], again: int = 2) -> Iterator[Call]:
     """The function of a case, called at many lengths, and again after every change of its world."""
     function, change = case()
-    notebook = _Notebook()
-    tracked = track(notebook, function, name="f")
+    memory = ReuseIndex(Shelf(), "f")
+    parameters = parameters_of(function)
     for number in range(1 + again):
         if number:
             change()
         for n in BEFORE if number == 0 else AFTER:
-            tracked(2.0 ** np.arange(n))
-            assert notebook.latest is not None
-            yield Call(notebook.latest)
+            found = captured(function, (2.0 ** np.arange(n),), {}, parameters, "f", selection=False, memory=memory)
+            if not found.reused:
+                memory.learn(found)
+            yield Call(found)
 
 
 def cells_in(result: Any) -> set[tuple[int, int]]:

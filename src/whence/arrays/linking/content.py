@@ -1,0 +1,60 @@
+"""What an array holds: a digest of all of it, and whether finding it twice could be chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.arrays.rules._layouts import overlaps_itself
+
+SAMPLE = 1024
+ENOUGH = 16  # points
+PLAIN, LONG = 1, 4  # points of a value that people write down, and of one that only comes out of computing
+
+
+def digest_of(array: NDArray[Any]) -> bytes:
+    """A digest of all cells in row-major order; of cells that lie upon each other, of the memory below them.
+
+    >>> x = np.arange(6.0).reshape(2, 3)
+    >>> digest_of(x.T) == digest_of(np.ascontiguousarray(x.T)), digest_of(x) == digest_of(x + 1)
+    (True, False)
+    """
+    if not array.flags.c_contiguous and array.size:
+        if overlaps_itself(array):
+            array = _memory(array[tuple(slice(None) if step else slice(1) for step in array.strides)])
+        array = np.ascontiguousarray(array)
+    return _core.digest(array)
+
+
+def _memory(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or, if its cells overlap, all bytes between the first and the last of them."""
+    if not overlaps_itself(array):
+        return array
+    low, high = np.lib.array_utils.byte_bounds(array)
+    lowest = array[tuple(slice(-1, None) if step < 0 else slice(1) for step in array.strides)]
+    return np.lib.stride_tricks.as_strided(lowest.reshape(-1).view(np.uint8), (high - low,), (1,), writeable=False)
+
+
+def is_telling(array: NDArray[Any]) -> bool:
+    """Whether two arrays with this content are hardly alike by chance.
+
+    Constants, masks, a few small integers and even spacings are alike too often.
+
+    >>> is_telling(np.zeros(100)), is_telling(np.arange(100.0)), is_telling(np.sqrt(np.arange(100.0)))
+    (False, False, True)
+    """
+    if array.dtype.kind not in "iuf" or array.size < 2:
+        return False
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
+    size = array.size
+    step = max(1, size // SAMPLE)
+    sample = np.concatenate([np.asarray(flat[:SAMPLE]), np.asarray(flat[::step][:SAMPLE])]).astype(np.float64)
+    values = np.unique(sample[np.isfinite(sample)])
+    if len(values) < 2 or np.allclose(np.diff(np.asarray(flat[:SAMPLE], np.float64), 2), 0):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        written = np.mod(values * 64, 1) == 0
+    return int(written.sum()) * PLAIN + int((~written).sum()) * LONG >= ENOUGH

@@ -1,0 +1,129 @@
+"""Files that plain code reads arrays from and writes arrays to, seen while somebody watches.
+
+NumPy's and pandas's functions are replaced, for as long as a block that watches is open, by ones that also tell what
+they read and wrote. Only files that are named by a path count.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+READERS = {
+    "numpy": ("load", "loadtxt", "genfromtxt", "fromfile"),
+    "pandas": (
+        "read_csv", "read_excel", "read_feather", "read_fwf", "read_hdf", "read_json", "read_orc", "read_parquet",
+        "read_pickle", "read_table",
+    ),
+}  # fmt: skip
+WRITERS = {"numpy": ("save", "savetxt")}  # the path, then the array
+METHODS = ("to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc", "to_parquet", "to_pickle")
+
+
+class Watcher(Protocol):
+    """Who is told of files."""
+
+    def read_file(self, function: str, path: str, value: Any) -> None: ...
+    def wrote_file(self, function: str, path: str, value: Any) -> None: ...
+
+
+_watchers: list[Watcher] = []
+_replaced: list[tuple[Any, str, Any]] = []
+_lock = threading.RLock()
+_inside = threading.local()
+
+
+def watch(watcher: Watcher) -> None:
+    """Tell the watcher, too, until `unwatch`; the latest is told alone."""
+    with _lock:
+        _watchers.append(watcher)
+        if len(_watchers) == 1:
+            _replace()
+
+
+def unwatch(watcher: Watcher) -> None:
+    """Tell it no more."""
+    with _lock:
+        _watchers.remove(watcher)
+        if not _watchers:
+            while _replaced:
+                place, name, original = _replaced.pop()
+                setattr(place, name, original)
+
+
+def _replace() -> None:
+    for module, names in READERS.items():
+        for name in names:
+            _put(sys.modules.get(module), name, _reading)
+    for module, names in WRITERS.items():
+        for name in names:
+            _put(sys.modules.get(module), name, functools.partial(_writing, first="path"))
+    pandas = sys.modules.get("pandas")
+    for kind in ("DataFrame", "Series") if pandas is not None else ():
+        for name in METHODS:
+            _put(getattr(pandas, kind, None), name, functools.partial(_writing, first="value"))
+
+
+def _put(place: Any, name: str, wrapped: Callable[..., Any]) -> None:
+    original = None if place is None else place.__dict__.get(name, getattr(place, name, None))
+    if original is not None:
+        owner = "np" if place is np else "pd" if place is sys.modules.get("pandas") else place.__name__
+        _replaced.append((place, name, getattr(place, name)))
+        setattr(place, name, wrapped(original, f"{owner}.{name}"))
+
+
+def _reading(original: Callable[..., Any], called: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def read(*args: Any, **kwargs: Any) -> Any:
+        with _Once() as outermost:
+            found = original(*args, **kwargs)
+        path = _path(args[0] if args else next(iter(kwargs.values()), None))
+        if outermost and path is not None and _watchers:
+            _watchers[-1].read_file(called, path, found)
+        return found
+
+    return read
+
+
+def _writing(original: Callable[..., Any], called: str, *, first: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def write(*args: Any, **kwargs: Any) -> Any:
+        with _Once() as outermost:
+            done = original(*args, **kwargs)
+        given = (*args, *kwargs.values())
+        if outermost and len(given) > 1 and _watchers:
+            path, value = given[:2] if first == "path" else (given[1], given[0])
+            found = _path(path, ".npy" if called == "np.save" else "")
+            if found is not None:
+                _watchers[-1].wrote_file(called, found, value)
+        return done
+
+    return write
+
+
+class _Once:
+    """Functions that call each other tell once."""
+
+    def __enter__(self) -> bool:
+        depth = getattr(_inside, "depth", 0)
+        _inside.depth = depth + 1
+        return depth == 0
+
+    def __exit__(self, *_: object) -> None:
+        _inside.depth -= 1
+
+
+def _path(given: Any, ending: str = "") -> str | None:
+    """The path of a file that is there."""
+    if not isinstance(given, (str, os.PathLike)):
+        return None
+    path = os.fspath(given)
+    if not isinstance(path, str):
+        return None
+    return next((each for each in (path, path + ending) if os.path.isfile(each)), None)

@@ -1,0 +1,58 @@
+"""Tables and lists as arrays: what is behind a DataFrame, a Series, a list of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a DataFrame or a Series of pandas."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series")
+
+
+def is_listed(value: Any) -> bool:
+    """Whether it is a list of numbers that holds data; integers alone are axes, shapes, indices."""
+    if not isinstance(value, (list, tuple)) or not value or hasattr(value, "_fields"):
+        return False
+    flat = [each for item in value for each in (item if isinstance(item, (list, tuple)) else [item])]
+    return all(isinstance(each, (int, float, np.number)) for each in flat) and any(
+        isinstance(each, (float, np.floating)) for each in flat
+    )
+
+
+def array_behind(value: Any) -> NDArray[Any] | None:
+    """The numbers of an array, a table of numbers or a list of numbers; None if there are others."""
+    if isinstance(value, np.ndarray):
+        if not issubclass(type(value), np.ndarray):  # an array of a run that has ended, which stands for a plain one
+            value = getattr(value, "value", None)
+        return value if type(value) in (np.ndarray, np.memmap) and value.dtype.kind in "biuf" else None
+    if is_frame(value):
+        kinds = value.dtypes if value.ndim == 2 else [value.dtype]
+        if not all(isinstance(each, np.dtype) and each.kind in "biuf" for each in kinds):
+            return None
+        found = value.to_numpy()
+        return found if found.dtype.kind in "biuf" else None
+    if is_listed(value):
+        try:
+            return np.asarray(value, dtype=np.float64)
+        except ValueError:  # rows of different lengths
+            return None
+    return None
+
+
+def table_digest(value: Any) -> bytes:
+    """A digest of a table with texts or other objects in it; nothing if these cannot be hashed."""
+    import pandas as pd
+
+    try:
+        rows = np.ascontiguousarray(pd.util.hash_pandas_object(value).to_numpy())
+    except TypeError:
+        return b""
+    names = repr(list(value.columns) if value.ndim == 2 else value.name).encode()
+    return _core.digest(rows) + _core.digest(names)

@@ -1,0 +1,348 @@
+"""The arrays that a log knows and that may still be seen: by their memory while it lives, and by their content.
+
+An array is looked up as it is handed to a tracked call, before the function runs. In this order: memory with the same
+layout, memory that it is a part of, content. Its digest tells whether anybody changed the memory in between.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.arrays.linking.content import digest_of, is_telling
+from whence.arrays.linking.frames import array_behind
+from whence.arrays.linking.layout import Layout, Shape, shown
+from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.rules._rows import affine, only_in, product
+from whence.arrays.rules.shapes import reshaped
+from whence.arrays.rules.views import viewed
+from whence.relation import Relation
+
+How = Literal["same", "view", "copy", "joined", "new"]
+MOST_CONTENTS = 1 << 16
+MOST_COLUMNS = 1000
+MOST_CASTS = 64  # living arrays of the same shape that are compared as another type
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """An array as it was recorded: the dataset, where it lies, what it held."""
+
+    name: str
+    layout: Layout
+    digest: bytes
+    result: bool  # of a tracked call
+    owner: weakref.ref[Any]
+    stale: str = ""  # why it surely is not what it was, whatever the digest says
+    column: Relation | None = None  # if it is a column of a table: how it lies in that
+
+    def held_as(self, shape: Shape) -> Relation:
+        """The relation to it of an array that holds the same in the same order."""
+        if self.column is None:
+            return reshaped(self.layout.shape, shape)
+        return reshaped(self.column.out_shape, shape).compose(self.column)
+
+    def array(self) -> NDArray[Any] | None:
+        """The array, while its memory lives."""
+        owner = self.owner()
+        return None if owner is None else self.layout.array(owner)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A known array that was changed in place: the digest that it has now, and what is known of the change."""
+
+    seen: Seen
+    digest: bytes
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What is known of an array that is handed to a call."""
+
+    how: How
+    digest: bytes
+    sources: tuple[tuple[Seen, Relation | None], ...] = ()  # None: the same cells
+    changes: tuple[Change, ...] = ()
+    parts: tuple[tuple[Seen, Relation], ...] = ()  # sources recorded before, which turn out to be parts of this one
+    why: str = ""  # of a new array: what was found and does not suffice
+
+
+class _Gone:
+    """What is known by content only."""
+
+
+_never = weakref.ref(_Gone())  # which was gone at once
+
+
+def root_of(array: NDArray[Any]) -> NDArray[Any]:
+    """The array that has the memory."""
+    while True:
+        base = array.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # as_strided puts an object of its own in between
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
+
+
+@dataclass(slots=True)
+class _Owned:
+    """What is known of one piece of memory."""
+
+    exact: dict[Layout, Seen] = field(default_factory=dict)
+    wide: list[Seen] = field(default_factory=list)  # those that were not found to be views of others; the latest last
+
+
+class Living:
+    """The index; whoever uses it takes turns."""
+
+    def __init__(self) -> None:
+        self._owned: dict[int, tuple[weakref.ref[Any], _Owned]] = {}
+        self._contents: dict[tuple[str, bytes], list[Seen]] = {}
+
+    # --- asking
+
+    def has_results(self, owners: Iterable[NDArray[Any]]) -> bool:
+        """Whether the result of a tracked call lies in memory of one of these."""
+        held = (self._owned.get(id(each)) for each in owners)
+        return any(seen.result for each in held if each is not None for seen in each[1].wide)
+
+    def find(self, array: NDArray[Any]) -> Arrival:
+        """What is known of an array."""
+        layout, digest = Layout.of(array), digest_of(array)
+        owned = self._of(array)
+        if owned is not None and array.size:
+            same = owned.exact.get(layout)
+            if same is not None and not same.stale and same.digest == digest:
+                return Arrival("same", digest, ((same, None),))
+            holding = self._holding(layout, digest, owned)
+            if holding is not None:
+                return holding
+            if any(_overlap(array, seen) for seen in owned.wide):
+                return self._around(array, digest, owned)
+        return self._by_content(array, digest)
+
+    def _holding(self, layout: Layout, digest: bytes, owned: _Owned) -> Arrival | None:
+        """By the array itself, or the latest that holds all of its cells; one that was not changed comes first."""
+        changed: Arrival | None = None
+        itself = owned.exact.get(layout)
+        first = [itself] if itself is not None and itself in owned.wide else []
+        for seen in (*first, *(each for each in reversed(owned.wide) if each is not itself)):
+            relation = None if seen.layout == layout else shown(layout, seen.layout)
+            if relation is not None or seen.layout == layout:
+                how: How = "same" if relation is None else "view"
+                found = Arrival(how, digest, ((seen, relation),), self._changes(seen))
+                if not found.changes:
+                    return found
+                changed = changed or found
+        return changed
+
+    def shared(self, array: NDArray[Any]) -> Arrival | None:
+        """What is known of an array by memory alone, if any of that is known."""
+        return self.find(array) if self._of(array) is not None else None
+
+    def _around(self, array: NDArray[Any], digest: bytes, owned: _Owned) -> Arrival:
+        """An array of which parts are known: sources that turn out to be views of it, or results that lie in it."""
+        layout = Layout.of(array)
+        inside = [(seen, shown(seen.layout, layout)) for seen in owned.wide if _overlap(array, seen)]
+        kept = [(seen, relation) for seen, relation in inside if relation is not None and not self._changes(seen)]
+        parts = [(seen, relation) for seen, relation in kept if not seen.result]
+        results = [
+            (seen, relation.inverse)
+            for seen, relation in kept
+            if seen.result and not any(_overlap(own, part) for part, _ in parts if (own := seen.array()) is not None)
+        ]
+        why = (
+            "only parts of it are known" if results else "" if parts else "it shows memory of a known array as another"
+        )
+        return Arrival("new", digest, tuple(results), (), tuple(parts), why)
+
+    def _changes(self, seen: Seen) -> tuple[Change, ...]:
+        array = seen.array()
+        if array is None:
+            raise AssertionError(f"{seen.name!r} was found by memory that is gone")
+        digest = digest_of(array)
+        if digest == seen.digest and not seen.stale:
+            return ()
+        return (Change(seen, digest, seen.stale or "it was changed in place between calls"),)
+
+    def _by_content(self, array: NDArray[Any], digest: bytes) -> Arrival:
+        if not array.flags.c_contiguous and overlaps_itself(array):
+            return Arrival("new", digest)
+        found = self._alike(array, digest)
+        if found:
+            if not is_telling(array):
+                return Arrival("new", digest)
+            if len(found) > 1:
+                names = " and ".join(repr(each.name) for each, _ in found[:2])
+                return Arrival("new", digest, why=f"it holds what {names} hold, and may be a copy of either")
+            return Arrival("copy", digest, (found[0],))
+        cast = self._casts(array)
+        if len(cast) == 1:
+            return Arrival("copy", digest, ((cast[0], Relation.identity(array.shape)),))
+        joined = self._joined(array) if not cast else ()
+        return Arrival("joined", digest, joined) if joined else Arrival("new", digest)
+
+    def _alike(self, array: NDArray[Any], digest: bytes) -> list[tuple[Seen, Relation]]:
+        """The arrays that hold the same cells in the same order, or in that of the transpose."""
+        if not self._contents:
+            return []
+        direct = _living_first(self._contents.get((array.dtype.str, digest), []))
+        if direct or array.ndim < 2:
+            return [(each, each.held_as(array.shape)) for each in direct]
+        turned = _living_first(self._contents.get((array.dtype.str, digest_of(array.T)), []))
+        back = viewed(array.T.shape, np.transpose)
+        return [(each, back.compose(each.held_as(array.T.shape))) for each in turned]
+
+    def _casts(self, array: NDArray[Any]) -> list[Seen]:
+        """Living arrays that hold the same as another type."""
+        alike = [
+            seen
+            for seen in self._wide()
+            if seen.layout.shape == array.shape and seen.layout.dtype != array.dtype.str and not seen.stale
+        ]
+        if not alike or len(alike) > MOST_CASTS or not is_telling(array):
+            return []
+        found = []
+        for seen in alike:
+            own = seen.array()
+            if own is not None:
+                with np.errstate(all="ignore"):
+                    equal = np.array_equal(own.astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
+                if equal and digest_of(own) == seen.digest:
+                    found.append(seen)
+        return found
+
+    def _joined(self, array: NDArray[Any]) -> tuple[tuple[Seen, Relation], ...]:
+        from whence.arrays.linking.joined import joined
+
+        if array.ndim == 0 or not self._contents:
+            return ()
+        return joined(array, self._unambiguous, self._shapes(array.dtype.str))
+
+    def _unambiguous(self, piece: NDArray[Any]) -> tuple[Seen, Relation] | None:
+        found = self._alike(piece, digest_of(piece))
+        return found[0] if len(found) == 1 and is_telling(piece) else None
+
+    def _shapes(self, dtype: str) -> set[Shape]:
+        own = {
+            each.layout.shape if each.column is None else each.column.out_shape
+            for (kind, _), held in self._contents.items()
+            if kind == dtype
+            for each in held
+        }
+        return own | {each[::-1] for each in own}
+
+    def _wide(self) -> Iterator[Seen]:
+        return (seen for _, owned in list(self._owned.values()) for seen in owned.wide)
+
+    def _of(self, array: NDArray[Any]) -> _Owned | None:
+        found = self._owned.get(id(root_of(array)))
+        return found[1] if found is not None and found[0]() is not None else None
+
+    # --- knowing more
+
+    def keep(self, array: NDArray[Any], name: str, digest: bytes, *, result: bool, part: bool, copy: bool) -> Seen:
+        """An array was recorded as a dataset. `part`: as a view of another one; `copy`: as one that holds the same."""
+        root = root_of(array)
+        key = id(root)
+        held = self._owned.get(key)
+        if held is None or held[0]() is not root:
+            held = self._owned[key] = (weakref.ref(root, lambda ref: self._forget(key, ref)), _Owned())
+        layout, owned = Layout.of(array), held[1]
+        seen = Seen(name, layout, digest, result, held[0])
+        owned.exact[layout] = seen
+        if not part:
+            owned.wide = [each for each in owned.wide if each.layout != layout]
+            owned.wide.append(seen)
+        if not copy and not part and (array.flags.c_contiguous or not overlaps_itself(array)):
+            self._hold(seen)
+        return seen
+
+    def keep_columns(self, table: Any, name: str) -> None:
+        """A table was recorded as a dataset: its columns of numbers are known by content."""
+        if table.ndim != 2 or not len(table):
+            return
+        shape = (len(table), len(table.columns))
+        for n in range(min(shape[1], MOST_COLUMNS)):
+            column = array_behind(table.iloc[:, n])
+            if column is not None:
+                seen = Seen(name, Layout(0, shape, (0, 0), column.dtype.str), digest_of(column), False, _never)
+                seen.column = product(column.shape, shape, [affine(0, 0, shape[0]), only_in(1, n)])
+                self._hold(seen)
+
+    def _hold(self, seen: Seen) -> None:
+        key = (seen.layout.dtype, seen.digest)
+        self._contents.setdefault(key, []).append(seen)
+        if len(self._contents) > MOST_CONTENTS:
+            for old in list(itertools.islice(self._contents, MOST_CONTENTS // 8)):
+                del self._contents[old]
+
+    def kept(self, seen: Seen) -> Seen | None:
+        """What is kept of the same memory with the same layout."""
+        held = self._owned.get(id(seen.owner()))
+        return held[1].exact.get(seen.layout) if held is not None else None
+
+    def wrote(self, array: NDArray[Any]) -> None:
+        """A tracked call wrote into the array, which is about to be kept: what shares its memory is not what it was."""
+        owned, layout = self._of(array), Layout.of(array)
+        if owned is None:
+            return
+        for seen in list({id(each): each for each in (*owned.exact.values(), *owned.wide)}.values()):
+            if _overlap(array, seen):
+                if shown(seen.layout, layout) is not None:
+                    owned.exact.pop(seen.layout, None)
+                    owned.wide = [each for each in owned.wide if each is not seen]
+                else:
+                    seen.stale = "a tracked call wrote into a part of it"
+
+    def changed(self, change: Change, name: str) -> None:
+        """The array is another dataset from now on; parts of it that were recorded are not parts of that."""
+        seen = change.seen
+        seen.name, seen.digest, seen.stale = name, change.digest, ""
+        held = self._owned.get(id(seen.owner()))
+        if held is not None:
+            held[1].exact = {
+                layout: each for layout, each in held[1].exact.items() if each is seen or each in held[1].wide
+            }
+
+    def rename(self, other: Mapping[str, str]) -> None:
+        """Datasets have other names: another program was faster to take theirs."""
+        every = itertools.chain(
+            (seen for _, owned in self._owned.values() for seen in owned.exact.values()),
+            self._wide(),
+            (seen for held in self._contents.values() for seen in held),
+        )
+        for seen in {id(each): each for each in every}.values():
+            seen.name = other.get(seen.name, seen.name)
+
+    def _forget(self, key: int, ref: Any) -> None:
+        held = self._owned.get(key)
+        if held is not None and held[0] is ref:
+            del self._owned[key]
+
+
+def _living_first(found: list[Seen]) -> list[Seen]:
+    """Those that live, if any does; each dataset once."""
+    living = [each for each in found if each.owner() is not None]
+    return list({each.name: each for each in living or found}.values())
+
+
+def _overlap(array: NDArray[Any], seen: Seen) -> bool:
+    low, high = seen.layout.bounds
+    first, after = Layout.of(array).bounds
+    if after <= low or high <= first:
+        return False
+    own = seen.array()
+    try:
+        return own is not None and bool(np.shares_memory(array, own, max_work=1 << 16))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True

@@ -1,0 +1,68 @@
+"""Where in the user's program something happens, and what that program holds there."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+OWN = __name__.partition(".")[0]
+MOST_FRAMES = 32
+
+
+class UnknownOrigin(UserWarning):
+    """An array is used of which nothing is known, though it may have been computed from known ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a program."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+
+def caller() -> types.FrameType | None:
+    """The frame of the program that called into this library."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == OWN:
+        frame = frame.f_back
+    return frame
+
+
+def place_of(frame: types.FrameType | None) -> Place:
+    """Where a frame is."""
+    return Place("an unknown place", 0) if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def variable_of(frame: types.FrameType | None, value: Any) -> str | None:
+    """The variable that holds a value, if one does."""
+    if frame is not None:
+        for scope in (frame.f_locals, frame.f_globals):
+            for name, held in list(scope.items()):
+                if held is value and not name.startswith("_"):
+                    return name
+    return None
+
+
+def arrays_held(frame: types.FrameType | None) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays that a program holds in variables, and in lists and dicts that are variables."""
+    for _ in range(MOST_FRAMES):
+        if frame is None:
+            return
+        for scope in (frame.f_locals, frame.f_globals):
+            for held in list(scope.values()):
+                if isinstance(held, np.ndarray):
+                    yield held
+                elif type(held) in (list, tuple, dict):
+                    inside = list(held.values()) if isinstance(held, dict) else held
+                    yield from (each for each in inside[:1000] if isinstance(each, np.ndarray))
+        frame = frame.f_back

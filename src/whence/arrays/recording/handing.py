@@ -1,0 +1,92 @@
+"""What is handed to a tracked call besides arrays: numbers that other calls gave, tables, lists of numbers.
+
+A number that is known becomes an array without axes for the traced run, so that its lineage is followed. No run follows
+tables, lists of numbers, and arrays that the function finds among its globals: every result may come from all of them,
+and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.arrays.linking.besides import read_besides
+from whence.arrays.linking.frames import is_frame, is_listed
+from whence.arrays.recording.calls import Array, Captured, Edge, Function, arrays_in, named
+from whence.relation import Relation
+
+if TYPE_CHECKING:
+    from whence.arrays.recording.track import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """The arguments of a call, with known numbers as arrays; what no run can see into; what is known of all of it."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    opaque: tuple[Array, ...]
+    handed: Any
+
+
+def handed_over(
+    recorder: Recorder, function: Function, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> HandedOver:
+    """What is known of the arguments of a call, before the function runs."""
+    # Beside narrower arrays a float of Python's takes their type, and an array would not.
+    narrow = any(
+        each.value.dtype.kind == "f" and each.value.dtype != np.float64 for each in arrays_in(names, args, kwargs)
+    )
+
+    def known(item: Any) -> Any:
+        found = None if narrow and type(item) is float else recorder.number(item)
+        return item if found is None else found
+
+    given, options = tuple(_numbers(item, known) for item in args), {k: _numbers(v, known) for k, v in kwargs.items()}
+    inputs = tuple(arrays_in(names, given, options))
+    opaque = [*_opaque(names, given, options, recorder.number)]
+    passed = {id(each.value) for each in inputs}
+    opaque += [Array(name, each) for name, each in read_besides(function).items() if id(each) not in passed]
+    return HandedOver(given, options, tuple(opaque), recorder.arrived(each.value for each in (*inputs, *opaque)))
+
+
+def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
+    """The same structure with numbers changed."""
+    if isinstance(item, (float, np.number)):
+        return change(item)
+    if type(item) in (list, tuple):
+        parts = [_numbers(each, change) for each in item]
+        return type(item)(parts) if any(a is not b for a, b in zip(parts, item, strict=True)) else item
+    if type(item) is dict:
+        own = {key: _numbers(each, change) for key, each in item.items()}
+        return own if any(own[key] is not item[key] for key in item) else item
+    return item
+
+
+def _opaque(
+    names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any], number: Callable[[Any], Any]
+) -> Iterator[Array]:
+    for label, item in named(names, args, kwargs).items():
+        if is_frame(item) or is_listed(item):
+            yield Array(label, item)
+        elif type(item) is float and (known := number(item)) is not None:
+            yield Array(label, known)
+
+
+def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
+    """The call with every output from all of what no run could see into."""
+    if not opaque:
+        return found
+    first = len(found.inputs)
+    edges = tuple(
+        Edge(at, first + n, "value", Relation.whole(out.shape, each.shape))
+        for at, out in enumerate(found.outputs)
+        for n, each in enumerate(opaque)
+    )
+    labels = ", ".join(repr(each.label) for each in opaque)
+    note = f"may come from fewer cells of {labels} than all: tables, lists and globals are not followed"
+    notes = tuple(f"{own}; it {note}" if own else note for own in (found.said or ("",) * len(found.outputs)))
+    return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges), said=notes)

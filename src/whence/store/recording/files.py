@@ -1,0 +1,60 @@
+"""Files and the arrays in them: what plain code loads is derived from the file, what it saves goes into one.
+
+Each load and each save is an activity of its own, also within one that a user began: an activity that generated an
+array and used what was computed from it would come before itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.arrays.linking import files
+from whence.arrays.linking.frames import is_frame
+
+if TYPE_CHECKING:
+    from whence.store import Store
+    from whence.store.recording.activity import Activity
+
+
+class Files:
+    """Watches files for a log; `activity` is what uses and generates them besides, if that is known."""
+
+    def __init__(self, store: Store, activity: Activity | None = None) -> None:
+        self._store = store
+        self._activity = activity
+
+    def start(self) -> None:
+        """Watch from now on."""
+        files.watch(self)
+
+    def stop(self) -> None:
+        """Watch no more."""
+        files.unwatch(self)
+
+    def read_file(self, function: str, path: str, value: Any) -> None:
+        """An array or a table was read from a file."""
+        if self._activity is not None:
+            self._activity.used(Path(path))
+        if not self._of_use(value):
+            return
+        name = self._store.tracker.loaded(value, Path(path).stem)
+        with self._store.activity(function) as one:
+            one.used(Path(path)).generated(name, derived_from=[Path(path)])
+
+    def wrote_file(self, function: str, path: str, value: Any) -> None:
+        """An array or a table was written to a file."""
+        if self._activity is not None:
+            self._activity.generated(Path(path))
+        if not self._of_use(value):
+            return
+        name = self._store.tracker.known_as(value, Path(path).stem)
+        with self._store.activity(function) as one:
+            one.used(name).generated(Path(path), derived_from=[name])
+
+    def _of_use(self, value: Any) -> bool:
+        """Whether there is something to record, and a log to record it in."""
+        known = is_frame(value) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
+        return known and not self._store.database.closed and not self._store.database.read_only

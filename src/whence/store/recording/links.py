@@ -1,0 +1,334 @@
+"""Links between calls: which dataset an array is that is handed to one, and what has to be recorded to say so."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.linking.content import digest_of, is_telling
+from whence.arrays.linking.frames import array_behind, is_frame, table_digest
+from whence.arrays.linking.layout import Layout, shown
+from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
+from whence.arrays.linking.numbers import Numbers
+from whence.arrays.linking.places import Place, UnknownOrigin, arrays_held, caller, place_of, variable_of
+from whence.arrays.recording.calls import Edge
+from whence.arrays.tracing._origins import Origins, overwritten
+from whence.relation import Relation
+from whence.selection import Selection
+from whence.store.recording.naming import Names, family_of
+
+Shape = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Draft:
+    """An operation to be recorded, and the datasets that it needs."""
+
+    operation: str
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)  # names that may be there already
+    properties: dict[str, dict[str, Any]] = field(default_factory=dict)  # of datasets
+    revisions: dict[str, str] = field(default_factory=dict)  # versions, and what each was before
+    chosen: set[str] = field(default_factory=set)  # names that users gave
+
+    def needs(self, name: str, shape: Shape, *, there: bool, **properties: Any) -> str:
+        """A dataset takes part."""
+        self.shapes[name] = shape
+        if there:
+            self.given.add(name)
+        if properties:
+            self.properties.setdefault(name, {}).update(properties)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """An array of which a part was handed over, before anything was known of it."""
+
+    array: Any
+    variable: str
+    seen: Seen
+    suspicious: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An array as it was handed to a call, before the function ran."""
+
+    value: Any
+    array: Any  # the numbers behind it; None if it is no array
+    found: Arrival | None
+    object: tuple[bytes, str | None] | None = None  # of a table: its digest, and the dataset that it is known to be
+    variable: str | None = None
+    suspicious: bool = False  # whether it may have been computed from results
+    itself: Seen | None = None  # what other arguments of the same call know it by
+    base: Base | None = None  # the array that it is a part of, if the program holds that
+
+
+Handed = tuple[tuple[Arrived, ...], Place]
+"""What was handed to a call, and where."""
+
+
+class Links:
+    """What is known of the arrays of a program, for one open log."""
+
+    def __init__(self, names: Names) -> None:
+        self.living = Living()
+        self.numbers = Numbers()
+        self._names = names
+        self._objects: dict[int, tuple[weakref.ref[Any], str, bytes]] = {}
+        self._early: dict[int, weakref.ref[Any]] = {}
+        self._gave = False  # whether a call gave results
+        self._said: set[tuple[str, int, str]] = set()
+
+    # --- before the call
+
+    def arrived(self, values: Iterable[Any]) -> Handed:
+        """What is known of what is handed to a call, and where the call is."""
+        frame = caller()
+        place = place_of(frame)
+        if not self._gave:
+            self._early = {id(each): weakref.ref(each) for each in arrays_held(frame)}
+        among = Living()  # arguments of one call may show the same memory
+        return tuple(self._among(self._one(each, frame), among, frame) for each in values), place
+
+    def _among(self, arrived: Arrived, others: Living, frame: Any) -> Arrived:
+        """An array of which nothing is known but that other arguments show the same memory."""
+        found = arrived.found
+        if found is None or found.how in ("same", "view"):
+            return arrived
+        shared = others.shared(arrived.array)
+        if shared is not None and shared.how != "new":
+            return replace(arrived, found=shared)
+        if shared is not None:
+            found = replace(found, parts=(*found.parts, *shared.parts))
+        if found.how == "new" and not found.sources and not found.parts:
+            root = root_of(arrived.array)
+            variable = variable_of(frame, root) if root.size > arrived.array.size else None
+            relation = shown(Layout.of(arrived.array), Layout.of(root)) if variable is not None else None
+            if variable is not None and relation is not None:
+                seen = others.keep(root, "", digest_of(root), result=False, part=False, copy=True)
+                base = Base(root, variable, seen, self._suspicious(root, root, frame))
+                return replace(arrived, found=Arrival("view", found.digest, ((seen, relation),)), base=base)
+        seen = others.keep(arrived.array, "", found.digest, result=False, part=False, copy=True)
+        return replace(arrived, found=found, itself=seen)
+
+    def _suspicious(self, value: Any, array: Any, frame: Any) -> bool:
+        """Whether an array that is not known may have been computed from results of tracked calls.
+
+        Not if it was there before any result was, if it holds what can be made from nothing, or if the program holds no
+        result in its variables.
+        """
+        known = self._early.get(id(value))
+        if not self._gave or (known is not None and known() is value) or not is_telling(array):
+            return False
+        return self.living.has_results(root_of(each) for each in arrays_held(frame))
+
+    def _one(self, value: Any, frame: Any) -> Arrived:
+        array = array_behind(value)
+        held = self._held(value, array) if is_frame(value) else None
+        if array is None or (held is not None and held[1] is not None):
+            return Arrived(value, array, None, held)
+        found = self.living.find(array)
+        variable = variable_of(frame, value) if found.how != "same" else None
+        return Arrived(
+            value, array, found, held, variable, found.how == "new" and self._suspicious(value, array, frame)
+        )
+
+    def _held(self, table: Any, array: Any) -> tuple[bytes, str | None]:
+        """The digest of a table, and the dataset that it is if it is known and has not been changed."""
+        digest = table_digest(table) if array is None else digest_of(array)
+        known = self._objects.get(id(table))
+        return digest, known[1] if known is not None and known[0]() is table and known[2] == digest else None
+
+    # --- after it
+
+    def input(
+        self, label: str, shape: Shape, arrived: Arrived, chosen: str | None, place: Place, draft: Draft,
+        links: list[Draft],
+    ) -> str:  # fmt: skip
+        """The dataset that an input is; what links it to others is added to the links."""
+        found = arrived.found
+        if found is None:
+            return self._object(label, shape, arrived, chosen, draft)
+        for change in found.changes:
+            self._changed(change, place, draft)
+        if arrived.base is not None:
+            self._new_base(arrived.base, label, place, draft)
+        sources = [(seen.name, seen.layout.shape, relation) for seen, relation in found.sources]
+        if found.how == "same" and (chosen is None or family_of(sources[0][0])[0] == chosen):
+            return draft.needs(sources[0][0], shape, there=True)
+        digest = found.digest.hex()
+        if chosen is not None:
+            name, there = self._names.found(chosen, shape, digest)
+            draft.needs(name, shape, there=there, digest=digest)
+            draft.chosen.add(name)
+        else:
+            name = draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
+        if note := _note(found, [each for each, _, _ in sources], place):
+            draft.needs(name, shape, there=name in draft.given, note=note, line=str(place))
+        if sources:
+            edges = tuple(
+                Edge(0, n, "value", Relation.identity(shape) if relation is None else relation)
+                for n, (_, _, relation) in enumerate(sources)
+            )
+            link = Draft(_OPERATIONS[found.how], tuple(each for each, _, _ in sources), (name,), edges)
+            for each, own, _ in (*sources, (name, shape, None)):
+                link.needs(each, own, there=True)
+            links.append(link)
+        if arrived.itself is not None:
+            arrived.itself.name = name
+        for seen, relation in found.parts:  # which were sources, and are not any more
+            part = Draft("view", (name,), (seen.name,), (Edge(0, 0, "value", relation),))
+            part.needs(name, shape, there=True)
+            part.needs(seen.name, seen.layout.shape, there=True)
+            links.append(part)
+        if arrived.suspicious and found.how == "new":
+            self._warn(label, arrived.variable, place, found.why)
+        return name
+
+    def remember(self, name: str, arrived: Arrived) -> None:
+        """An input was recorded, and was not written."""
+        found = arrived.found
+        if found is not None and (found.how != "same" or found.sources[0][0].name != name):
+            part, copy = found.how == "view", found.how in ("copy", "view", "same")
+            self.living.keep(arrived.array, name, found.digest, result=False, part=part, copy=copy)
+        if arrived.object is not None:
+            self._hold(arrived.value, name, arrived.object[0])
+
+    def output(self, label: str, shape: Shape, chosen: str | None, draft: Draft) -> str:
+        """The dataset that a result is."""
+        if chosen is None:
+            return draft.needs(self._names.fresh(label), shape, there=False)
+        name, there = self._names.made(chosen, shape)
+        draft.chosen.add(name)
+        if family_of(name)[1] > 1 and (before := self._names.before(name)) is not None:
+            draft.revisions[name] = draft.needs(before[0], before[1], there=True)
+        return draft.needs(name, shape, there=there)
+
+    def result(self, value: Any, name: str, *, written: bool) -> None:
+        """A result was recorded: from now on it is known."""
+        self._gave = True
+        if isinstance(value, (np.generic, float)):
+            self.numbers.keep(value, name)
+            return
+        array = array_behind(value)
+        if array is not None:
+            if written:
+                self.living.wrote(array)
+            digest = digest_of(array)
+            self.living.keep(array, name, digest, result=True, part=False, copy=False)
+        if is_frame(value):
+            self._hold(value, name, table_digest(value) if array is None else digest)
+
+    def source(self, value: Any, name: str) -> None:
+        """An array or a table was read from a file, and recorded."""
+        array = array_behind(value)
+        if array is not None:
+            self.living.keep(array, name, digest_of(array), result=False, part=False, copy=False)
+        if is_frame(value):
+            self._hold(value, name, table_digest(value) if array is None else digest_of(array))
+
+    def around(self, arrived: Arrived, written: str, place: Place) -> Draft | None:
+        """The array around a part that a call wrote: what it was, but for the cells of that part."""
+        found = arrived.found
+        if found is None or found.how != "view" or (seen := self.living.kept(found.sources[0][0])) is None:
+            return None
+        view, array = found.sources[0][1], seen.array()
+        if view is None or array is None:
+            return None
+        cells = view.backward(Selection.all(view.out_shape))
+        whole: Origins = {(0, "value"): (Relation.identity(view.in_shape),)}
+        origins = overwritten(whole, {(1, "value"): (view.inverse,)}, cells)
+        before = seen.name
+        name = self._names.next_version(before)
+        edges = tuple(Edge(0, n, kind, each) for (n, kind), every in origins.items() for each in every if len(each))
+        draft = Draft("written in part", (before, written), (name,), edges)
+        draft.needs(before, view.in_shape, there=True)
+        draft.needs(written, view.out_shape, there=True)
+        draft.needs(name, view.in_shape, there=False, line=str(place))
+        draft.revisions[name] = before
+        self.living.changed(Change(seen, digest_of(array), ""), name)
+        return draft
+
+    def renamed(self, other: Mapping[str, str]) -> None:
+        """Another program was faster to take these names."""
+        if other:
+            self.living.rename(other)
+            self.numbers.rename(dict(other))
+            self._names.renamed(dict(other))
+            self._objects = {k: (ref, other.get(name, name), d) for k, (ref, name, d) in self._objects.items()}
+
+    def _hold(self, value: Any, name: str, digest: bytes) -> None:
+        self.living.keep_columns(value, name)
+        key = id(value)
+        self._objects[key] = (weakref.ref(value, lambda _: self._objects.pop(key, None)), name, digest)
+
+    def _object(self, label: str, shape: Shape, arrived: Arrived, chosen: str | None, draft: Draft) -> str:
+        digest, known = arrived.object or (b"", None)
+        if known is not None and (chosen is None or family_of(known)[0] == chosen):
+            return draft.needs(known, shape, there=True)
+        if chosen is not None:
+            name, there = self._names.found(chosen, shape, digest.hex())
+            draft.chosen.add(name)
+            return draft.needs(name, shape, there=there, digest=digest.hex())
+        return draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
+
+    def _new_base(self, base: Base, label: str, place: Place, draft: Draft) -> None:
+        name = base.seen.name = self._names.fresh(base.variable)
+        note = _note(Arrival("new", base.seen.digest), (), place)
+        draft.needs(name, base.array.shape, there=False, note=note, line=str(place))
+        self.living.keep(base.array, name, base.seen.digest, result=False, part=False, copy=False)
+        if base.suspicious:
+            self._warn(label, base.variable, place, "")
+
+    def _changed(self, change: Change, place: Place, draft: Draft) -> None:
+        seen = change.seen
+        if seen.digest == change.digest and not seen.stale:
+            return  # another input of the same call said so
+        before = seen.name
+        name = self._names.next_version(before)
+        note = f"is what {before!r} became: {change.why} (noticed at {place}), and nothing is known of how"
+        draft.needs(name, seen.layout.shape, there=False, note=note, line=str(place))
+        draft.needs(before, seen.layout.shape, there=True)
+        draft.revisions[name] = before
+        self.living.changed(change, name)
+
+    def _warn(self, label: str, variable: str | None, place: Place, why: str) -> None:
+        key = (place.file, place.line, label)
+        if key in self._said:
+            return
+        self._said.add(key)
+        what = f"{label!r}" + (f" ({variable})" if variable not in (None, label) else "")
+        warnings.warn_explicit(
+            f"{what} starts here: nothing is known of how it was made" + (f" ({why})" if why else "")
+            + "; if it was computed from the results of tracked calls, that link is lost: compute it in a tracked "
+            "function, or record it with log.lineage",
+            UnknownOrigin, place.file, place.line,
+        )  # fmt: skip
+
+
+_OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "new": "part"}
+
+
+def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
+    names = list(dict.fromkeys(names))
+    some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    if found.how == "copy":
+        return f"holds at {place} what {some} holds: it is taken for a copy, by its content"
+    if found.how == "joined":
+        return f"holds at {place} what {some} hold: it is taken for these, joined, by their content"
+    if found.how == "new":
+        known = f" but that it holds {some}" if names else ""
+        return f"starts at {place}: nothing is known of how it was made{known}" + (
+            f" ({found.why})" if found.why else ""
+        )
+    return ""

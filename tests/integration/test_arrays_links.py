@@ -1,0 +1,444 @@
+"""Programs of several tracked calls with plain code in between: what stays linked, and what is said of the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+import whence as wh
+from whence.errors import BadType, Redefined
+
+RNG = np.random.default_rng(7)
+WEIGHTS = np.array([0.25, 0.5, 0.25])
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[wh.Log]:
+    with wh.open(tmp_path / "log.whence") as opened:
+        yield opened
+
+
+def sources(log: wh.Log, tracked: Any, cell: tuple[int, ...], output: int = 0) -> dict[str, list[Any]]:
+    found = log.backward(tracked.last.outputs[output], [cell])
+    return {name: [tuple(each) for each in cells.cells().tolist()] for name, cells in found.items()}
+
+
+# --- results of calls
+
+
+def test_what_ran_on_the_dtype_stays_linked(log: wh.Log) -> None:
+    smooth = log.track(lambda x: sliding_window_view(x, 3).std(axis=-1), name="smooth")
+    total = log.track(lambda x: x.sum(), name="total")
+    x = RNG.random(6)
+    total(smooth(x)[1:3])
+    assert sources(log, total, ()) == {"x": [(n,) for n in range(1, 5)]}
+
+
+def test_numbers_stay_linked(log: wh.Log) -> None:
+    x = RNG.random(5)
+    plain, taken = log.track(lambda x: x.mean(), name="plain"), log.track(lambda x: float(x[1:].max()), name="taken")
+    centre = log.track(lambda x, m: x - m, name="centre")
+    m, t = plain(x), taken(x)
+    assert type(m) is np.float64
+    assert type(t) is float
+    centre(x, m)
+    assert sources(log, centre, (0,)) == {"x": [(n,) for n in range(5)]}
+    centre(x, t)
+    assert sources(log, centre, (0,)) == {"x": [(n,) for n in range(5)]}
+    centre(x, float(m))  # another object, of which nothing is known
+    assert sources(log, centre, (0,)) == {"x": [(0,)]}
+
+
+def test_a_float_beside_narrow_arrays_stays_a_float(log: wh.Log) -> None:
+    x = RNG.random(4)
+    top = log.track(lambda x: float(x.max()), name="top")(x)
+    scaled = log.track(lambda y, by: y * by, name="scaled")
+    result = scaled(np.ones(2, np.float32), top)
+    assert result.dtype == np.float32
+    answer = log.backward("scaled", [(0,)])
+    assert answer["x"].count == 4
+    assert any("'by'" in note and "not followed" in note for note in answer.notes)
+
+
+def test_a_number_that_python_computed_may_come_from_every_cell(log: wh.Log) -> None:
+    ratio = log.track(lambda x: float(x[0]) / float(x[1]), name="ratio")
+    ratio(np.array([1.0, 2.0, 3.0]))
+    answer = log.backward("ratio", [()])
+    assert answer["x"].count == 3
+    assert any("any cell may have gone into it" in note for note in answer.notes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    slope: Any
+    parts: dict[str, Any]
+    error: float
+    label: str = "fit"
+
+
+def test_results_in_dataclasses_dicts_and_tuples_stay_linked(log: wh.Log) -> None:
+    fit = log.track(
+        lambda x: (Fit(x.sum(axis=0), {"rows": [x[0] * 2]}, float(x.mean())), None, 3, {"n": 2}), name="fit"
+    )
+    use = log.track(lambda fit, y: fit.slope + fit.parts["rows"][0] + y, name="use")
+    x = RNG.random((2, 3))
+    with pytest.warns(wh.LineageLost):
+        found, nothing, three, counts = fit(x)
+    assert (type(found), nothing, three, counts, found.label) == (Fit, None, 3, {"n": 2}, "fit")
+    use(found, x[1])
+    assert use.last.inputs == ("fit.0.slope", "fit.0.parts.rows.0", "y")
+    assert sources(log, use, (1,)) == {"x": [(0, 1), (1, 1)]}
+
+
+def test_a_function_that_returns_nothing_is_recorded(log: wh.Log) -> None:
+    seen: list[float] = []
+    look = log.track(lambda x: seen.append(x.shape[0]), name="look")
+    assert look(np.ones(3)) is None
+    assert (seen, look.last.inputs, look.last.outputs) == ([3], ("x",), ())
+
+
+def test_functions_may_probe(log: wh.Log) -> None:
+    probing = log.track(lambda x: x if hasattr(x, "toarray") or hasattr(x, "iloc") else x * 2, name="probing")
+    assert probing(np.ones(2)).tolist() == [2.0, 2.0]
+
+
+# --- what plain code does in between
+
+
+@pytest.mark.parametrize(
+    "view",
+    [lambda y: y[1:, ::2], lambda y: y.T, lambda y: y.reshape(-1), lambda y: y[:], lambda y: y[::-1, None],
+     lambda y: y.reshape(3, 2, 2)[1], lambda y: sliding_window_view(y, 2, axis=0), np.diagonal],
+)  # fmt: skip
+def test_views_are_followed(log: wh.Log, view: Any) -> None:
+    double, same = log.track(lambda a: a * 2, name="double"), log.track(lambda a: a * 1, name="same")
+    x = RNG.random((4, 3))
+    same(view(double(x)))
+    cells = view(np.arange(12).reshape(4, 3))
+    for index in np.ndindex(*cells.shape):
+        assert sources(log, same, index) == {"a": [divmod(int(cells[index]), 3)]}
+    assert all("content" not in note for note in log.backward(same.last.outputs[0], [(0,) * cells.ndim]).notes)
+
+
+def test_parts_of_an_array_come_from_the_array(log: wh.Log) -> None:
+    double, add = log.track(lambda a: a * 2, name="double"), log.track(lambda a, b: a + b, name="add")
+    data = RNG.random(10)
+    add(double(data[2:6]), double(data[4:8]))
+    assert sources(log, add, (0,)) == {"data": [(2,), (4,)]}
+
+
+def test_an_array_of_which_a_part_was_a_source(log: wh.Log) -> None:
+    double = log.track(lambda a: a * 2, name="double")
+    rows = [*RNG.random((2, 3))]  # which no variable holds as a whole
+    whole = rows[0].base
+    assert whole is not None
+    del_me = double(rows[1])
+    assert sources(log, double, (0,)) in ({"a": [(0,)]}, {"whole": [(1, 0)]})
+    double(whole)
+    assert del_me.shape == (3,)
+    first = log.backward("double", [(2,)])
+    assert [(name, cells.cells().tolist()) for name, cells in first.items()] == [("whole", [[1, 2]])]
+
+
+def test_one_array_twice_is_one_dataset(log: wh.Log) -> None:
+    add = log.track(lambda a, b: a + b, name="add")
+    x = RNG.random(4)
+    add(x, x)
+    assert add.last.inputs == ("a", "a")
+    add(x[1:], x[:-1])
+    assert sources(log, add, (0,)) == {"a": [(0,), (1,)]}
+
+
+@pytest.mark.parametrize(
+    ("made", "truth"),
+    [
+        (lambda y: y.copy(), lambda c: c),
+        (lambda y: y.astype(np.float32), lambda c: c),
+        (lambda y: np.ascontiguousarray(y.T), lambda c: c.T),
+        (lambda y: np.array(y).reshape(2, 10), lambda c: c.reshape(2, 10)),
+        (lambda y: np.concatenate([y[:2].copy(), y, y]), None),
+    ],
+)
+def test_copies_are_known_by_content_and_say_so(log: wh.Log, made: Any, truth: Any) -> None:
+    double, same = log.track(lambda a: a * 2, name="double"), log.track(lambda a: a * 1, name="same")
+    y = double(RNG.random((4, 5)))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        same(made(y))
+    if truth is None:  # a piece of it is a copy of a part, which is not looked for
+        assert [each.category for each in said] == [wh.UnknownOrigin]
+        return
+    assert not said
+    cells = truth(np.arange(20).reshape(4, 5))
+    for index in np.ndindex(*cells.shape):
+        assert sources(log, same, index) == {"a": [divmod(int(cells[index]), 5)]}
+    assert any("by its content" in note for note in log.backward(same.last.outputs[0], [(0, 0)]).notes)
+
+
+def test_joined_arrays_are_known_by_the_content_of_their_pieces(log: wh.Log) -> None:
+    double, same = log.track(lambda a: a * 2, name="double"), log.track(lambda a: a * 1, name="same")
+    x, y = RNG.random((2, 6)), RNG.random((3, 6))
+    u, v = double(x), double(y)
+    same(np.concatenate([u, v, u]))
+    assert sources(log, same, (4, 1)) == {"a": [], "y": [(2, 1)]}
+    assert sources(log, same, (5, 3)) == {"a": [(0, 3)], "y": []}
+    same(np.stack([double(row) for row in x], axis=1))
+    assert sources(log, same, (3, 1)) == {"a": [(1, 3)]}
+
+
+def test_content_that_may_be_chance_links_nothing(log: wh.Log) -> None:
+    double, same = log.track(lambda a: a * 2, name="double"), log.track(lambda a: a * 1, name="same")
+    for x in (np.zeros(100), np.arange(100.0), np.tile([0.0, 1.0], 50), np.array([1.0, 2.0, 4.0])):
+        same(double(x) + 0)
+        (source,) = sources(log, same, (0,))
+        assert source == same.last.inputs[0]
+
+
+def test_two_arrays_of_one_content_link_nothing_and_that_is_said(log: wh.Log) -> None:
+    one, two = log.track(lambda a: a + 0, name="one"), log.track(lambda a: a * 1, name="two")
+    x = RNG.random(20)
+    kept = [one(x), two(x)]
+    with pytest.warns(wh.UnknownOrigin, match=r"may be a copy of either"):
+        two(kept[0].copy())
+    answer = log.backward(two.last.outputs[0], [(0,)])
+    assert "may be a copy of either" in answer.notes[0]
+
+
+# --- what nothing is known of
+
+
+def test_a_new_source_is_said_where_it_starts(log: wh.Log) -> None:
+    double = log.track(lambda a: a * 2, name="double")
+    x = RNG.random(20)
+    y = double(x)
+    z = np.sqrt(y)
+    with pytest.warns(wh.UnknownOrigin, match=r"'a' \(z\) starts here: nothing is known of how it was made") as said:
+        double(z)
+    line = said[0].lineno
+    assert said[0].filename == __file__
+    answer = log.backward("double#2", [(3,)])
+    assert answer.notes == (f"'z' starts at {Path(__file__).name}:{line}: nothing is known of how it was made",)
+    assert log.backward("double#2", [(3,)], to="z").notes == answer.notes
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as again:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                double(np.exp(y))  # once for each place
+        assert len(again) <= 1
+
+
+def test_first_arrays_are_sources_without_a_warning(log: wh.Log) -> None:
+    add = log.track(lambda a, b: a + b, name="add")
+    x, y, more = RNG.random(20), RNG.random(20), [RNG.random(20)]
+    z = add(x, y)
+    add(z, y)
+    add(z, more[0])
+    add(z, np.zeros(20))
+    assert len(log.backward("add", [(0,)]).notes) == 2
+
+
+def test_a_change_in_place_is_a_new_version(log: wh.Log) -> None:
+    double = log.track(lambda a: a * 2, name="double")
+    x = RNG.random(5)
+    y = double(x)
+    y[1] = 3.0
+    double(y)
+    assert double.last.inputs == ("double@v2",)
+    answer = log.backward(double.last.outputs[0], [(0,)])
+    assert [*answer] == ["double@v2"]
+    assert "is what 'double' became: it was changed in place between calls" in answer.notes[0]
+    assert log.backward("double@v1", [(0,)], to="a").cells().tolist() == [[0]]
+    assert [*log.backward("double", [(0,)])] == ["double@v2"]  # the latest
+    double(y[::-1])  # a view of what it is now
+    assert sources(log, double, (0,)) == {"double@v2": [(4,)]}
+    assert log.check().ok
+
+
+def test_a_call_that_writes_a_part_changes_the_whole(log: wh.Log) -> None:
+    @log.track
+    def clear(a: Any) -> Any:
+        a[...] = a[::-1] * 2
+        return a.sum()
+
+    double = log.track(lambda a: a * 2, name="double")
+    x = RNG.random(6)
+    double(x)
+    clear(x[:2])
+    assert sources(log, clear, (0,), output=1) == {"a@v1": [(1,)]}
+    double(x[:2])
+    assert sources(log, double, (0,)) == {"a@v1": [(1,)]}
+    double(x)
+    assert double.last.inputs == ("a@v2",)
+    assert [sources(log, double, (n,))["a@v1"] for n in range(3)] == [[(1,)], [(0,)], [(2,)]]
+    clear(x[1:3])
+    double(x[:2])  # which another call wrote a part of since
+    assert [sources(log, double, (n,))["a@v1"] for n in range(2)] == [[(1,)], [(2,)]]
+
+
+# --- versions
+
+
+def test_a_name_that_is_given_again_is_a_new_version(log: wh.Log) -> None:
+    x = RNG.random((3, 2))
+    log.track(lambda X: X.sum(axis=1), name="f", names={"X": "A", "return": "B"})(x)
+    edited = log.track(lambda X: X[:, 0] * 2, name="f", names={"X": "A", "return": "B"})
+    edited(x)
+    assert (edited.last.inputs, edited.last.outputs) == (("A",), ("B@v2",))
+    assert log.backward("B", [(1,)], to="A").cells().tolist() == [[1, 0]]  # no union of old and new
+    assert log.backward("B@v1", [(1,)], to="A").cells().tolist() == [[1, 0], [1, 1]]
+    assert {*log.forward("A", [(1, 1)])} == {"B@v1", "B@v2"}
+    assert log.show("B").dataset.name == "B@v2"
+    edited(x * 2)
+    assert (edited.last.inputs, edited.last.outputs) == (("A@v2",), ("B@v3",))
+    assert log.backward("B@v1", [(1,)], to="A").cells().tolist() == [[1, 0], [1, 1]]  # the version that it came from
+    assert log.graph.versions("B") == ["B@v2", "B@v3"]
+    assert log.graph.ancestors("B@v3")[0] in ("A@v2", "A")
+    with pytest.raises(BadType, match="counts itself"):
+        log.track(np.negative, names={"return": "B@v7"})(x)
+
+
+def test_another_shape_is_another_version_unless_the_array_was_defined(log: wh.Log) -> None:
+    head = log.track(lambda x, n: x[:n] * 1, name="head", names={"return": "H"})
+    head(RNG.random(5), 2)
+    head(RNG.random(5), 3)
+    assert [each.shape for each in log.datasets() if each.name.startswith("H")] == [(2,), (3,)]
+    log.array("D", np.ones((2, 2)))
+    with pytest.raises(Redefined, match=r"'D' is already an array of shape \(2, 2\), not \(5,\)"):
+        log.track(np.negative, names={"return": "D"})(RNG.random(5))
+
+
+def test_lineage_twice_for_one_version_is_a_union(log: wh.Log) -> None:
+    log.array("A", 4)
+    log.array("B", np.zeros(4))
+    log.lineage("B", "A", "identity")
+    log.lineage("B", "A", lambda index: [(0,)])
+    assert log.backward("B", -1, to="A").cells().tolist() == [[0], [3]]
+
+
+def test_another_program_finds_the_same_input_and_makes_another_version(tmp_path: Path) -> None:
+    for _ in range(2):
+        with wh.open(tmp_path / "log") as log, log.capture("step") as capture:
+            capture.write("B", capture.read("A", np.array([1.0, 5.0, 2.0])) * 2)
+    with wh.open(tmp_path / "log") as log:
+        assert sorted(each.name for each in log.datasets()) == ["A", "B", "B@v2"]
+
+
+# --- what else is handed over
+
+
+def test_tables_and_lists_are_inputs_that_may_go_in_as_a_whole(log: wh.Log) -> None:
+    frame = pd.DataFrame({"u": RNG.random(20), "v": RNG.random(20), "t": ["x"] * 20})
+    column = log.track(lambda df, by, xs: df["u"].to_numpy() * by[0] + xs[0], name="column")
+    column(frame, [0.5, 0.25], frame["v"])
+    answer = log.backward("column", [(0,)])
+    assert {name: cells.count for name, cells in answer.items()} == {"df": 60, "by": 2, "xs": 20}
+    assert any("not followed" in note for note in answer.notes)
+    log.track(lambda a: a * 2, name="double")(frame[["v", "u"]].to_numpy())
+    assert log.backward("double", [(3, 1)], to="df").cells().tolist() == [[3, 0]]
+
+
+def test_globals_are_inputs(log: wh.Log) -> None:
+    def helper(x: Any) -> Any:
+        return np.convolve(x, WEIGHTS, "valid")
+
+    log.track(lambda x: helper(x), name="smooth")(RNG.random(6))
+    answer = log.backward("smooth", [(0,)])
+    assert {name: cells.count for name, cells in answer.items()} == {"x": 3, "WEIGHTS": 3}
+
+
+# --- files
+
+
+def test_files_are_linked_to_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("in.npy", RNG.random((5, 3)))
+    pd.DataFrame({"u": RNG.random(30), "t": ["x"] * 30}).to_csv("table.csv", index=False)
+    load = np.load
+    with wh.open("log.whence") as log:
+        rows = log.track(lambda x: x.sum(axis=1), name="rows", names={"return": "y"})
+        with log.activity("clean") as activity:
+            np.save("out.npy", rows(np.load("in.npy")))
+            double = log.track(lambda x: x * 2, name="double")
+            np.savetxt("out.txt", double(pd.read_csv("table.csv")["u"].to_numpy()))
+        assert np.load is load
+        assert activity.inputs == {"in.npy": "in.npy@v1", "table.csv": "table.csv@v1"}
+        assert [*activity.outputs] == ["out.npy", "out.txt"]
+        assert [*log.backward("y", [(2,)])] == ["in.npy@v1"]
+        assert [*log.backward("out.txt", "()")] == ["table.csv@v1"]
+        assert {"in.npy@v1", "in", "y"} <= {*log.graph.segment("in.npy", "y").vertices}
+        with log.capture("block") as capture:
+            capture.write("B", capture.read("A", np.load("out.npy")) * 2)
+        assert [*log.backward("B", [(0,)])] == ["in.npy@v1"]
+        assert log.check().ok
+
+
+PROGRAM = """
+import numpy as np, whence as wh
+with wh.open("log.whence") as log:
+    double = log.track(lambda x: x * 2, name="double", names={"return": "y"})
+    np.save("out.npy", double(np.load("in.npy")))
+"""
+
+
+def test_a_program_under_whence_run_links_its_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", RNG.random(4))
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [
+        str(Path(sys.executable).with_name("whence")),
+        "run",
+        "--log",
+        "log.whence",
+        "--",
+        sys.executable,
+        "program.py",
+    ]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    with wh.open(tmp_path / "log.whence") as log:
+        assert {"in.npy@v1", "in", "y"} <= {*log.graph.segment("in.npy", "y").vertices}
+        assert [*log.backward("out.npy", "()")] == ["in.npy@v1"]
+
+
+# --- other processes
+
+
+def test_tracked_functions_can_be_pickled(tmp_path: Path) -> None:
+    (tmp_path / "steps.py").write_text(
+        f"import whence as wh\nlog = wh.open({str(tmp_path / 'log')!r})\n"
+        "@log.track(names={'return': 'B'})\ndef double(x):\n    return x * 2\n"
+    )
+    code = (
+        "import pickle, steps, numpy as np, multiprocessing as mp\n"
+        "if __name__ == '__main__':\n"
+        "    assert pickle.loads(pickle.dumps(steps.double)) is steps.double\n"
+        "    with mp.get_context('spawn').Pool(1) as pool: print(pool.map(steps.double, [np.ones(2)])[0])\n"
+    )
+    (tmp_path / "main.py").write_text(code)
+    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[2. 2.]\n"
+    with wh.open(tmp_path / "log") as log:
+        assert [each.name for each in log.operations()] == ["double"]
+        with pytest.raises(BadType, match="not found under its name"):
+            pickle.dumps(log.track(lambda a: a, name="same"))
+
+
+def test_a_thousand_calls_are_few_files(tmp_path: Path) -> None:
+    with wh.open(tmp_path / "log") as log:
+        smooth = log.track(lambda a: (a[1:] + a[:-1]) / 2, name="smooth")
+        data = RNG.random(400)
+        for n in range(120):
+            smooth(data[n : n + 20 + n % 7])
+        assert log.backward(smooth.last.outputs[0], [(2,)], to="data").cells().tolist() == [[121], [122]]
+        assert sum(len(files) for _, _, files in os.walk(tmp_path)) < 10
+        assert log.check().ok
