@@ -243,7 +243,7 @@ def test_segment_takes_boundaries_and_draws(history: Path) -> None:
     assert ET.parse(history / "seg.svg").getroot().tag.endswith("svg")
     empty = run("segment", "--src", "model.bin", "--dst", "data/raw.csv")
     assert empty.exit_code == 0
-    assert "exchange src and dst" in empty.stderr
+    assert "exchange --src and --dst" in empty.stderr
 
 
 def test_segment_says_what_is_wrong(history: Path) -> None:
