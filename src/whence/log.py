@@ -329,7 +329,7 @@ class Log:
         contributions of at least that weight are followed; a path is as strong as its weakest step. With
         lineage="value", cells that decided and went into nothing are left out, where they were recorded.
         """
-        names = names_of(path, "a path")
+        names = tuple(self._meant(name) for name in names_of(path, "a path"))
         if not names:
             raise BadType("a path has at least one name, such as ['B', 'A']")
         return self._store.reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))

@@ -9,7 +9,7 @@ import pytest
 
 import whence as wh
 from whence.errors import Ambiguous, BadCells, BadType, UnknownName
-from whence.graph import Graph, summarize
+from whence.graph import Graph, summarize, what
 from whence.graph.programs import parameters, program_of
 from whence.store.answers import Answers, Listed
 from whence.testing.graphs import pd
@@ -102,6 +102,14 @@ def test_a_segment_says_which_inputs_it_leaves_out(graph: Graph) -> None:
     assert set(wider) == {*found, "src/train.py@v2"}
     assert ("train#4", "used", "src/train.py@v2") in wider.edges
     assert set(found.edges) < set(wider.edges)
+    for exclude in (
+        what(artifact="src/train.py"),
+        "used",
+    ):  # what is excluded is not brought in, nor said to be left out
+        narrow = found.adjust(exclude=exclude)
+        assert narrow.left_out == []
+        assert "src/train.py@v2" not in narrow.with_inputs()
+    assert graph.induced(["train#4"]).left_out == []
 
 
 def test_without_sources_a_segment_is_all_that_led_there(graph: Graph) -> None:

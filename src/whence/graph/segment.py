@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from whence.errors import BadType
 from whence.graph.boundary import Boundary, boundaries
 from whence.graph.columns import counts
+from whence.graph.masks import mask_of, numbers_in, selected, selected_edges
 from whence.graph.model import ASSOCIATED, ATTRIBUTED, ENTITY, GENERATED, KINDS, USED, Mask, Numbers
 from whence.graph.picture import Drawable
 from whence.graph.similar import matched, part_of, scope_of
+from whence.words import counted
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
@@ -74,7 +76,7 @@ class Segment(Drawable):
 
     def __init__(
         self, graph: Graph, query: Query, vertices: Numbers, rows: Rows, rules: Mapping[str, Numbers], why: str,
-        base: Segment | None = None,
+        base: Segment | None = None, boundaries: Sequence[Boundary] = (),
     ) -> None:  # fmt: skip
         self.graph = graph
         self.query = query
@@ -82,6 +84,7 @@ class Segment(Drawable):
         self.rows = rows  # of the graph's edge table
         self._rules = dict(rules)
         self._base = base
+        self._boundaries = list(boundaries)
         self.why = why  # one sentence; of an empty segment, the reason
 
     # --- looking
@@ -99,7 +102,7 @@ class Segment(Drawable):
     @cached_property
     def left_out(self) -> list[str]:
         """The inputs of the activities in the segment that the definition leaves out; `inputs=True` brings them in."""
-        return self.graph.ids.of(self.graph.in_order(_inputs(self.graph, self.numbers)))
+        return self.graph.ids.of(self.graph.in_order(self._inputs()))
 
     @property
     def by_rule(self) -> dict[str, list[str]]:
@@ -161,26 +164,34 @@ class Segment(Drawable):
         out = self.left_out
         more = f" and {len(out) - _NAMED:,} more" if len(out) > _NAMED else ""
         noun = "input of these activities is" if len(out) == 1 else "inputs of these activities are"
-        return (
-            f"{len(out):,} {noun} on no path from src and left out ({', '.join(out[:_NAMED])}{more}): {how} adds them."
-        )
+        names = f"{', '.join(out[:_NAMED])}{more}"
+        added = "it" if len(out) == 1 else "them"
+        return f"{len(out):,} {noun} on no path from src and left out ({names}): {how} adds {added}."
 
     # --- the second step
 
     def with_inputs(self) -> Segment:
         """The segment with all that its activities used, which need not be on a path from the sources."""
-        graph, table = self.graph, self.graph.edge_table
-        added = _inputs(graph, self.numbers)
+        graph, table, added = self.graph, self.graph.edge_table, self._inputs()
         if not len(added):
             return self
-        mask = _mask(graph, np.concatenate([self.numbers, added]))
-        inside = np.flatnonzero(mask[table.source] & mask[table.target])
-        new = _mask(graph, added)
-        rows = np.union1d(self.rows, inside[new[table.source[inside]] | new[table.target[inside]]])
-        why = f"{self.why[:-1]}, {len(added):,} other inputs."
-        return Segment(
-            graph, self.query, _numbers(mask), rows, {**self._rules, "input": added}, why, self._base or self
-        )  # fmt: skip
+        mask = mask_of(graph, np.concatenate([self.numbers, added]))
+        rows = np.flatnonzero(mask[table.source] & mask[table.target])
+        base = self._base or self
+        rows = rows[~selected_edges(base, self._boundaries, rows)]
+        why = f"{self.why[:-1]}, {counted(len(added), 'other input')}."
+        rules = {**self._rules, "input": added}
+        return Segment(graph, self.query, numbers_in(mask), rows, rules, why, base, self._boundaries)
+
+    def _inputs(self) -> Numbers:
+        """What the activities used that is not in the segment, and that no boundary excludes."""
+        if not self._rules:  # nothing was asked for: the vertices are those that were given
+            return np.zeros(0, np.int32)
+        inside, table = mask_of(self.graph, self.numbers), self.graph.edge_table
+        rows = np.flatnonzero((table.relation == USED) & inside[table.source] & ~inside[table.target])
+        base = self._base or self
+        found = np.unique(table.target[rows[~selected_edges(base, self._boundaries, rows)]]).astype(np.int32)
+        return found[~selected(base, self._boundaries, found)]
 
     def adjust(self, exclude: object = None, expand: object = None) -> Segment:
         """The same query with other boundaries: what was induced is not looked for again.
@@ -220,20 +231,13 @@ def _origins(graph: Graph, destinations: Numbers) -> Numbers:
     table = graph.edge_table
     made = np.isin(table.relation, (GENERATED, *graph.derivations))
     reached[table.source[made]] = False
-    found = _numbers(reached)
+    found = numbers_in(reached)
     return found if len(found) else destinations  # what activities made out of nothing
-
-
-def _inputs(graph: Graph, numbers: Numbers) -> Numbers:
-    """What activities among the vertices used that is not among them."""
-    inside, table = _mask(graph, numbers), graph.edge_table
-    used = table.target[(table.relation == USED) & inside[table.source]]
-    return np.unique(used[~inside[used]]).astype(np.int32)
 
 
 def subgraph(graph: Graph, numbers: Numbers) -> Segment:
     """These vertices and all edges between them."""
-    mask = _mask(graph, numbers)
+    mask = mask_of(graph, numbers)
     rows = np.flatnonzero(mask[graph.edge_table.source] & mask[graph.edge_table.target])
     none = np.zeros(0, np.int32)
     return Segment(
@@ -251,27 +255,29 @@ def _nothing(query: Query) -> Segment:
     return Segment(graph, query, none, np.zeros(0, np.int64), {}, why)
 
 
-def _complete(query: Query, direct: Mask, similar: Mask, rows: Rows, base: Segment | None) -> Segment:
+def _complete(
+    query: Query, direct: Mask, similar: Mask, rows: Rows, base: Segment | None, chosen: Sequence[Boundary] = ()
+) -> Segment:  # fmt: skip
     """A segment from the vertices on paths: with siblings, agents, and the edges, out of the rows that are allowed."""
     graph, table = query.graph, query.graph.edge_table
     relation, source, target = table.relation[rows], table.source[rows], table.target[rows]
-    named = _mask(graph, query.named)
+    named = mask_of(graph, query.named)
     on_path = direct | similar
     core = on_path | named
     made_on_path = (relation == GENERATED) & on_path[target]
-    sibling = _mask(graph, source[made_on_path]) & ~core
+    sibling = mask_of(graph, source[made_on_path]) & ~core
     answers = core | sibling
-    agent = _mask(graph, target[((relation == ASSOCIATED) | (relation == ATTRIBUTED)) & answers[source]]) & ~answers
-    chosen = answers | agent
-    inside = chosen[source] & chosen[target]
+    agent = mask_of(graph, target[((relation == ASSOCIATED) | (relation == ATTRIBUTED)) & answers[source]]) & ~answers
+    whole = answers | agent
+    inside = whole[source] & whole[target]
     rules = {
-        "source": query.sources, "destination": query.destinations, "direct": _numbers(direct & ~named),
-        "similar": _numbers(similar & ~direct & ~named), "sibling": _numbers(sibling), "agent": _numbers(agent),
+        "source": query.sources, "destination": query.destinations, "direct": numbers_in(direct & ~named),
+        "similar": numbers_in(similar & ~direct & ~named), "sibling": numbers_in(sibling), "agent": numbers_in(agent),
     }  # fmt: skip
     texts = {"direct": "on direct paths", "similar": "on similar ones", "sibling": "siblings", "agent": "agents"}
     told = [f"{len(rules[name]):,} {text}" for name, text in texts.items()]
     why = f"{len(query.named):,} named, {', '.join(told)}."
-    return Segment(graph, query, _numbers(chosen), rows[inside], rules, why, base)
+    return Segment(graph, query, numbers_in(whole), rows[inside], rules, why, base, chosen)
 
 
 def _excluding(base: Segment, chosen: list[Boundary]) -> Segment:
@@ -280,24 +286,24 @@ def _excluding(base: Segment, chosen: list[Boundary]) -> Segment:
     Every path that is left lies within what was induced without boundaries, so this part of the graph is enough.
     """
     query, graph = base.query, base.graph
-    out = _selected(base, chosen, base.numbers)
+    out = selected(base, chosen, base.numbers)
     out[np.isin(base.numbers, query.named)] = False
     kept = base.numbers[~out]
-    present = _mask(graph, kept)
+    present = mask_of(graph, kept)
     table = graph.edge_table
     rows = base.rows[present[table.source[base.rows]] & present[table.target[base.rows]]]
-    rows = rows[~_selected_edges(base, chosen, rows)]
+    rows = rows[~selected_edges(base, chosen, rows)]
     scope, number = part_of(graph, query.match, kept, rows)
     sources, destinations = number[query.sources], number[query.destinations]
     if (sources < 0).any() or (destinations < 0).any():  # nothing was induced in the first place
         return base
     paths = scope.paths(sources, destinations)
-    direct, similar = (_mask(graph, kept[each]) for each in paths)
+    direct, similar = (mask_of(graph, kept[each]) for each in paths)
     if not direct.any() and not np.isin(query.sources, query.destinations).any():
         none = np.zeros(0, np.int32)
         why = "The boundaries cut every path from dst back to src."
         return Segment(graph, query, none, np.zeros(0, np.int64), {}, why, base)
-    return _complete(query, direct, similar, rows, base)
+    return _complete(query, direct, similar, rows, base, chosen)
 
 
 def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
@@ -326,54 +332,34 @@ def _expanding(found: Segment, base: Segment, reaches: list[tuple[Numbers, int]]
     if not len(found):
         return found
     graph, table = found.graph, found.graph.edge_table
-    inside = _mask(graph, found.numbers)
+    inside = mask_of(graph, found.numbers)
     added = np.zeros(len(graph), np.bool_)
     for start, count in reaches:
-        here = _mask(graph, start) & inside
+        here = mask_of(graph, start) & inside
         for _ in range(count):
             for code in (GENERATED, USED):
                 rows = np.flatnonzero((table.relation == code) & here[table.source])
-                rows = rows[~_selected_edges(base, chosen, rows)]
+                rows = rows[~selected_edges(base, chosen, rows)]
                 here = _allowed(base, chosen, np.unique(table.target[rows]), inside)
                 added |= here
     added &= ~inside
     everything = inside | added
     agents = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & added[table.source])
-    agents = agents[~_selected_edges(base, chosen, agents)]
+    agents = agents[~selected_edges(base, chosen, agents)]
     extra = _allowed(base, chosen, np.unique(table.target[agents]), inside) & ~everything
     everything |= extra
     rows = np.flatnonzero(everything[table.source] & everything[table.target])
-    rows = rows[~_selected_edges(base, chosen, rows)]
-    rules = {**found._rules, "expanded": _numbers(added), "agent": np.union1d(found._rules["agent"], _numbers(extra))}
+    rows = rows[~selected_edges(base, chosen, rows)]
+    rules = {
+        **found._rules,
+        "expanded": numbers_in(added),
+        "agent": np.union1d(found._rules["agent"], numbers_in(extra)),
+    }
     why = f"{found.why[:-1]}, {int(added.sum()):,} by expansion."
-    return Segment(graph, found.query, _numbers(everything), rows, rules, why, base)
+    return Segment(graph, found.query, numbers_in(everything), rows, rules, why, base, chosen)
 
 
 def _allowed(base: Segment, chosen: list[Boundary], numbers: Numbers, inside: Mask) -> Mask:
     """Those of the vertices that no boundary excludes; what is in the segment is not asked about again."""
     new = numbers[~inside[numbers]]
-    return _mask(base.graph, np.concatenate([numbers[inside[numbers]], new[~_selected(base, chosen, new)]]))
-
-
-def _selected(base: Segment, chosen: list[Boundary], numbers: Numbers) -> Mask:
-    out = np.zeros(len(numbers), np.bool_)
-    for boundary in chosen if len(numbers) else ():
-        out |= boundary.vertices(base, numbers)[0]
-    return out
-
-
-def _selected_edges(base: Segment, chosen: list[Boundary], rows: Rows) -> Mask:
-    out = np.zeros(len(rows), np.bool_)
-    for boundary in chosen if len(rows) else ():
-        out |= boundary.edges(base, rows)[0]
-    return out
-
-
-def _mask(graph: Graph, numbers: NDArray[np.integer[Any]]) -> Mask:
-    mask = np.zeros(len(graph), np.bool_)
-    mask[numbers] = True
-    return mask
-
-
-def _numbers(mask: Mask) -> Numbers:
-    return np.flatnonzero(mask).astype(np.int32)
+    return mask_of(base.graph, np.concatenate([numbers[inside[numbers]], new[~selected(base, chosen, new)]]))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 VARIABLE = "LD_PRELOAD"
 COMPILED = (
-    "what compiled code reads (pyarrow, sqlite3, DuckDB, programs other than Python) is not seen on this system: name "
+    "what compiled code reads (pyarrow, sqlite3, DuckDB, programs other than Python) is not seen here: name "
     "such files with --in"
 )
 
