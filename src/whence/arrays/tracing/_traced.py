@@ -7,10 +7,7 @@ through any view changes the origins of the memory, so every other view sees it.
 
 from __future__ import annotations
 
-import dis
 import functools
-import operator
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +24,7 @@ from whence.arrays.tracing._operations import Index, Operation, Place, Places, S
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, union
 from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
+from whence.arrays.tracing._ways import OPERATORS, as_bound, as_number, from_compiled_code, numbers_of, root, trimmed
 from whence.arrays.tracing._writing import assigned, decided_in, seen_through, united_all, written
 from whence.errors import NoRule
 from whence.relation import Relation
@@ -143,7 +141,7 @@ class Traced(Members, Body):
         operation, read, places = step.done(run.tape)
         if targets:
             options = {**options, "out": tuple(None if each is None else each.value for each in targets)}
-        numbers = None if options or method != "__call__" or ufunc not in OPERATORS else _numbers(inputs)
+        numbers = None if options or method != "__call__" or ufunc not in OPERATORS else numbers_of(inputs)
         try:
             if numbers is not None:  # Python's operators on numbers, which notice that integers overflow
                 result = OPERATORS[ufunc](*numbers)
@@ -221,7 +219,7 @@ class Traced(Members, Body):
         if same and any(arrays[each.array].value is not value for each in links):
             raise NoRule("a function that writes into its argument (out= by position) is not followed")
         values = [link for link in links if link.kind == "value"]
-        shown = [link for link in values if _root(value) is _root(arrays[link.array].value)]
+        shown = [link for link in values if root(value) is root(arrays[link.array].value)]
         if shown and len(values) == 1:
             return self._shown(value, arrays[shown[0].array], shown[0].relation, links, arrays)
         if shown and value.size:
@@ -267,12 +265,12 @@ class Traced(Members, Body):
                 Later(composed, rules.deciding(plain, shape, each.value), each._origins(), "selection")
                 for each in chosen_by
             ]
-            if whole.base is not None and _root(whole) is _root(value):  # whoever writes into it writes into this array
+            if whole.base is not None and root(whole) is root(value):  # whoever writes into it writes into this array
                 made = self._shown(whole, self, relation)
                 made._decided = Later(united_all, *decided)
                 return made
             return self._new(whole, Later(united_all, Later(composed, relation, self._origins()), *decided))
-        if whole.base is not None and _root(whole) is _root(value):
+        if whole.base is not None and root(whole) is root(value):
             return self._shown(whole, self, relation)
         return self._new(whole, Later(composed, relation, self._origins()))
 
@@ -280,7 +278,7 @@ class Traced(Members, Body):
     def __setitem__(self, key: Any, value: Any) -> None:
         value = value.value if type(value) is Finished else value
         traced = type(value) is Traced
-        if traced and value._buffer is self._buffer and value.value.shape and _from_compiled_code():
+        if traced and value._buffer is self._buffer and value.value.shape and from_compiled_code():
             raise NoRule(
                 "compiled code moves rows of a traced array, and may do so in another way than with a plain one "
                 "(rng.shuffle): write x = x[rng.permutation(len(x))]"
@@ -290,7 +288,7 @@ class Traced(Members, Body):
         target: Relation | Later
         if index.relation is not None:
             shape = index.relation.out_shape
-            into = _trimmed(given.shape, shape)
+            into = trimmed(given.shape, shape)
             target = Later(assigned, index.relation, into)
         else:  # indices may name a cell twice: the last one stays, which NumPy is asked
             sources = np.full(self.value.shape, -1, np.int64)
@@ -328,11 +326,11 @@ class Traced(Members, Body):
                 said.append(part._number_in_run)
                 tape.values |= bool(part.value.shape) and part.from_inputs
                 spelled.check(part)
-                part = part.value if part.value.shape else _number(part.value[()])
+                part = part.value if part.value.shape else as_number(part.value[()])
             elif type(part) is list:
                 part = np.asarray(part) if part else np.zeros(0, np.intp)
             elif type(part) is slice:
-                part = slice(*map(_bound, (part.start, part.stop, part.step)))
+                part = slice(*map(as_bound, (part.start, part.stop, part.step)))
                 if part.step is not None:
                     tape.divisors.add(abs(part.step))
             plain.append(spelled.spell(part))
@@ -352,46 +350,3 @@ class Traced(Members, Body):
 
     def __len__(self) -> int:
         return len(self.value)
-
-
-OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
-    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow, np.negative: operator.neg,
-    np.absolute: operator.abs, np.left_shift: operator.lshift, np.right_shift: operator.rshift,
-}  # fmt: skip
-
-
-def _numbers(inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The operands as the numbers that they are without a trace, if there is no array among them."""
-    if any(np.shape(each.value if type(each) is Traced else each) for each in inputs):
-        return None
-    plain = tuple(each.plain if type(each) is Traced else each for each in inputs)
-    return plain if all(isinstance(each, (int, float, np.generic)) for each in plain) else None
-
-
-def _from_compiled_code() -> bool:
-    """Whether the method that asks was called by compiled code (or by its name), and not by an assignment."""
-    frame = sys._getframe(3)  # beyond the method, and what notes its refusals
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL")
-
-
-def _root(array: Any) -> Any:
-    """The array that owns the memory, or the object that does."""
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def _number(index: Any) -> Any:
-    return int(index) if isinstance(index, np.integer) else index
-
-
-def _bound(bound: Any) -> int | None:
-    return None if bound is None else operator.index(bound)
-
-
-def _trimmed(shape: Shape, target: Shape) -> Shape:
-    """Assignment, unlike broadcasting, drops leading axes of length one."""
-    while len(shape) > len(target) and shape[0] == 1:
-        shape = shape[1:]
-    return shape
