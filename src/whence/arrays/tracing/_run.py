@@ -28,8 +28,9 @@ class Overlapping(NoRule):
 class Run:
     """The inputs of a run by number, the tape of what it did, and its notes: casts out of lineage, decisions, texts."""
 
-    def __init__(self, *, selection: bool = False, winner: bool = False) -> None:
+    def __init__(self, *, selection: bool = False, winner: bool = False, at_once: bool = True) -> None:
         self.finished = False
+        self.at_once = at_once  # whether rules are asked at once, or at the end, if the lineage is not known then
         self.refused: NoRule | None = None  # an operation that was refused; the function may have gone on without it
         self.selection = selection
         self.winner = winner  # max and min come from the cell that won, not from all that took part

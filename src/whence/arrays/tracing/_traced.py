@@ -20,12 +20,21 @@ from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
 from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._members import Members
-from whence.arrays.tracing._operations import Index, Operation, Place, Places, Step, indexed
+from whence.arrays.tracing._operations import LARGE, Index, Operation, Place, Places, Step, indexed
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, union
 from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
 from whence.arrays.tracing._ways import OPERATORS, as_bound, as_number, from_compiled_code, numbers_of, root, trimmed
-from whence.arrays.tracing._writing import assigned, decided_in, seen_through, united_all, written
+from whence.arrays.tracing._writing import (
+    assigned,
+    copied,
+    decided_in,
+    picked_from,
+    placed,
+    seen_through,
+    united_all,
+    written,
+)
 from whence.errors import NoRule
 from whence.relation import Relation
 
@@ -138,7 +147,8 @@ class Traced(Members, Body):
                 run.before_writing(each)
         step = Step(ufunc, Spelled(self._run), inputs, kwargs, method)
         arrays, options = step.spelled.arrays, step.kwargs
-        operation, read, places = step.done(run.tape)
+        operation, read, places = step.done(run.tape, at_once=True)
+        assert places is not None
         if targets:
             options = {**options, "out": tuple(None if each is None else each.value for each in targets)}
         numbers = None if options or method != "__call__" or ufunc not in OPERATORS else numbers_of(inputs)
@@ -179,9 +189,14 @@ class Traced(Members, Body):
         winner = self._run.winner and function in rules.EXTREMES
         step = Step(function, Spelled(self._run), args, kwargs, winner=winner)
         arrays = step.spelled.arrays
-        operation, read, places = step.done(self._run.tape)
+        operation, read, places = step.done(self._run.tape, at_once=self._run.at_once)
         result = function(*step.args, **step.kwargs)
         self._told(operation, read, arrays)
+        if places is None:
+            found = list(result) if isinstance(result, (tuple, list)) else [result]
+            if all(type(each) is np.ndarray and each.base is None for each in found):
+                return self._wrapped_later(result, step.later(operation, read), arrays)
+            places = step.places(operation, read)
         return self._wrapped(result, places, arrays)
 
     def _told(self, operation: Operation, read: str, arrays: list[Any]) -> None:
@@ -203,6 +218,18 @@ class Traced(Members, Body):
         if isinstance(result, list):
             return made
         return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
+
+    def _wrapped_later(self, result: Any, places: Later, arrays: list[Any]) -> Any:
+        """Results that have memory of their own, and whose lineage is not known yet."""
+        origins = [each._origins() if type(each) is Traced else {} for each in arrays]
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        made = [
+            self._new(each, Later(placed, places, (at, len(results), each.shape, self._run.selection), *origins))
+            for at, each in enumerate(results)
+        ]
+        if not isinstance(result, (tuple, list)):
+            return made[0]
+        return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
 
     def _made(self, result: Any, links: tuple[Place, ...], arrays: list[Any]) -> Traced:
         value = np.asarray(result)
@@ -256,7 +283,10 @@ class Traced(Members, Body):
         plain, index, chosen_by, picked = self._key(key)
         value = self.value
         whole = np.asarray(value[plain] if picked is None else picked)
-        relation = rules.indexed(value.shape, plain) if index.relation is None else index.relation
+        relation = index.relation
+        if relation is None and not self._run.at_once and value.size >= LARGE and not self._run.selection:
+            return self._new(whole, Later(picked_from, value.shape, copied(plain), whole.shape, self._origins()))
+        relation = rules.indexed(value.shape, plain) if relation is None else relation
         if relation.out_shape != whole.shape:
             raise NoRule(f"a rule gives the shape {relation.out_shape} where NumPy has {whole.shape}")
         if chosen_by and self._run.selection:
