@@ -7,13 +7,17 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.arrays import rules
 from whence.arrays.recording.calls import captured
 from whence.arrays.reuse import ReuseIndex
+from whence.arrays.reuse.learned import same
 from whence.arrays.rules._rules import RULES
+from whence.arrays.tracing import _operations, _traced
+from whence.errors import NoRule
 from whence.testing import cells
 from whence.testing.shelf import Shelf
 
@@ -98,3 +102,57 @@ def test_what_threads_did_has_no_witness() -> None:
     found = captured(f, (np.arange(3.0),), {}, ("a",), "f", selection=False)
     assert found.witness is None
     assert found.result.tolist() == [2.0, 1.0, 0.0]
+
+
+READING: list[Any] = [
+    lambda x, k: np.sort(x),
+    lambda x, k: np.where(x > k, x, -x),
+    lambda x, k: x[x > k] if (x > k).any() else x,
+    lambda x, k: x[np.argsort(x)][::-1],
+    lambda x, k: np.take(x, np.array([0, k, 1]) % len(x)),
+    lambda x, k: np.median(np.stack([x, x[::-1]]), axis=0),
+    lambda x, k: np.unique(x, return_counts=True)[0],
+    lambda x, k: np.split(x, np.array([k % len(x) + 1]))[0] * 1,
+    lambda x, k: sorted_in_place(x, k),
+]
+
+
+def sorted_in_place(x: Any, k: int) -> Any:
+    made = x * 1
+    made[...] = np.sort(made)
+    order = np.arange(len(x))[::-1] * 1
+    found = made[order]
+    order[:] = 0
+    made[0] = x[k % len(x)]
+    return found + made
+
+
+@pytest.mark.parametrize("selection", [False, True])
+def test_rules_that_are_asked_later_say_the_same(monkeypatch: pytest.MonkeyPatch, selection: bool) -> None:
+    monkeypatch.setattr(_operations, "LARGE", 0)
+    monkeypatch.setattr(_traced, "LARGE", 0)
+    own = ReuseIndex(Shelf(), "f")
+    rng = np.random.default_rng(0)
+    reused = 0
+    for _ in range(150):
+        program = [(int(rng.integers(len(READING + OPERATIONS))), int(rng.integers(4))) for _ in range(3)]
+
+        def f(a: Any, program: list[tuple[int, int]] = program) -> Any:
+            for which, k in program:
+                a = (READING + OPERATIONS)[which](a, k)
+            return a * 1
+
+        for x in (rng.permutation(7.0 + np.arange(6)), rng.random(9) * 4, np.arange(6.0)):
+            for _ in range(2):
+                options: dict[str, Any] = {"selection": selection}
+                try:
+                    found = captured(f, (x,), {}, ("a",), "f", **options, memory=own)
+                except (NoRule, ValueError, IndexError, ZeroDivisionError):
+                    continue  # too short by now, or lineage that no rule can unite
+                truth = captured(f, (x,), {}, ("a",), "f", **options)
+                assert same(found.edges, truth.edges), program
+                assert np.array_equal(found.result, truth.result)
+                reused += found.reused
+                if not found.reused:
+                    own.learn(found)
+    assert reused > 100

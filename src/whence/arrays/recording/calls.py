@@ -295,7 +295,7 @@ def _same_memory(a: Any, b: Any) -> bool:
 
 
 def _traced_once(call: Call, *, shared: bool) -> Captured:
-    run = Run(selection=call.selection, winner=call.winner)
+    run = Run(selection=call.selection, winner=call.winner, at_once=call.memory is None)
     try:
         return _traced(call, run, shared=shared)
     finally:

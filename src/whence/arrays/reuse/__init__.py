@@ -150,7 +150,11 @@ class ReuseIndex:
             self._shelf.put(rule)
 
     def _observe(self, witness: Witness, outputs: Any, found: Captured) -> None:
-        group = self._groups.setdefault(witness.general, Group(witness.general, witness.ranks))
+        group = self._groups.get(witness.general)
+        if group is None:
+            if len(self._groups) >= MOST_KNOWN:
+                self._groups.pop(next(iter(self._groups)))
+            group = self._groups[witness.general] = Group(witness.general, witness.ranks)
         if group.refused or not witness.sizes or len(group.observations) >= MOST_OBSERVATIONS:
             return
         seen, data = observed(witness, outputs, found.edges), packed(outputs, found.edges)

@@ -14,6 +14,7 @@ import numpy as np
 
 from whence.arrays import rules
 from whence.arrays.rules._outlines import Outline
+from whence.arrays.tracing._later import Later
 from whence.arrays.tracing._spelling import Spelled, text_of, with_stand_ins
 from whence.arrays.tracing._tape import Shape, Tape, content, short
 from whence.errors import NoRule
@@ -21,6 +22,9 @@ from whence.relation import Relation
 
 Reads = Literal["shapes", "plain", "values"]
 """What a rule wants of arrays: shapes alone, the numbers of plain arrays too, or of traced ones as well."""
+
+LARGE = 1 << 14
+"""Arrays of so many cells are copied, rather than read by a rule whose lineage may turn out to be known."""
 
 MOST = 1 << 13
 MOST_ROWS = 1 << 12
@@ -121,13 +125,31 @@ class Step:
             _keep(_places, (self._key, read), found, found)
         return found
 
-    def done(self, tape: Tape) -> tuple[Operation, str, Places]:
-        """The operation, what it reads, and where the cells of its outputs come from."""
+    def done(self, tape: Tape, *, at_once: bool) -> tuple[Operation, str, Places | None]:
+        """The operation, what it reads, and where the cells of its outputs come from; None if that had better wait."""
         operation = self.identified()
         if operation.places is not None and self._key is not None:
             return operation, "", operation.places
         read = self.read(operation, tape)
-        return operation, read, self.places(operation, read)
+        large = sum(each.size for each in self.spelled.arrays) >= LARGE
+        if at_once or not large or self._key is None or operation.by_layout:
+            return operation, read, self.places(operation, read)
+        return operation, read, _places.get((self._key, read))
+
+    def later(self, operation: Operation, read: str) -> Later:
+        """Where the cells of its outputs come from, by copies of what its rule reads: the arrays may be written to."""
+        held = object.__new__(Step)
+        held.function, held.method, held.winner, held._key = self.function, self.method, self.winner, self._key
+        held.spelled = Spelled()  # without the arrays, which would hold each other
+        mine = held.spelled.mine = self.spelled.mine
+        numbers = iter(range(len(mine)))
+
+        def copied(array: Any) -> Any:
+            wanted = operation.reads == "values" or not mine[next(numbers)]
+            return array.copy() if wanted else np.broadcast_to(np.empty((), array.dtype), array.shape)
+
+        held.args, held.kwargs = with_stand_ins(self.args, copied), with_stand_ins(self.kwargs, copied)
+        return Later(held.places, operation, read)
 
     def _located(self) -> tuple[Places, Reads, bool]:
         """The lineage, what the rule read of arrays, and whether it asked how they lie in memory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
@@ -43,8 +44,9 @@ class Overlapping(NoRule):
 class Run:
     """The inputs of a run by number, the tape of what it did, and its notes: casts out of lineage, decisions, texts."""
 
-    def __init__(self, *, selection: bool = False, winner: bool = False) -> None:
+    def __init__(self, *, selection: bool = False, winner: bool = False, at_once: bool = True) -> None:
         self.finished = False
+        self.at_once = at_once  # whether rules are asked at once, or at the end, if the lineage is not known then
         self.refused: NoRule | None = None  # an operation that was refused; the function may have gone on without it
         self.selection = selection
         self.winner = winner  # max and min come from the cell that won, not from all that took part
@@ -182,9 +184,7 @@ def _from_itself(number: int, shape: tuple[int, ...]) -> dict[Any, Any]:
 @lru_cache
 def mode_of(selection: bool, winner: bool) -> str:
     """What decides lineage besides the run: what was asked for, and rules, which may change with the next version."""
-    import whence
-
-    return f"whence {whence.__version__}, numpy {np.__version__}, {selection}, {winner}"
+    return f"whence {version('whence')}, numpy {np.__version__}, {selection}, {winner}"
 
 
 def _overlap(a: Any, b: Any) -> bool:

@@ -7,10 +7,7 @@ through any view changes the origins of the memory, so every other view sees it.
 
 from __future__ import annotations
 
-import dis
 import functools
-import operator
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +20,21 @@ from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
 from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._members import Members
-from whence.arrays.tracing._operations import Index, Operation, Place, Places, Step, indexed
+from whence.arrays.tracing._operations import LARGE, Index, Operation, Place, Places, Step, indexed
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, union
 from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
-from whence.arrays.tracing._writing import added_in, assigned, seen_through, united_all, written
+from whence.arrays.tracing._ways import OPERATORS, as_bound, as_number, from_compiled_code, numbers_of, root, trimmed
+from whence.arrays.tracing._writing import (
+    added_in,
+    assigned,
+    copied,
+    picked_from,
+    placed,
+    seen_through,
+    united_all,
+    written,
+)
 from whence.errors import NoRule
 from whence.relation import Relation
 
@@ -146,10 +153,11 @@ class Traced(Members, Body):
                 run.before_writing(each)
         step = Step(ufunc, Spelled(self._run), inputs, kwargs, method)
         arrays, options = step.spelled.arrays, step.kwargs
-        operation, read, places = step.done(run.tape)
+        operation, read, places = step.done(run.tape, at_once=True)
+        assert places is not None
         if targets:
             options = {**options, "out": tuple(None if each is None else each.value for each in targets)}
-        numbers = None if options or method != "__call__" or ufunc not in OPERATORS else _numbers(inputs)
+        numbers = None if options or method != "__call__" or ufunc not in OPERATORS else numbers_of(inputs)
         try:
             if numbers is not None:  # Python's operators on numbers, which notice that integers overflow
                 result = OPERATORS[ufunc](*numbers)
@@ -187,9 +195,14 @@ class Traced(Members, Body):
         winner = self._run.winner and function in rules.EXTREMES
         step = Step(function, Spelled(self._run), args, kwargs, winner=winner)
         arrays = step.spelled.arrays
-        operation, read, places = step.done(self._run.tape)
+        operation, read, places = step.done(self._run.tape, at_once=self._run.at_once)
         result = function(*step.args, **step.kwargs)
         self._told(operation, read, arrays)
+        if places is None:
+            found = list(result) if isinstance(result, (tuple, list)) else [result]
+            if all(type(each) is np.ndarray and each.base is None for each in found):
+                return self._wrapped_later(result, step.later(operation, read), arrays)
+            places = step.places(operation, read)
         return self._wrapped(result, places, arrays)
 
     def _told(self, operation: Operation, read: str, arrays: list[Any]) -> None:
@@ -212,6 +225,18 @@ class Traced(Members, Body):
             return made
         return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
 
+    def _wrapped_later(self, result: Any, places: Later, arrays: list[Any]) -> Any:
+        """Results that have memory of their own, and whose lineage is not known yet."""
+        origins = [each._origins() if type(each) is Traced else {} for each in arrays]
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        made = [
+            self._new(each, Later(placed, places, (at, len(results), each.shape, self._run.selection), *origins))
+            for at, each in enumerate(results)
+        ]
+        if not isinstance(result, (tuple, list)):
+            return made[0]
+        return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
+
     def _made(self, result: Any, links: tuple[Place, ...], arrays: list[Any]) -> Traced:
         value = np.asarray(result)
         same = False
@@ -227,7 +252,7 @@ class Traced(Members, Body):
         if same and any(arrays[each.array].value is not value for each in links):
             raise NoRule("a function that writes into its argument (out= by position) is not followed")
         values = [link for link in links if link.kind == "value"]
-        shown = [link for link in values if _root(value) is _root(arrays[link.array].value)]
+        shown = [link for link in values if root(value) is root(arrays[link.array].value)]
         if shown and len(values) == 1:
             return self._shown(value, arrays[shown[0].array], shown[0].relation, links, arrays)
         if shown and value.size:
@@ -264,7 +289,10 @@ class Traced(Members, Body):
         plain, index, chosen_by, picked = self._key(key)
         value = self.value
         whole = np.asarray(value[plain] if picked is None else picked)
-        relation = rules.indexed(value.shape, plain) if index.relation is None else index.relation
+        relation = index.relation
+        if relation is None and not self._run.at_once and value.size >= LARGE and not self._run.selection:
+            return self._new(whole, Later(picked_from, value.shape, copied(plain), whole.shape, self._origins()))
+        relation = rules.indexed(value.shape, plain) if relation is None else relation
         if relation.out_shape != whole.shape:
             raise NoRule(f"a rule gives the shape {relation.out_shape} where NumPy has {whole.shape}")
         if chosen_by and self._run.selection:
@@ -273,12 +301,12 @@ class Traced(Members, Body):
                 Later(composed, rules.deciding(plain, shape, each.value), each._origins(), "selection")
                 for each in chosen_by
             ]
-            if whole.base is not None and _root(whole) is _root(value):  # whoever writes into it writes into this array
+            if whole.base is not None and root(whole) is root(value):  # whoever writes into it writes into this array
                 made = self._shown(whole, self, relation)
                 made._decided = Later(united_all, *decided)
                 return made
             return self._new(whole, Later(united_all, Later(composed, relation, self._origins()), *decided))
-        if whole.base is not None and _root(whole) is _root(value):
+        if whole.base is not None and root(whole) is root(value):
             return self._shown(whole, self, relation)
         return self._new(whole, Later(composed, relation, self._origins()))
 
@@ -286,7 +314,7 @@ class Traced(Members, Body):
     def __setitem__(self, key: Any, value: Any) -> None:
         value = value.value if type(value) is Finished else value
         traced = type(value) is Traced
-        if traced and value._buffer is self._buffer and value.value.shape and _from_compiled_code():
+        if traced and value._buffer is self._buffer and value.value.shape and from_compiled_code():
             raise NoRule(
                 "compiled code moves rows of a traced array, and may do so in another way than with a plain one "
                 "(rng.shuffle): write x = x[rng.permutation(len(x))]"
@@ -296,7 +324,7 @@ class Traced(Members, Body):
         target: Relation | Later
         if index.relation is not None:
             shape = index.relation.out_shape
-            into = _trimmed(given.shape, shape)
+            into = trimmed(given.shape, shape)
             target = Later(assigned, index.relation, into)
         else:  # indices may name a cell twice: the last one stays, which NumPy is asked
             sources = np.full(self.value.shape, -1, np.int64)
@@ -334,11 +362,11 @@ class Traced(Members, Body):
                 said.append(part._number_in_run)
                 tape.values |= bool(part.value.shape) and part.from_inputs
                 spelled.check(part)
-                part = part.value if part.value.shape else _number(part.value[()])
+                part = part.value if part.value.shape else as_number(part.value[()])
             elif type(part) is list:
                 part = np.asarray(part) if part else np.zeros(0, np.intp)
             elif type(part) is slice:
-                part = slice(*map(_bound, (part.start, part.stop, part.step)))
+                part = slice(*map(as_bound, (part.start, part.stop, part.step)))
                 if part.step is not None:
                     tape.divisors.add(abs(part.step))
             plain.append(spelled.spell(part))
@@ -387,46 +415,3 @@ def _combined_at(ufunc: np.ufunc, array: Any, key: Any, *given: Any) -> None:
         every = Relation.whole(shape, each.value.shape)
         parts.append(Later(added_in, array._view, every, each._origins(), "selection"))
     array._replaced_origins(Later(united_all, *parts))
-
-
-OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
-    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow, np.negative: operator.neg,
-    np.absolute: operator.abs, np.left_shift: operator.lshift, np.right_shift: operator.rshift,
-}  # fmt: skip
-
-
-def _numbers(inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The operands as the numbers that they are without a trace, if there is no array among them."""
-    if any(np.shape(each.value if type(each) is Traced else each) for each in inputs):
-        return None
-    plain = tuple(each.plain if type(each) is Traced else each for each in inputs)
-    return plain if all(isinstance(each, (int, float, np.generic)) for each in plain) else None
-
-
-def _from_compiled_code() -> bool:
-    """Whether the method that asks was called by compiled code (or by its name), and not by an assignment."""
-    frame = sys._getframe(3)  # beyond the method, and what notes its refusals
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL")
-
-
-def _root(array: Any) -> Any:
-    """The array that owns the memory, or the object that does."""
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def _number(index: Any) -> Any:
-    return int(index) if isinstance(index, np.integer) else index
-
-
-def _bound(bound: Any) -> int | None:
-    return None if bound is None else operator.index(bound)
-
-
-def _trimmed(shape: Shape, target: Shape) -> Shape:
-    """Assignment, unlike broadcasting, drops leading axes of length one."""
-    while len(shape) > len(target) and shape[0] == 1:
-        shape = shape[1:]
-    return shape

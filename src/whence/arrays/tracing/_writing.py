@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from whence.arrays.rules import Kind
+from typing import Any
+
+import numpy as np
+
+from whence.arrays import rules
 from whence.arrays.rules.elementwise import broadcast
 from whence.arrays.tracing._later import Later
+from whence.arrays.tracing._operations import Places
 from whence.arrays.tracing._origins import Origins, Shape, composed, overwritten, united
+from whence.errors import NoRule
 from whence.relation import Relation
 from whence.selection import Selection
 
@@ -13,6 +19,35 @@ from whence.selection import Selection
 def united_all(*parts: Origins) -> Origins:
     """Everything that any of them says."""
     return united(parts)
+
+
+def placed(places: Places, where: tuple[int, int, Shape, bool], *origins: Origins) -> Origins:
+    """The origins of one of several outputs, by what its rule says of the call's arrays."""
+    at, count, shape, selection = where
+    if len(places) != count:
+        raise NoRule(f"a rule gives {len(places)} outputs where NumPy has {count}")
+    parts = []
+    for each in places[at]:
+        if each.relation.out_shape != shape:
+            raise NoRule(f"a rule gives the shape {each.relation.out_shape} where NumPy has {shape}")
+        if each.kind == "value" or selection:
+            parts.append(composed(each.relation, origins[each.array], each.kind))
+    return united(parts) if parts else {}
+
+
+def picked_from(own: Shape, key: Any, shape: Shape, origins: Origins) -> Origins:
+    """The origins of `a[key]`."""
+    relation = rules.indexed(own, key)
+    if relation.out_shape != shape:
+        raise NoRule(f"a rule gives the shape {relation.out_shape} where NumPy has {shape}")
+    return composed(relation, origins)
+
+
+def copied(key: Any) -> Any:
+    """An index whose arrays nobody writes to."""
+    if isinstance(key, tuple):
+        return tuple(map(copied, key))
+    return key.copy() if isinstance(key, np.ndarray) else key
 
 
 def seen_through(relation: Relation | Later, view: Relation | Later | None) -> Relation | Later:
@@ -36,6 +71,6 @@ def assigned(picked: Relation, given: Shape) -> Relation:
     return picked.inverse.compose(broadcast(given, picked.out_shape))
 
 
-def added_in(view: Relation | None, relation: Relation, origins: Origins, kind: Kind) -> Origins:
+def added_in(view: Relation | None, relation: Relation, origins: Origins, kind: rules.Kind) -> Origins:
     """What comes to the cells of memory through a view of it."""
     return composed(relation if view is None else view.inverse.compose(relation), origins, kind)
