@@ -111,8 +111,7 @@ class Tracked:
         known = learned.predict(*keyed) if self._reuse is True else None
         if known is not None:
             result = self.function(*args, **kwargs)
-            inputs = tuple(arrays_in(self._parameters, own.args, own.kwargs))
-            found = known.fitted(result, inputs, tuple(outputs_of(result, self.name)))
+            found = known.fitted(result, own.inputs, tuple(outputs_of(result, self.name)))
             if found is not None:
                 return self._recorded(found, own, reused=True)
             learned.forget(*keyed)
