@@ -287,6 +287,34 @@ def test_a_call_that_writes_a_part_changes_the_whole(log: wh.Log) -> None:
     assert [sources(log, double, (n,))["a@v1"] for n in range(2)] == [[(1,)], [(2,)]]
 
 
+def test_names_are_those_of_variables_once_labels_are_taken(log: wh.Log) -> None:
+    double = log.track(lambda a: a * 2, name="double")
+    raw, other = RNG.random(20), RNG.random(20)
+    first = double(raw)
+    second = double(other)
+    third = double(other[:3])
+    assert [each.name for each in log.datasets()] == ["a", "double", "other", "second", "a#2", "third"]
+    assert first.shape == second.shape != third.shape
+
+
+def test_cells_that_values_only_decided_say_so(log: wh.Log) -> None:
+    x = RNG.random(5)
+    order = log.track(lambda x: np.argsort(x), name="order")
+    order(x)
+    answer = log.backward("order", [(0,)])
+    assert "'order' holds no value of what the call took" in answer.notes[0]
+    assert "lineage='value+selection'" in answer.notes[0]
+    clipped = log.track(lambda x: np.where(x > 0.5, 0.0, x), name="clipped", lineage="value+selection")
+    clipped(x)
+    high = int(np.argmax(x))
+    assert log.backward("clipped", [(high,)], to="x", lineage="value").count == 0
+    said = log.backward("clipped", [(high,)], to="x", lineage="value").notes
+    assert any("lineage='value+selection' asks for it" in note for note in said)
+    part = log.track(lambda x: np.where(x > 0.5, 0.0, x), name="part")
+    part(x)
+    assert any("hold no value of what it came from" in note for note in log.backward("part", [(high,)]).notes)
+
+
 # --- versions
 
 

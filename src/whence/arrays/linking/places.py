@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dis
+import functools
+import itertools
 import os
 import sys
 import types
@@ -51,6 +54,24 @@ def variable_of(frame: types.FrameType | None, value: Any) -> str | None:
                 if held is value and not name.startswith("_"):
                     return name
     return None
+
+
+def assigned_to(frame: types.FrameType | None) -> str | None:
+    """The variable that the result of the call in which a frame is will be assigned to, if it is one."""
+    if frame is None:
+        return None
+    name = _assigned(frame.f_code).get(frame.f_lasti)
+    return None if name is None or name.startswith("_") else name
+
+
+@functools.lru_cache(256)
+def _assigned(code: types.CodeType) -> dict[int, str]:
+    """The variable that is stored into right after an instruction, by the place of the instruction."""
+    found = {}
+    for one, after in itertools.pairwise(dis.get_instructions(code)):
+        if after.opname.startswith("STORE_") and after.opname not in ("STORE_SUBSCR", "STORE_ATTR"):
+            found[one.offset] = str(after.argval)
+    return found
 
 
 def arrays_held(frame: types.FrameType | None) -> Iterator[np.ndarray[Any, Any]]:

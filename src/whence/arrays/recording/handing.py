@@ -28,6 +28,7 @@ class HandedOver:
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    inputs: tuple[Array, ...]
     opaque: tuple[Array, ...]
     handed: Any
 
@@ -36,21 +37,23 @@ def handed_over(
     recorder: Recorder, function: Function, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> HandedOver:
     """What is known of the arguments of a call, before the function runs."""
+    inputs = tuple(arrays_in(names, args, kwargs))
     # Beside narrower arrays a float of Python's takes their type, and an array would not.
-    narrow = any(
-        each.value.dtype.kind == "f" and each.value.dtype != np.float64 for each in arrays_in(names, args, kwargs)
-    )
+    narrow = any(each.value.dtype.kind == "f" and each.value.dtype != np.float64 for each in inputs)
 
     def known(item: Any) -> Any:
         found = None if narrow and type(item) is float else recorder.number(item)
         return item if found is None else found
 
     given, options = tuple(_numbers(item, known) for item in args), {k: _numbers(v, known) for k, v in kwargs.items()}
-    inputs = tuple(arrays_in(names, given, options))
+    if any(a is not b for a, b in zip((*given, *options.values()), (*args, *kwargs.values()), strict=True)):
+        inputs = tuple(arrays_in(names, given, options))
     opaque = [*_opaque(names, given, options, recorder.number)]
-    passed = {id(each.value) for each in inputs}
-    opaque += [Array(name, each) for name, each in read_besides(function).items() if id(each) not in passed]
-    return HandedOver(given, options, tuple(opaque), recorder.arrived(each.value for each in (*inputs, *opaque)))
+    if besides := read_besides(function):
+        passed = {id(each.value) for each in inputs}
+        opaque += [Array(name, each) for name, each in besides.items() if id(each) not in passed]
+    handed = recorder.arrived(each.value for each in (*inputs, *opaque))
+    return HandedOver(given, options, inputs, tuple(opaque), handed)
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:

@@ -15,7 +15,15 @@ from whence.arrays.linking.frames import array_behind, is_frame, table_digest
 from whence.arrays.linking.layout import Layout, shown
 from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
 from whence.arrays.linking.numbers import Numbers
-from whence.arrays.linking.places import Place, UnknownOrigin, arrays_held, caller, place_of, variable_of
+from whence.arrays.linking.places import (
+    Place,
+    UnknownOrigin,
+    arrays_held,
+    assigned_to,
+    caller,
+    place_of,
+    variable_of,
+)
 from whence.arrays.recording.calls import Edge
 from whence.arrays.tracing._origins import Origins, overwritten
 from whence.relation import Relation
@@ -207,7 +215,8 @@ class Links:
     def output(self, label: str, shape: Shape, chosen: str | None, draft: Draft) -> str:
         """The dataset that a result is."""
         if chosen is None:
-            return draft.needs(self._names.fresh(label), shape, there=False)
+            whole = label == draft.operation and self._names.is_taken(label)
+            return draft.needs(self._names.fresh(label, assigned_to(caller()) if whole else None), shape, there=False)
         name, there = self._names.made(chosen, shape)
         draft.chosen.add(name)
         if family_of(name)[1] > 1 and (before := self._names.before(name)) is not None:

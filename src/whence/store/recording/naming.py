@@ -72,12 +72,15 @@ class Names:
             self._digests.pop(each, None)
         self._taken = None
 
-    def fresh(self, label: str, other: str | None = None) -> str:
-        """A name after a label; if that is taken, after the variable that holds the array, or with a number."""
+    def is_taken(self, name: str) -> bool:
+        """Whether there is a dataset of that name."""
+        return name in self._all()
+
+    def fresh(self, label: str, variable: str | None = None) -> str:
+        """A name after a label; if that is taken, after the variable that holds the array, and with a number."""
         taken = self._all()
+        label = variable if variable is not None and label in taken else label
         name = label
-        if name in taken and other is not None and other not in taken:
-            name = other
         if name in taken:
             number = self._numbers.get(label, 2)
             while f"{label}#{number}" in taken:
