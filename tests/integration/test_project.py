@@ -243,3 +243,13 @@ def test_names_that_mean_several_things_are_refused() -> None:
         with wh.open("project.whence") as log:
             log.delete("other/metrics.json@v1", force=True)
     assert names("ancestors", "metrics.json")
+
+
+def test_a_run_can_be_shown() -> None:
+    told = json.loads(whence("show", "train.py#6", "--json").stdout)
+    assert sorted(told["used"]) == ["train.py@v1", "work/train.csv@v2"]
+    assert told["generated"] == ["work/model.json@v2"]
+    assert (told["properties"]["exit_code"], told["properties"]["script"]) == (0, "train.py")
+    assert "  generated: work/model.json@v2\n" in whence("show", "train.py#6").stdout
+    assert whence("show", "model.json").stdout.startswith("work/model.json@v2: file")
+    assert "there is no dataset 'train.py#99'" in whence("show", "train.py#99", status=1).stderr

@@ -1,24 +1,67 @@
-"""`whence show`: one dataset, what it was made from and what was made from it."""
+"""`whence show`: one dataset or run, what it was made from and what was made from it."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json
+from whence.errors import UnknownName
+
+if TYPE_CHECKING:
+    from whence.log import Log
 
 
 @click.command("show")
-@click.argument("dataset")
+@click.argument("name")
 @log_option
 @blobs_option
 @json_option
-def command(dataset: str, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Show one dataset: its shape, what it was made from, what was made from it, and how small that is stored."""
+def command(name: str, log: str | None, blobs: str | None, as_json: bool) -> None:
+    """Show one dataset: its shape, what it was made from, what was made from it, and how small that is stored.
+
+    Of a file NAME stands for the version that it was when it was last seen. NAME may also be a run, such as train.py#3:
+    its command and other properties, what it used and generated, and who ran it.
+    """
     with open_log(log, blobs) as opened:
-        description = opened.show(named(opened, dataset))
+        try:
+            description = opened.show(named(opened, name))
+        except UnknownName:
+            told = _activity(opened, name)
+            if told is None:
+                raise
+            _emit(told, as_json)
+            return
     if as_json:
         emit_json(description.as_dict())
     else:
         click.echo(str(description))
+
+
+def _activity(log: Log, name: str) -> dict[str, Any] | None:
+    """All that is known of a run; None if there is none of that name."""
+    graph = log.graph
+    if name not in graph or graph[name].kind != "activity":
+        return None
+    edges = graph.edges
+    return {
+        "activity": name,
+        "by": [target for source, relation, target in edges if source == name and relation == "wasAssociatedWith"],
+        "used": [target for source, relation, target in edges if source == name and relation == "used"],
+        "generated": [source for source, relation, target in edges if target == name and relation == "wasGeneratedBy"],
+        "properties": dict(graph[name].properties),
+    }
+
+
+def _emit(told: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit_json(told)
+        return
+    click.echo(told["activity"])
+    for title in ("by", "used", "generated"):
+        click.echo(f"  {title}: {', '.join(told[title]) or 'nothing that was recorded'}")
+    for name, value in told["properties"].items():
+        click.echo(f"  {name}: {value}")
