@@ -180,18 +180,24 @@ class Log:
         lineage: Literal["value", "value+selection"] = "value",
         reuse: bool | Literal["verify"] = True,
         extremes: Literal["all", "winner"] = "all",
+        unknown: Literal["whole", "elementwise", "probe", "error"] = "whole",
     ) -> Any:
         """Record the calls of a function of arrays, with the lineage of what it returns; also a decorator.
 
         `name` is the operation's name; `names` maps parameters, and "return", to datasets; `reuse=False` traces every
         call, and "verify" compares what is known with what is traced; `extremes="winner"` derives a maximum from the
         cell that attained it, "all" from every cell it compared.
+
+        `unknown` says what to record of a function that nothing can look into (compiled code, SciPy): "whole", every
+        result from every cell, which the answer says; "elementwise", each from its own place; "probe", what changes
+        when inputs are changed; or "error", to refuse the call.
         """
         from whence.arrays.recording.track import track
 
         return track(
-            self._store.tracker, function, name=name, names=names, lineage=lineage, reuse=reuse, extremes=extremes
-        )
+            self._store.tracker, function, name=name, names=names, lineage=lineage, reuse=reuse, extremes=extremes,
+            unknown=unknown,
+        )  # fmt: skip
 
     def capture(
         self,

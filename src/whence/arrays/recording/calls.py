@@ -13,6 +13,7 @@ import numpy as np
 
 from whence.arrays import rules
 from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
+from whence.arrays.recording.unknown import Unknown, by_guess
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._finished import Finished
 from whence.arrays.tracing._operations import Step
@@ -98,6 +99,7 @@ class Captured:
     reused: bool = False  # whether the lineage is that of an earlier call with the same witness
     notes: Mapping[str, int] = field(default_factory=dict)  # casts, branches, texts
     said: tuple[str, ...] = ()  # of each output, what its lineage does not hold, if that is anything
+    guessed: str = ""  # why the function could not be followed, and is taken to use all it is given
 
 
 class Memory(Protocol):
@@ -140,6 +142,15 @@ def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any])
     return {**found, **kwargs}
 
 
+def is_followed(item: Any) -> bool:
+    """Whether it is an array of which lineage is kept: of numbers; texts and dates are arguments like any other.
+
+    >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.array(["2026-01-01"], "M8[D]"))
+    (True, False, False)
+    """
+    return isinstance(item, Traced) or (isinstance(item, np.ndarray) and item.dtype.kind not in "USOMm")
+
+
 def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:
     """The arrays among arguments, with the parameter that each was given for; lists of arrays count."""
     for label, item in named(names, args, kwargs).items():
@@ -147,7 +158,7 @@ def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _arrays(label: str, item: Any) -> Iterator[Array]:
-    if isinstance(item, (np.ndarray, Traced)):
+    if is_followed(item):
         yield Array(label, item)
     elif inspect.isgenerator(item) or inspect.iscoroutine(item):
         raise BadType(f"{label!r} is a {type(item).__name__}, which can be read only once: give a list of arrays")
@@ -171,7 +182,7 @@ def _fields(item: Any) -> list[tuple[str, Any]]:
 
 def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
     """The same structure with every array changed."""
-    if isinstance(item, (np.ndarray, Traced)):
+    if is_followed(item):
         return change(item)
     if isinstance(item, tuple) and hasattr(item, "_fields"):
         return type(item)(*(replaced(each, change) for each in item))
@@ -419,6 +430,7 @@ def captured(
     selection: bool,
     winner: bool = False,
     memory: Memory | None = None,
+    unknown: Unknown = "error",
 ) -> Captured:
     """Call the function and find the lineage of what it returns: in memory, if a call that did the same is there."""
     call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)), memory)
@@ -432,8 +444,14 @@ def captured(
     try:
         return by_tracing(call)
     except rules.NoRule as error:
-        if selection or winner or isinstance(error, Halfway):
+        if isinstance(error, Halfway):
             raise
+        refused = error
+    if not selection and not winner:
         from whence.arrays.dtype.runs import by_dtype  # which stands on this module
 
-        return by_dtype(call, error)
+        try:
+            return by_dtype(call, refused)
+        except rules.NoRule as error:
+            refused = error
+    return by_guess(call, unknown, refused)

@@ -15,7 +15,7 @@ import numpy as np
 
 from whence.arrays.linking.besides import read_besides
 from whence.arrays.linking.frames import is_frame, is_listed
-from whence.arrays.recording.calls import Array, Captured, Edge, Function, arrays_in, named
+from whence.arrays.recording.calls import Array, Captured, Edge, Function, arrays_in, is_followed, named
 from whence.relation import Relation
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _opaque(
     names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any], number: Callable[[Any], Any]
 ) -> Iterator[Array]:
     for label, item in named(names, args, kwargs).items():
-        if is_frame(item) or is_listed(item):
+        if is_frame(item) or is_listed(item) or (isinstance(item, np.ndarray) and not is_followed(item)):
             yield Array(label, item)
         elif type(item) is float and (known := number(item)) is not None:
             yield Array(label, known)
@@ -90,6 +90,6 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
         for n, each in enumerate(opaque)
     )
     labels = ", ".join(repr(each.label) for each in opaque)
-    note = f"may come from fewer cells of {labels} than all: tables, lists and globals are not followed"
+    note = f"may come from fewer cells of {labels} than all: tables, lists, texts and globals are not followed"
     notes = tuple(f"{own}; it {note}" if own else note for own in (found.said or ("",) * len(found.outputs)))
     return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges), said=notes)

@@ -23,6 +23,7 @@ from whence.arrays.recording.calls import (
     parameters_of,
 )
 from whence.arrays.recording.handing import handed_over, with_opaque
+from whence.arrays.recording.unknown import WAYS, Unknown
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._origins import union
 from whence.errors import BadType
@@ -74,6 +75,7 @@ class Tracked:
         lineage: Lineage,
         reuse: Reuse,
         extremes: Extremes,
+        unknown: Unknown,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -83,7 +85,9 @@ class Tracked:
         self._selection = lineage == "value+selection"
         self._winner = extremes == "winner"
         self._reuse = reuse
+        self._unknown = unknown
         self._options = {"name": name, "names": dict(names), "lineage": lineage, "reuse": reuse, "extremes": extremes}
+        self._options["unknown"] = unknown
         self._parameters = parameters_of(function)
         self._last = threading.local()
 
@@ -100,10 +104,15 @@ class Tracked:
         learned = self._recorder.learned(self.name) if self._reuse else None
         found = captured(
             self.function, own.args, own.kwargs, self._parameters, self.name, selection=self._selection,
-            winner=self._winner, memory=learned if self._reuse is True else None,
+            winner=self._winner, memory=learned if self._reuse is True else None, unknown=self._unknown,
         )  # fmt: skip
         if not found.outputs and found.result is not None:
-            raise BadType(f"{self.name} returned no array, so there is nothing to record the lineage of")
+            warnings.warn(
+                f"{self.name} returned no array, so there is nothing to record the lineage of",
+                LineageLost,
+                stacklevel=2,
+            )
+            return found.result
         if found.notes and any(np.ndim(each.value) for each in found.outputs):  # of single numbers it is known, or said
             _warn_of_casts(self.name, found.notes, stacklevel=3)
         if learned is not None and not found.reused:
@@ -139,14 +148,17 @@ def track(
     lineage: Lineage = "value",
     reuse: Reuse = True,
     extremes: Extremes = "all",
+    unknown: Unknown = "whole",
 ) -> Any:
     """The function tracked, or a decorator that tracks."""
+    if unknown not in WAYS:
+        raise BadType(f"unknown is one of {', '.join(map(repr, WAYS))}, not {unknown!r}")
     _check(lineage, extremes)
     if reuse not in (True, False, "verify"):
         raise BadType(f"reuse is True, False or 'verify', not {reuse!r}")
     if function is None:
         options: dict[str, Any] = {"name": name, "names": names, "lineage": lineage, "reuse": reuse}
-        return lambda each: track(recorder, each, extremes=extremes, **options)
+        return lambda each: track(recorder, each, extremes=extremes, unknown=unknown, **options)
     if not callable(function):
         raise BadType(f"log.track takes a function of arrays, not {type(function).__name__}")
     if (
@@ -156,7 +168,7 @@ def track(
     ):
         raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
     own = name or getattr(function, "__name__", None) or type(function).__name__
-    return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes)
+    return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes, unknown)
 
 
 def _check(lineage: object, extremes: object) -> None:

@@ -1,0 +1,102 @@
+"""Calls that nobody can look into: compiled code, SciPy, scikit-learn, ways of NumPy that have no rule.
+
+The function has run, or runs now, and its results are returned whatever is known of them. What its lineage is taken to
+be is for whoever tracks it to say:
+
+- `whole`: every result comes from every cell. That holds for any function, and the answer says that it may be too much.
+- `elementwise`: each result comes from the cells at its own place, because the caller says so.
+- `probe`: the function is called with changed inputs, see `whence.probe`.
+- `error`: the call is refused, and nothing is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from whence.arrays.probe import probe
+from whence.arrays.rules.elementwise import broadcast
+from whence.errors import BadType, NoRule, WhenceError
+from whence.relation import Relation
+
+if TYPE_CHECKING:
+    from whence.arrays.recording.calls import Array, Call, Captured
+
+Unknown = Literal["whole", "elementwise", "probe", "error"]
+WAYS: tuple[Unknown, ...] = get_args(Unknown)
+
+Found = tuple[Relation, str]  # and what is to be said of it
+
+
+def by_guess(call: Call, unknown: Unknown, error: NoRule) -> Captured:
+    """The call of a function that no rule, no trace and no dtype follows."""
+    from whence.arrays.recording.calls import Array, Captured, Edge
+
+    if unknown == "error":
+        raise error
+    before = [np.array(each.value) for each in call.inputs]
+    result = call.function(*call.args, **call.kwargs)
+    written = [n for n, each in enumerate(call.inputs) if each.value.tobytes() != before[n].tobytes()]
+    outputs = numbers_in(result, call.label)
+    outputs += [Array(call.inputs[n].label, call.inputs[n].value) for n in written]
+    ways = {"whole": _whole, "elementwise": _elementwise, "probe": _probed if not written else _whole}
+    edges, notes = [], []
+    for at, output in enumerate(outputs):
+        said: list[str] = []
+        for n, given in enumerate(call.inputs):
+            relation, note = ways[unknown](call, at, output, n, given, str(error))
+            edges.append(Edge(at, n, "value", relation))
+            said += [note] if note and note not in said else []
+        notes.append("; ".join(said))
+    return Captured(
+        result, call.inputs, tuple(outputs), tuple(edges), written=tuple(written), said=tuple(notes),
+        guessed=str(error) if unknown == "whole" else "",
+    )  # fmt: skip
+
+
+def numbers_in(result: Any, label: str) -> list[Array]:
+    """The arrays of numbers that a function returned."""
+    from whence.arrays.recording.calls import outputs_of
+
+    return [each for each in outputs_of(result, label) if np.asarray(each.value).dtype.kind in "biufc"]
+
+
+def _whole(call: Call, at: int, output: Array, n: int, given: Array, reason: str) -> Found:
+    note = f"may come from fewer cells than all: {call.label} is not followed ({reason})"
+    return Relation.whole(output.shape, given.shape), note
+
+
+def _elementwise(call: Call, at: int, output: Array, n: int, given: Array, reason: str) -> Found:
+    try:
+        fits = np.broadcast_shapes(given.shape, output.shape) == output.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise BadType(
+            f"{call.label} is tracked with unknown='elementwise', and returned an array of shape {output.shape} for "
+            f"{given.label!r} of shape {given.shape}: use unknown='whole' or 'probe'"
+        )
+    return broadcast(given.shape, output.shape), "is taken to be elementwise, because unknown='elementwise' says so"
+
+
+def _probed(call: Call, at: int, output: Array, n: int, given: Array, reason: str) -> Found:
+    try:
+        found = probe(_alone(call, at, n), given.value)
+    except WhenceError as error:
+        relation, note = _whole(call, at, output, n, given, reason)
+        return relation, f"{note}; probing failed: {error}"
+    return found.relation, "" if found.precise else f"was probed: {found.reason}"
+
+
+def _alone(call: Call, at: int, n: int) -> Callable[[Any], Any]:
+    """The function of one of its inputs, for one of its results; the other inputs stay as they are."""
+    from whence.arrays.recording.calls import placed
+
+    def of_one(x: Any) -> Any:
+        others: Sequence[Any] = [x if m == n else each.value.copy() for m, each in enumerate(call.inputs)]
+        args, kwargs = placed(call, others)
+        return numbers_in(call.function(*args, **kwargs), call.label)[at].value
+
+    return of_one
