@@ -247,3 +247,17 @@ def test_a_function_that_always_does_something_else_does_not_fill_the_log() -> N
         assert told(memory, lambda a, mask=mask: a[mask] * 1, (np.arange(9.0),)) is None
     assert len(shelf.rules) < 600  # of 798
     assert told(memory, lambda a: a[masks[-1]] * 1, (np.arange(9.0),)) == "dim"  # this program knows them all
+
+
+def test_memory_is_bounded_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    from whence.arrays import reuse
+
+    monkeypatch.setattr(reuse, "MOST_ROWS", 40)
+    memory = ReuseIndex(Shelf(), "f")
+    rng = np.random.default_rng(0)
+    calls = [(rng.random(16),) for _ in range(6)]
+    for args in calls:
+        told(memory, lambda a: np.sort(a) * 1, args)
+    assert memory._rows <= 40
+    assert memory._rows == sum(each.rows for each in memory._known.values())
+    assert told(memory, lambda a: np.sort(a) * 1, calls[-1]) == "base"

@@ -22,6 +22,9 @@ __all__ = ["Known", "Level", "ReuseIndex", "ReuseRule", "Shelf"]
 
 MOST_OBSERVATIONS = 60
 MOST_KNOWN = 1 << 12
+MOST_ROWS = 1 << 22
+"""So many rows of relations are kept in memory for each function, at most; and the latest lineage."""
+
 MOST_STORED = 1 << 8
 """So many rules of a function go into the log; a function whose contents decide has another one for each call."""
 
@@ -84,6 +87,7 @@ class ReuseIndex:
         self._shelf = shelf
         self.identity = name
         self._known: dict[str, Known] = {}
+        self._rows = 0
         self._groups: dict[str, Group] = {}
         self._stored: dict[str, ReuseRule] = {}
         self._kept = 0
@@ -121,9 +125,11 @@ class ReuseIndex:
         return found
 
     def _remember(self, exact: str, known: Known) -> None:
-        if len(self._known) >= MOST_KNOWN:
-            self._known.pop(next(iter(self._known)))
+        """Keep a lineage in memory, and let go of the oldest ones where there are too many."""
+        self._rows += known.rows - (self._known[exact].rows if exact in self._known else 0)
         self._known[exact] = known
+        while len(self._known) > 1 and (len(self._known) > MOST_KNOWN or self._rows > MOST_ROWS):
+            self._rows -= self._known.pop(next(iter(self._known))).rows
 
     # --- learning
 
@@ -191,6 +197,7 @@ class ReuseIndex:
         """What is known by this witness was wrong."""
         with self._lock:
             known = self._known.pop(witness.exact, None)
+            self._rows -= 0 if known is None else known.rows
             if known is not None and known.level != "gen":
                 refused = ReuseRule(self.identity, known.level, known.signature, "refused", 0, 0, self.identity, {})
                 self._stored[witness.exact] = refused

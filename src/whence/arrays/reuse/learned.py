@@ -61,6 +61,11 @@ class Known:
     edges: tuple[Edge, ...]
     notes: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def rows(self) -> int:
+        """How many rows its relations have."""
+        return sum(len(edge.relation) for edge in self.edges)
+
     def payload(self) -> dict[str, Any] | None:
         """In the terms of JSON, unless it is too large."""
         found = packed(self.outputs, self.edges)

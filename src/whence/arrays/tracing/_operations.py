@@ -26,8 +26,8 @@ Reads = Literal["shapes", "plain", "values"]
 LARGE = 1 << 14
 """Arrays of so many cells are copied, rather than read by a rule whose lineage may turn out to be known."""
 
-MOST = 1 << 13
-MOST_ROWS = 1 << 12
+MOST = 1 << 12
+MOST_ROWS = 1 << 9
 """Relations of more rows are not kept."""
 
 
