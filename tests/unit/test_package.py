@@ -53,6 +53,7 @@ def test_public_names_are_these_and_no_others() -> None:
         "Relation",
         "Selection",
         "TrackedFloat64",
+        "UnknownOrigin",
         "compress",
         "errors",
         "explain",
