@@ -293,8 +293,10 @@ def test_names_are_those_of_variables_once_labels_are_taken(log: wh.Log) -> None
     first = double(raw)
     second = double(other)
     third = double(other[:3])
-    assert [each.name for each in log.datasets()] == ["a", "double", "other", "second", "a#2", "third"]
+    assert [each.name for each in log.datasets()] == ["a", "double", "other", "double#2", "a#2", "double#3"]
     assert first.shape == second.shape != third.shape
+    assert [*log.backward("second", [(0,)])] == ["other"]
+    assert log.backward("first", [(0,)], to="a").cells().tolist() == [[0]]
 
 
 def test_cells_that_values_only_decided_say_so(log: wh.Log) -> None:
@@ -328,8 +330,10 @@ def test_a_name_that_is_given_again_is_a_new_version(log: wh.Log) -> None:
     assert log.backward("B@v1", [(1,)], to="A").cells().tolist() == [[1, 0], [1, 1]]
     assert {*log.forward("A", [(1, 1)])} == {"B@v1", "B@v2"}
     assert log.show("B").dataset.name == "B@v2"
+    assert log.query(["B", "A"], [(1,)]).cells().tolist() == [[1, 0]]
     edited(x * 2)
     assert (edited.last.inputs, edited.last.outputs) == (("A@v2",), ("B@v3",))
+    assert log.query(["B@v1", "A"], [(1,)]).cells().tolist() == [[1, 0], [1, 1]]
     assert log.backward("B@v1", [(1,)], to="A").cells().tolist() == [[1, 0], [1, 1]]  # the version that it came from
     assert log.graph.versions("B") == ["B@v2", "B@v3"]
     assert log.graph.ancestors("B@v3")[0] in ("A@v2", "A")

@@ -257,7 +257,7 @@ def _write(a: Any) -> Any:
     return a.sum()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_programs(data: st.DataObject) -> None:
     with (

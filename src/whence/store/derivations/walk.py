@@ -47,12 +47,16 @@ class Adjacency:
     notes: dict[str, str] = field(default_factory=dict)  # what is to be said of a dataset: "starts at a.py:3"
     versions: dict[str, dict[int, str]] = field(default_factory=dict)  # of arrays, and of files, by name
 
+    variables: dict[str, str] = field(default_factory=dict)  # the latest result that was assigned to a variable
+
     def describe(self, name: str, kind: str, properties: Mapping[str, Any]) -> None:
         """What else is known of a dataset: whether it is a version, and a note."""
         match properties:
             case {"artifact": str(own), "version": int(version)}:
                 if kind == "array" or own not in self.shapes:
                     self.versions.setdefault(own, {})[version] = name
+        if isinstance(variable := properties.get("variable"), str):
+            self.variables[variable] = name
         if isinstance(note := properties.get("note"), str):
             self.notes[name] = note
 
@@ -64,7 +68,7 @@ class Adjacency:
         return every[-1]
 
     def every(self, name: str) -> list[str]:
-        """All datasets that have a name, the latest last."""
+        """All datasets that have a name, the latest last; if none has, the result that a variable of that name got."""
         later = self.versions.get(name)
         if later is not None:
             first = [name] if name in self.shapes and 1 not in later else []
@@ -72,7 +76,9 @@ class Adjacency:
         if name in self.shapes:
             return [name]
         own = name.removesuffix("@v1")
-        return [own] if own != name and own in self.shapes else []
+        if own != name and own in self.shapes:
+            return [own]
+        return [self.variables[name]] if name in self.variables else []
 
     def public(self, name: str) -> str:
         """What a dataset is called in answers: the first of several versions `B@v1`."""
@@ -203,8 +209,18 @@ def route(
     graph: Adjacency, path: Sequence[str], above: float | None = None, lineage: Lineage = "value+selection"
 ) -> Route:
     """The way along a path of names, through contributions above a level; NoLineage where two are not connected."""
-    path = [graph.meant(name) for name in path]
+    path = _versions(graph, path)
     return Route(tuple(_step(graph, here, there, above, lineage) for here, there in pairwise(path)))
+
+
+def _versions(graph: Adjacency, path: Sequence[str]) -> list[str]:
+    """The datasets of a path: the latest version of the first, then the latest that is connected to the one before."""
+    found: list[str] = []
+    for name in path:
+        latest = graph.meant(name)
+        beside = {**graph.backward[found[-1]], **graph.forward[found[-1]]} if found else {}
+        found.append(next((each for each in reversed(graph.every(name)) if each in beside), latest))
+    return found
 
 
 def _step(graph: Adjacency, here: str, there: str, above: float | None, lineage: Lineage) -> Step:

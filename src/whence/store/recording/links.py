@@ -215,8 +215,9 @@ class Links:
     def output(self, label: str, shape: Shape, chosen: str | None, draft: Draft) -> str:
         """The dataset that a result is."""
         if chosen is None:
-            whole = label == draft.operation and self._names.is_taken(label)
-            return draft.needs(self._names.fresh(label, assigned_to(caller()) if whole else None), shape, there=False)
+            variable = assigned_to(caller()) if label == draft.operation else None
+            said = {} if variable is None else {"variable": variable}  # by which questions find it, too
+            return draft.needs(self._names.fresh(label), shape, there=False, **said)
         name, there = self._names.made(chosen, shape)
         draft.chosen.add(name)
         if family_of(name)[1] > 1 and (before := self._names.before(name)) is not None:

@@ -72,10 +72,6 @@ class Names:
             self._digests.pop(each, None)
         self._taken = None
 
-    def is_taken(self, name: str) -> bool:
-        """Whether there is a dataset of that name."""
-        return name in self._all()
-
     def fresh(self, label: str, variable: str | None = None) -> str:
         """A name after a label; if that is taken, after the variable that holds the array, and with a number."""
         taken = self._all()
