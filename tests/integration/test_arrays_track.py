@@ -106,8 +106,12 @@ def test_writes_through_strides_that_overlap_are_refused(log: wh.Log) -> None:
         return windows.sum(0)
 
     with pytest.raises(NoRule):
-        put(np.arange(8.0))
+        log.track(put.function, unknown="error")(np.arange(8.0))
     assert log.datasets() == []
+    with pytest.warns(wh.LineageLost, match="not followed"):
+        put(x := np.arange(8.0))
+    assert x[0] == 5
+    assert len(log.backward("put", (1,), to="v")) == 8
 
 
 def test_writes_into_shared_arguments_are_refused(log: wh.Log) -> None:
@@ -172,14 +176,14 @@ def test_what_cannot_be_tracked_is_refused_by_name(log: wh.Log) -> None:
         log.track(lambda a: sum(a), name="total")(each for each in [np.ones(2)])
     with pytest.raises(BadType, match="generator"):
         log.track(lambda a: (each for each in a), name="rows")(np.ones(2))
-    with pytest.raises(BadType, match="complex128"):
-        log.track(np.negative)(np.ones(2, complex))
-    with pytest.raises(BadType, match="no array"):
-        log.track(lambda a: "text", name="text")(np.ones(2))
+    with pytest.warns(wh.LineageLost, match="no array"):
+        assert log.track(lambda a: "text", name="text")(np.ones(2)) == "text"
+    with pytest.raises(BadType, match="'all'"):
+        log.track(np.negative, unknown="all")  # type: ignore[arg-type]  # which is what is tried
     with pytest.raises(BadType, match="'always'"):
         log.track(np.negative, reuse="always")  # type: ignore[arg-type]  # which is what is tried
     with pytest.raises(NoRule, match=r"numpy\.sort_complex "):
-        log.track(lambda a: np.sort_complex(a) * 1, name="complex")(np.arange(2.0))
+        log.track(lambda a: np.sort_complex(a) * 1, name="complex", unknown="error")(np.arange(2.0))
     log.array("taken", shape=(5,))
     with pytest.raises(Redefined, match="taken"):
         log.track(np.negative, names={"return": "taken"})(np.ones(2))
@@ -190,13 +194,39 @@ def test_what_cannot_be_tracked_is_refused_by_name(log: wh.Log) -> None:
 
 
 @pytest.mark.parametrize("kind", ["complex128", "object", "U3", "M8[D]"])
-def test_arrays_of_other_kinds_are_refused_by_name(log: wh.Log, kind: str) -> None:
+def test_arrays_of_other_kinds_are_not_followed_and_that_is_said(log: wh.Log, kind: str) -> None:
     given = np.zeros(2, kind)
-    with pytest.raises(BadType, match=r"'x' is an array of"):
-        log.track(np.negative)(given)
+    chosen = log.track(lambda x, of: x[of == of[0]] * 2, name="chosen")
+    assert chosen(np.arange(2.0), given).tolist() == [0, 2]
+    answer = log.backward("chosen", (1,))
+    assert [(name, each.cells().ravel().tolist()) for name, each in answer.items()] == [("x", [1]), ("of", [0, 1])]
+    assert any("of 'of' than all" in each for each in answer.notes)
     with log.capture() as capture, pytest.raises(BadType, match="'A' is an array of"):
         capture.read("A", given)
-    assert log.datasets() == []
+
+
+UNKNOWN = {"whole": [0, 1, 2, 3], "elementwise": [1], "probe": [2]}
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN)
+def test_what_cannot_be_followed_is_recorded_as_the_caller_says(log: wh.Log, unknown: Any) -> None:
+    def opaque(x: Any, by: float) -> Any:
+        return np.frombuffer(x.tobytes(), float)[::-1] * by
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = log.track(opaque, unknown=unknown)(np.arange(4.0), 2.0)
+    assert found.tolist() == [6, 4, 2, 0]
+    assert [str(each.message).startswith("opaque is recorded as if") for each in said] == [True] * (unknown == "whole")
+    answer = log.backward("opaque", (1,))
+    assert answer["x"].cells().ravel().tolist() == UNKNOWN[unknown]
+    assert any("'opaque'" in each for each in answer.notes)
+
+
+def test_elementwise_must_fit(log: wh.Log) -> None:
+    half = log.track(lambda x: np.frombuffer(x.tobytes(), float)[::2], name="half", unknown="elementwise")
+    with pytest.raises(BadType, match="unknown='whole' or 'probe'"):
+        half(np.arange(4.0))
 
 
 def test_arrays_that_compute_in_a_way_of_their_own_are_refused(log: wh.Log) -> None:

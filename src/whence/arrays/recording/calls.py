@@ -143,12 +143,12 @@ def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def is_followed(item: Any) -> bool:
-    """Whether it is an array of which lineage is kept: of numbers; texts and dates are arguments like any other.
+    """Whether it is an array of which lineage is kept: of real numbers; others are arguments like any other.
 
     >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.array(["2026-01-01"], "M8[D]"))
     (True, False, False)
     """
-    return isinstance(item, Traced) or (isinstance(item, np.ndarray) and item.dtype.kind not in "USOMm")
+    return isinstance(item, Traced) or (isinstance(item, np.ndarray) and item.dtype.kind not in "cUSOMm")
 
 
 def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:
