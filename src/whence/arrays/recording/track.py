@@ -113,6 +113,13 @@ class Tracked:
                 stacklevel=2,
             )
             return found.result
+        if found.guessed:
+            warnings.warn(
+                f"{self.name} is recorded as if each result came from every cell, because it is not followed: "
+                f"{found.guessed}. log.track(..., unknown=...) says what else to do",
+                LineageLost,
+                stacklevel=2,
+            )
         if found.notes and any(np.ndim(each.value) for each in found.outputs):  # of single numbers it is known, or said
             _warn_of_casts(self.name, found.notes, stacklevel=3)
         if learned is not None and not found.reused:
