@@ -474,3 +474,34 @@ def test_a_thousand_calls_are_few_files(tmp_path: Path) -> None:
         assert log.backward(smooth.last.outputs[0], [(2,)], to="data").cells().tolist() == [[121], [122]]
         assert sum(len(files) for _, _, files in os.walk(tmp_path)) < 10
         assert log.check().ok
+
+
+class Model:
+    """A fitted model, as people write them."""
+
+    def __init__(self) -> None:
+        self.weights = np.arange(6.0).reshape(3, 2)
+        self.part = Part()
+        self.unused = np.ones(4)
+
+    def predict(self, x: Any) -> Any:
+        return x @ self.weights + self.part.bias
+
+
+class Part:
+    def __init__(self) -> None:
+        self.bias = np.array([0.5, 1.5])
+
+
+def test_attributes_are_inputs_and_that_is_said(tmp_path: Path) -> None:
+    with wh.open(tmp_path / "log.whence") as log:
+        model = Model()
+        log.track(model.predict, name="bound")(np.ones((4, 3)))
+        log.track(Model.predict, name="unbound")(model, np.ones((4, 3)))
+        log.track(lambda x: model.predict(x) * model.weights[0], name="around")(np.ones((4, 3)))
+        for name, owner in (("bound", "self"), ("unbound", "self")):
+            answer = log.backward(name, (1, 0))
+            assert {each.rpartition("#")[0] or each for each in answer} >= {"x"}
+            assert any(f"'{owner}.weights'" in each and f"'{owner}.part.bias'" in each for each in answer.notes)
+            assert not any("unused" in each for each in answer)
+        assert any("'model.weights'" in each for each in log.backward("around", (1, 0)).notes)

@@ -1,36 +1,71 @@
-"""Arrays that a function reads besides its arguments: globals, and variables of the functions around it."""
+"""Arrays that a function reads besides its arguments: globals, variables of functions around it, and attributes."""
 
 from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+DEEP = 3  # objects within objects whose attributes are looked at
 
-def read_besides(function: Any) -> dict[str, Any]:
+
+def read_besides(function: Any, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The arrays that the code of a function, and of its helpers in the same module, refers to, by name.
+
+    These are globals and variables of functions around it, and attributes that its code names: of such variables, of
+    the arguments, and of the object whose method it is.
 
     >>> weights = np.ones(3)
     >>> list(read_besides(lambda x: x * weights))
     ['weights']
+    >>> model = types.SimpleNamespace(weights=weights, bias=np.zeros(3), name="m")
+    >>> list(read_besides(lambda x, model: x * model.weights, {"model": model}))
+    ['model.weights']
     """
     found: dict[str, Any] = {}
-    _read(getattr(function, "__func__", function), found, set())
+    own = getattr(function, "__func__", function)
+    named: set[str] = set()
+    objects = dict(arguments or {})
+    if own is not function:
+        objects["self"] = function.__self__
+    _read(own, found, objects, named, set())
+    for name, item in objects.items():
+        found.update(_attributes(name, item, named, DEEP))
     return found
 
 
-def _read(function: Any, found: dict[str, Any], seen: set[int]) -> None:
+def _read(function: Any, found: dict[str, Any], objects: dict[str, Any], named: set[str], seen: set[int]) -> None:
     if not isinstance(function, types.FunctionType) or id(function) in seen or _is_numpy(function):
         return
     seen.add(id(function))
+    named.update(_names(function.__code__))
     for name, held in _held(function):
-        if isinstance(held, np.ndarray) and held.dtype.kind in "biuf" and held.size:
+        if _is_data(held):
             found.setdefault(name, held)
-        elif isinstance(held, types.FunctionType) and held.__module__ == function.__module__:
-            _read(held, found, seen)
+        elif isinstance(held, types.FunctionType):
+            if held.__module__ == function.__module__:
+                _read(held, found, objects, named, seen)
+        else:
+            objects.setdefault(name, held)
+
+
+def _is_data(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and item.dtype.kind in "biuf" and bool(item.size)
+
+
+def _attributes(label: str, item: Any, named: set[str], depth: int) -> Iterator[tuple[str, Any]]:
+    """The arrays among the attributes that the code names, of an object and of its parts."""
+    if not depth or isinstance(item, (type, types.ModuleType, types.FunctionType, np.ndarray)):
+        return
+    for key, each in getattr(item, "__dict__", {}).items():
+        if key in named:
+            if _is_data(each):
+                yield f"{label}.{key}", each
+            else:
+                yield from _attributes(f"{label}.{key}", each, named, depth - 1)
 
 
 def _is_numpy(function: types.FunctionType) -> bool:

@@ -49,7 +49,7 @@ def handed_over(
     if any(a is not b for a, b in zip((*given, *options.values()), (*args, *kwargs.values()), strict=True)):
         inputs = tuple(arrays_in(names, given, options))
     opaque = [*_opaque(names, given, options, recorder.number)]
-    if besides := read_besides(function):
+    if besides := read_besides(function, named(names, given, options)):
         passed = {id(each.value) for each in inputs}
         opaque += [Array(name, each) for name, each in besides.items() if id(each) not in passed]
     handed = recorder.arrived(each.value for each in (*inputs, *opaque))
@@ -90,6 +90,8 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
         for n, each in enumerate(opaque)
     )
     labels = ", ".join(repr(each.label) for each in opaque)
-    note = f"may come from fewer cells of {labels} than all: tables, lists, texts and globals are not followed"
+    note = (
+        f"may come from fewer cells of {labels} than all: tables, lists, texts, globals and attributes are not followed"
+    )
     notes = tuple(f"{own}; it {note}" if own else note for own in (found.said or ("",) * len(found.outputs)))
     return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges), said=notes)
