@@ -456,6 +456,47 @@ class Log:
         found = [each for each in self.show(output).derived_from if each.input == inp]
         return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
 
+    def first(
+        self, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any] | None = None,
+        lineage: Lineage = "value",
+    ) -> Answers:  # fmt: skip
+        """The earliest cells along the lineage for which a condition holds: where did this NaN start?
+
+        `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those of arrays
+        that this program still holds, or those in `values`, by name. Where they are not known, the way goes on, and the
+        notes of the answer say so.
+
+        >>> import tempfile, numpy as np, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     ratio = log.track(lambda a, b: a / b, name="ratio")
+        ...     share = log.track(lambda x: x / x.sum(), name="share")
+        ...     a, b = np.array([1.0, 0.0, 3.0]), np.array([2.0, 0.0, 1.0])
+        ...     with np.errstate(all="ignore"):
+        ...         quotients = ratio(a, b)
+        ...         shares = share(quotients)
+        ...     print(log.first("share", np.isnan))
+        dataset  count  cells
+        ratio    1      1
+        """
+        from whence.store.derivations.first import Hunt
+
+        given = {self._store.reader.called([self._meant(key)])[0]: array for key, array in (values or {}).items()}
+
+        def holds(dataset: str) -> Selection | None:
+            array = given.get(dataset)
+            array = self._store.tracker.array_of(dataset) if array is None else array
+            if array is None:
+                return None
+            return self._store.reader.selected(dataset, predicate(array))
+
+        (start,) = self._store.reader.called([self._meant(name)])
+        cells = holds(start)
+        if cells is None:
+            raise BadType(f"the values of {name!r} are not known here: give them, values={{{name!r}: array}}")
+        return self._store.reader.ask(
+            start, cells, lambda graph: Hunt(plan(graph, start, "backward", None, None, lineage), holds)
+        )
+
     # --- asking about files, and what was done with them
 
     def ancestors(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:

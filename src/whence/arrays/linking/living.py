@@ -115,6 +115,16 @@ class Living:
         held = (self._owned.get(id(each)) for each in owners)
         return any(seen.result for each in held if each is not None for seen in each[1].wide)
 
+    def array_of(self, name: str) -> NDArray[Any] | None:
+        """The array that was recorded as a dataset, if it lives and nobody has changed it."""
+        for _, owned in list(self._owned.values()):
+            for seen in (*owned.exact.values(), *owned.wide):
+                if seen.name == name and not seen.stale:
+                    array = seen.array()
+                    if array is not None and digest_of(array) == seen.digest:
+                        return array
+        return None
+
     def find(self, array: NDArray[Any]) -> Arrival:
         """What is known of an array."""
         layout, digest = Layout.of(array), digest_of(array)

@@ -56,6 +56,10 @@ class Reader:
         """The whole of a dataset."""
         return Selection.of("...", self.shapes((name,))[name])
 
+    def selected(self, name: str, cells: object) -> Selection:
+        """Cells of a dataset."""
+        return Selection.of(cells, self.shapes((name,))[name])
+
     def called(self, names: Iterable[str]) -> tuple[str, ...]:
         """The datasets that are meant by names: of an array with versions the latest; or UnknownName."""
         with self._database.lock:

@@ -118,6 +118,11 @@ class Tracker:
         with self._database.lock:
             return self.links.arrived(values)
 
+    def array_of(self, name: str) -> Any:
+        """The array that a dataset is, if this program still holds it as it was recorded; else None."""
+        with self._database.lock:
+            return self.links.living.array_of(name)
+
     def watched(self) -> Files:
         """Files that are read and written from now on, until `stop`, are linked to arrays."""
         made = Files(self._store)

@@ -1,0 +1,66 @@
+"""Where something began: the earliest cells along the lineage for which a condition holds.
+
+Cells for which it holds are followed backward, dataset by dataset, as long as it holds for what they came from. A cell
+is one of the first if it holds there, and for none of the cells that it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from whence.selection import Selection
+from whence.store.answers import Answers
+from whence.store.derivations.walk import Load, Plan, moved
+
+Holds = Callable[[str], Selection | None]
+"""The cells of a dataset for which the condition holds; None if its values are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """A walk back from cells for which a condition holds."""
+
+    plan: Plan
+    holds: Holds
+
+    def follow(self, selection: Selection, load: Load) -> Answers:
+        """The first cells, by dataset; notes say whose values were not known."""
+        plan = self.plan
+        reached: dict[str, Selection] = {plan.start: selection}
+        holding: dict[str, Selection] = {}
+        unknown: list[str] = []
+        for here in plan.order:  # each comes after all that lead to it
+            cells = reached.get(here)
+            if not cells:
+                continue
+            known = selection if here == plan.start else self.holds(here)
+            if known is None:
+                unknown.append(here)
+            holding[here] = cells if known is None else cells & known
+            for there, hash in plan.edges[here]:
+                arrived = moved(load(hash), holding[here], "backward", plan.shapes[there])
+                reached[there] = reached[there] | arrived if there in reached else arrived
+        first = self._first(holding, set(unknown), load)
+        notes = [
+            f"the values of {plan.public.get(each, each)!r} are not known here: values={{{each!r}: array}} gives them"
+            for each in unknown
+        ]
+        return Answers({plan.public.get(name, name): cells for name, cells in first.items()}, notes=notes)
+
+    def _first(self, holding: Mapping[str, Selection], unknown: set[str], load: Load) -> dict[str, Selection]:
+        """What holds, without what came from cells for which it holds, too; from the sources on."""
+        plan, first = self.plan, dict[str, Selection]()
+        telling: dict[str, Selection] = {}
+        for here in reversed(plan.order):
+            if here not in holding:
+                continue
+            explained = Selection.empty(plan.shapes[here])
+            for there, hash in plan.edges[here]:
+                if telling.get(there):
+                    explained |= moved(load(hash), telling[there], "forward", plan.shapes[here])
+            explained &= holding[here]
+            telling[here] = explained if here in unknown else holding[here]
+            if here not in unknown and (began := holding[here] - explained):
+                first[here] = began
+        return first
