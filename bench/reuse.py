@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NA
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, workspace
 
 import whence as wh
-from whence.arrays.recording.calls import Captured, captured, parameters_of
+from whence.arrays.recording.calls import Captured, captured
+from whence.arrays.recording.structures import parameters_of
 from whence.arrays.reuse import ReuseIndex
 from whence.arrays.reuse.learned import same
 from whence.testing import numpy_calls
@@ -75,7 +76,7 @@ def _cells(call: Any) -> int:
 
 def known_arrays(call: Any) -> list[Any]:
     """The arrays of a call."""
-    from whence.arrays.recording.calls import arrays_in
+    from whence.arrays.recording.structures import arrays_in
 
     return list(arrays_in(NAMES, call.args, call.kwargs))
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.arrays.recording.calls import captured, replaced
+from whence.arrays.recording.calls import captured
+from whence.arrays.recording.structures import replaced
 from whence.errors import NoRule
 from whence.testing import numpy_calls
 from whence.testing.numpy_beyond import EVERYTHING

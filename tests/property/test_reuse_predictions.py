@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.arrays.recording.calls import captured, parameters_of
+from whence.arrays.recording.calls import captured
+from whence.arrays.recording.structures import parameters_of
 from whence.arrays.reuse import ReuseIndex
 from whence.arrays.reuse.learned import same
 from whence.testing.shelf import Shelf

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from whence.arrays import rules
-from whence.arrays.recording.calls import arrays_in, captured, parameters_of
+from whence.arrays.recording.calls import captured
+from whence.arrays.recording.structures import arrays_in, parameters_of
 from whence.arrays.reuse import ReuseIndex
 from whence.arrays.reuse.learned import same
 from whence.errors import NoRule

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import whence as wh
-from whence.arrays.recording.calls import Captured, captured, parameters_of
+from whence.arrays.recording.calls import Captured, captured
+from whence.arrays.recording.structures import parameters_of
 from whence.errors import NoRule
 
 V = np.arange(1.0, 6.0)

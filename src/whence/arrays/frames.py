@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.recording.calls import Array, Captured, Edge
+from whence.arrays.recording.calls import Captured, Edge
+from whence.arrays.recording.structures import Array
 from whence.arrays.recording.track import Recorder
 from whence.arrays.rules._rows import Factor, Rows, affine, factor, gathered, linked, product, row
 from whence.errors import BadCells, BadType, ShapeMismatch, UnknownName

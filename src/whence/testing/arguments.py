@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.recording.calls import captured, outputs_of
+from whence.arrays.recording.calls import captured
+from whence.arrays.recording.structures import outputs_of
 from whence.errors import WhenceError
 from whence.testing import numpy_calls
 from whence.testing.numpy_beyond import EVERYTHING

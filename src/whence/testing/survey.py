@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from whence.arrays import rules
-from whence.arrays.recording.calls import arrays_in, captured, outputs_of, replaced
+from whence.arrays.recording.calls import captured
+from whence.arrays.recording.structures import arrays_in, outputs_of, replaced
 from whence.testing import numpy_calls
 from whence.testing.numpy_beyond import EVERYTHING
 from whence.testing.numpy_calls import PAPERS, Call

@@ -14,16 +14,8 @@ import numpy as np
 from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
-from whence.arrays.recording.calls import (
-    ALL_OF_IT,
-    Array,
-    Call,
-    Captured,
-    Edge,
-    outputs_of,
-    placed,
-    replaced_fields,
-)
+from whence.arrays.recording.calls import ALL_OF_IT, Call, Captured, Edge, placed
+from whence.arrays.recording.structures import Array, outputs_of, replaced_fields
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._holding import laid_out

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,6 +10,7 @@ import numpy as np
 
 from whence.arrays import rules
 from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
+from whence.arrays.recording.structures import Array, Function, Shape, arrays_in, named, outputs_of, replaced
 from whence.arrays.recording.unknown import Unknown, by_guess
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._finished import Finished
@@ -22,7 +20,6 @@ from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._run import Overlapping, checked, mode_of
 from whence.arrays.tracing._spelling import Spelled
 from whence.arrays.tracing._tape import Tape, Witness
-from whence.errors import BadType
 from whence.relation import Relation
 
 FEW = 4  # rows that are not worth folding
@@ -35,25 +32,9 @@ NO_VALUES = (
 )
 ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: any cell may have gone into it"
 
-Shape = tuple[int, ...]
-Function = Callable[..., Any]
-
 
 class Halfway(rules.NoRule):
     """A run that stopped after it had changed its inputs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Array:
-    """An array that a call took or gave, and what it is called there."""
-
-    label: str
-    value: Any
-
-    @property
-    def shape(self) -> Shape:
-        """Its shape; a number is an array without axes."""
-        return np.shape(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,105 +102,6 @@ def _known(memory: Memory | None, witness: Witness | None, outputs: Sequence[Arr
     if memory is None or witness is None:
         return None
     return memory.find(witness, tuple(each.shape for each in outputs))
-
-
-def parameters_of(function: Function) -> tuple[str, ...]:
-    """The names of a function's parameters."""
-    try:
-        return tuple(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some builtins do not say
-        return ("a", "b", "c")
-
-
-def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """All arguments by the parameter that each was given for; those beyond the last one are numbered.
-
-    >>> named(("a", "more"), (1, 2, 3), {"axis": 0})
-    {'a': 1, 'more': 2, 'more2': 3, 'axis': 0}
-    """
-    last = names[-1] if names else "a"
-    found = {names[i] if i < len(names) else f"{last}{i}": item for i, item in enumerate(args)}
-    return {**found, **kwargs}
-
-
-def is_followed(item: Any) -> bool:
-    """Whether it is an array of which lineage is kept: of real numbers; others are arguments like any other.
-
-    >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.array(["2026-01-01"], "M8[D]"))
-    (True, False, False)
-    """
-    return isinstance(item, Traced) or (isinstance(item, np.ndarray) and item.dtype.kind not in "cUSOMm")
-
-
-def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:
-    """The arrays among arguments, with the parameter that each was given for; lists of arrays count."""
-    for label, item in named(names, args, kwargs).items():
-        yield from _arrays(label, item)
-
-
-def _arrays(label: str, item: Any) -> Iterator[Array]:
-    if is_followed(item):
-        yield Array(label, item)
-    elif inspect.isgenerator(item) or inspect.iscoroutine(item):
-        raise BadType(f"{label!r} is a {type(item).__name__}, which can be read only once: give a list of arrays")
-    elif isinstance(item, (list, tuple)):
-        for number, each in enumerate(item):
-            yield from _arrays(f"{label}[{number}]", each)
-    elif isinstance(item, dict):
-        for key, each in item.items():
-            yield from _arrays(f"{label}[{key!r}]", each)
-    else:
-        for key, each in _fields(item):
-            yield from _arrays(f"{label}.{key}", each)
-
-
-def _fields(item: Any) -> list[tuple[str, Any]]:
-    """The fields of a dataclass's object, and of nothing else."""
-    if isinstance(item, type) or not dataclasses.is_dataclass(type(item)):
-        return []
-    return [(each.name, getattr(item, each.name)) for each in dataclasses.fields(item) if hasattr(item, each.name)]
-
-
-def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
-    """The same structure with every array changed."""
-    if is_followed(item):
-        return change(item)
-    if isinstance(item, tuple) and hasattr(item, "_fields"):
-        return type(item)(*(replaced(each, change) for each in item))
-    if isinstance(item, (list, tuple)):
-        return type(item)(replaced(each, change) for each in item)
-    if isinstance(item, dict):
-        return {key: replaced(each, change) for key, each in item.items()}
-    return replaced_fields(item, lambda each: replaced(each, change))
-
-
-def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
-    """An object of a dataclass with its fields changed; anything else as it is."""
-    own = [(key, each, change(each)) for key, each in _fields(item)]
-    if any(before is not after for _, before, after in own):
-        item = copy.copy(item)
-        for key, _, after in own:
-            object.__setattr__(item, key, after)  # a frozen one is changed before anybody sees it
-    return item
-
-
-def outputs_of(result: Any, label: str) -> list[Array]:
-    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count."""
-    if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
-        raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
-    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float:
-        return [Array(label, result)]
-    found: list[Array] = []
-    if isinstance(result, dict):
-        for key, each in result.items():
-            found += outputs_of(each, f"{label}.{key}")
-    elif isinstance(result, (list, tuple)):
-        names = getattr(result, "_fields", range(len(result)))
-        for key, each in zip(names, result, strict=True):
-            found += outputs_of(each, f"{label}.{key}")
-    for key, each in _fields(result):
-        found += outputs_of(each, f"{label}.{key}")
-    return found
 
 
 def said(found: Captured) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from whence.arrays.linking.besides import read_besides
 from whence.arrays.linking.frames import is_frame, is_listed
-from whence.arrays.recording.calls import Array, Captured, Edge, Function, arrays_in, is_followed, named
+from whence.arrays.recording.calls import Captured, Edge
+from whence.arrays.recording.structures import Array, Function, arrays_in, is_followed, named
 from whence.relation import Relation
 
 if TYPE_CHECKING:

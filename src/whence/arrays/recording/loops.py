@@ -18,7 +18,8 @@ from whence.errors import NoRule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whence.arrays.recording.calls import Array, Call, Edge
+    from whence.arrays.recording.calls import Call, Edge
+    from whence.arrays.recording.structures import Array
 
 MANY_WRITES = 48
 """Writes into one array after which it is worth while to run the function once more."""

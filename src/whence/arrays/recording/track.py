@@ -12,17 +12,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from whence.arrays.recording.calls import (
-    Array,
-    Captured,
-    Edge,
-    Function,
-    Memory,
-    arrays_in,
-    captured,
-    parameters_of,
-)
+from whence.arrays.recording.calls import Captured, Edge, Memory, captured
 from whence.arrays.recording.handing import handed_over, with_opaque
+from whence.arrays.recording.structures import Array, Function, arrays_in, parameters_of
 from whence.arrays.recording.unknown import WAYS, Unknown
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._origins import union

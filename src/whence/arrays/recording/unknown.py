@@ -22,7 +22,8 @@ from whence.errors import BadType, NoRule, WhenceError
 from whence.relation import Relation
 
 if TYPE_CHECKING:
-    from whence.arrays.recording.calls import Array, Call, Captured
+    from whence.arrays.recording.calls import Call, Captured
+    from whence.arrays.recording.structures import Array
 
 Unknown = Literal["whole", "elementwise", "probe", "error"]
 WAYS: tuple[Unknown, ...] = get_args(Unknown)
@@ -32,7 +33,8 @@ Found = tuple[Relation, str]  # and what is to be said of it
 
 def by_guess(call: Call, unknown: Unknown, error: NoRule) -> Captured:
     """The call of a function that no rule, no trace and no dtype follows."""
-    from whence.arrays.recording.calls import Array, Captured, Edge
+    from whence.arrays.recording.calls import Captured, Edge
+    from whence.arrays.recording.structures import Array
 
     if unknown == "error":
         raise error
@@ -58,7 +60,7 @@ def by_guess(call: Call, unknown: Unknown, error: NoRule) -> Captured:
 
 def numbers_in(result: Any, label: str) -> list[Array]:
     """The arrays of numbers that a function returned."""
-    from whence.arrays.recording.calls import outputs_of
+    from whence.arrays.recording.structures import outputs_of
 
     return [each for each in outputs_of(result, label) if np.asarray(each.value).dtype.kind in "biufc"]
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from whence.arrays.linking.content import digest_of
 from whence.arrays.linking.frames import array_behind, table_digest
-from whence.arrays.recording.calls import Array, Captured, Edge, said
+from whence.arrays.recording.calls import Captured, Edge, said
+from whence.arrays.recording.structures import Array
 from whence.arrays.reuse import Level, ReuseIndex, ReuseRule
 from whence.errors import BadType
 from whence.store.catalog import reuse, statements

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.recording.calls import Captured, captured, parameters_of
+from whence.arrays.recording.calls import Captured, captured
+from whence.arrays.recording.structures import parameters_of
 from whence.arrays.reuse import ReuseIndex
 from whence.testing.hostile import lengths, names, objects, process, values
 from whence.testing.hostile._case import Case
