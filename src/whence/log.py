@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whence.arrays.explain import Contributions
+    from whence.arrays.recording.tables import Tables
     from whence.arrays.recording.track import Capture
     from whence.arrays.reuse import ReuseRule
     from whence.graph import Graph
@@ -210,17 +211,12 @@ class Log:
 
         return Capture(self._store.tracker, name, lineage, extremes)
 
-    def table(
-        self, operation: str, *args: Any, names: Mapping[str, str] | None = None, lineage: str = "value", **options: Any
-    ) -> Any:
-        """Filter, group, join or widen a table (array or pandas frame) and record the lineage of every cell.
+    @property
+    def tables(self) -> Tables:
+        """Filter, group, join and widen tables (arrays or pandas frames), with the lineage of every cell recorded."""
+        from whence.arrays.recording.tables import Tables
 
-        The operation is one of whence.arrays.frames: "filter_rows", "group_by", "inner_join", "one_hot",
-        "add_columns"; `names` maps "table" ("left" and "right" in a join) and "return" to datasets.
-        """
-        from whence.arrays.frames import recorded
-
-        return recorded(self._store.tracker, operation, args, dict(names or {}), lineage, options)
+        return Tables(self._store.tracker)
 
     def activity(
         self, name: str, *, command: str | None = None, agent: str | None = None, **properties: Any

@@ -101,8 +101,8 @@ def test_add_columns(table: Any) -> None:
 def test_tables_in_the_log(tmp_path: Path) -> None:
     left, right = tables(CODES)[1], pd.DataFrame({"c0": [0.0, 1.0], "price": [5.0, 7.0]})
     with wh.open(tmp_path / "l") as log:
-        joined = log.table("inner_join", left, right, "c0", names={"left": "sales", "right": "prices"})
-        log.table("group_by", joined, "c1", names={"return": "totals"}, lineage="value+selection")
+        joined = log.tables.inner_join(left, right, "c0", names={"left": "sales", "right": "prices"})
+        log.tables.group_by(joined, "c1", names={"return": "totals"}, lineage="value+selection")
         keys = np.unique(np.asarray(joined["c1"]))
         row = int(np.flatnonzero(keys == np.asarray(joined["c1"])[0])[0])
         cells = log.backward("totals", [(row, 3)], to="prices").cells().tolist()
@@ -110,8 +110,8 @@ def test_tables_in_the_log(tmp_path: Path) -> None:
         kinds = sorted(each.kind for each in log.show("totals").derived_from)
         assert kinds == ["boxes", "selection"]
         assert [each.name for each in log.operations()] == ["inner_join", "group_by"]
-        with pytest.raises(UnknownName, match="group_by"):
-            log.table("groupby", left, "c0")
+        with pytest.raises(BadType, match="'all'"):
+            log.tables.one_hot(left, "c0", lineage="all")  # type: ignore[arg-type]  # which is what is tried
 
 
 def test_bad_tables_are_refused() -> None:

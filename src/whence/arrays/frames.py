@@ -1,7 +1,7 @@
 """Relational operations on tables, with the lineage of every cell: group-by, join, filter, one-hot, added columns.
 
 A table is a two-dimensional array or a pandas frame: rows and columns are its axes. Each operation returns its result
-with a relation for each table it read; `log.table("filter_rows", table, mask)` records the same.
+with a relation for each table it read; `log.tables.filter_rows(table, mask)` records the same.
 
 >>> import numpy as np
 >>> done = filter_rows(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]), [True, False, True])
@@ -20,9 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.recording.calls import Captured, Edge
-from whence.arrays.recording.structures import Array
-from whence.arrays.recording.track import Recorder
 from whence.arrays.rules._rows import Factor, Rows, affine, factor, gathered, linked, product, row
 from whence.errors import BadCells, BadType, ShapeMismatch, UnknownName
 from whence.relation import Relation
@@ -295,33 +292,3 @@ def _matches(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
     chosen = order[np.repeat(start, count) + within]
     return np.repeat(np.arange(len(left)), count), chosen.astype(np.int64)
-
-
-OPERATIONS: dict[str, Callable[..., Done]] = {
-    each.__name__: each for each in (add_columns, filter_rows, group_by, inner_join, one_hot)
-}
-
-
-def recorded(
-    recorder: Recorder,
-    operation: str,
-    args: tuple[Any, ...],
-    names: Mapping[str, str],
-    lineage: str,
-    options: Mapping[str, Any],
-) -> Any:
-    """Do the operation, record it, and return its result."""
-    if operation not in OPERATIONS:
-        raise UnknownName.of("operation", operation, OPERATIONS)
-    if lineage not in ("value", "value+selection"):
-        raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
-    recorder.ready()
-    done = OPERATIONS[operation](*args, **options)
-    labels = ("left", "right") if operation == "inner_join" else ("table",)
-    inputs = tuple(Array(label, table) for label, table in zip(labels, args, strict=False))
-    edges = [Edge(0, i, "value", each) for i, each in enumerate(done.relations)]
-    if lineage == "value+selection":
-        edges += [Edge(0, i, "selection", each) for i, each in enumerate(done.decided) if len(each)]
-    found = Captured(done.result, inputs, (Array(operation, done.result),), tuple(edges))
-    recorder.record(operation, found, names, {}, False)
-    return done.result
