@@ -8,9 +8,9 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from whence.errors import BadCells, BadType, Closed, InUse, NoLineage, Redefined, WhenceError
+from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.catalog.clock import now
-from whence.store.derivations.walk import Direction, Lineage, plan, route
+from whence.store.derivations.walk import Lineage, route
 from whence.store.recording.capture import paired, relation_from
 from whence.store.records import Dataset, Derivation, Description, Operation
 from whence.store.values import name_of, names_of, plain, shape_of
@@ -331,7 +331,9 @@ class Log:
         contributions of at least that weight are followed; a path is as strong as its weakest step. With
         lineage="value", cells that decided and went into nothing are left out, where they were recorded.
         """
-        names = tuple(self._meant(name) for name in names_of(path, "a path"))
+        from whence.store.derivations.asking import meant
+
+        names = tuple(meant(self._store, name) for name in names_of(path, "a path"))
         if not names:
             raise BadType("a path has at least one name, such as ['B', 'A']")
         return self._store.reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))
@@ -363,7 +365,9 @@ class Log:
         more than likely. A name stands for its latest version, `to` for the latest that is reached. Of a file, which
         has no cells, the answer is what the activity used that made it; its `how` says which.
         """
-        return self._walk("backward", name, cells, to, above, lineage)
+        from whence.store.derivations import asking
+
+        return asking.walk(self._store, "backward", name, cells, to, above, lineage)
 
     @overload
     def forward(
@@ -390,65 +394,16 @@ class Log:
 
         Of a file, which has no cells, it is what the activities made that used it; the answer's `how` says which.
         """
-        return self._walk("forward", name, cells, to, above, lineage)
+        from whence.store.derivations import asking
 
-    def _walk(
-        self, direction: Direction, name: str, cells: object, to: str | None, above: float | None, lineage: Lineage
-    ) -> Selection | Answers:
-        name, to = self._meant(name), None if to is None else self._meant(to)
-        given = self._all_cells(name, direction) if cells is None else cells
-        try:
-            found = self._store.reader.ask(name, given, lambda graph: plan(graph, name, direction, to, above, lineage))
-        except NoLineage:
-            whole = self._whole(name, direction, to)
-            if whole is None:
-                raise
-            return whole
-        if to is not None:
-            (end,) = found.values()
-            return end.noted(found.notes) if found.notes else end
-        if list(found) == [name]:
-            whole = self._whole(name, direction, None)
-            if whole is not None:
-                return whole
-        return found
-
-    def _all_cells(self, name: str, direction: Direction) -> str:
-        """What stands for all cells of something that has but one, such as a file; of an array they have to be said."""
-        shape = self._store.reader.shapes((name,))[name]
-        if shape:
-            axes = counted(len(shape), "axis", "axes")
-            said = f"log.{direction}({name!r}, '...') for all"
-            raise BadCells(f"say which cells of {name!r} are meant, which has {axes}: {said}")
-        return "..."
-
-    def _whole(self, name: str, direction: Direction, to: str | None) -> Selection | Answers | None:
-        """The answer about a file: it has no cells, but activities that made and used it; None if it is no file."""
-        from whence.store.prov import asking, finding
-
-        with self._store.database.read() as connection:
-            if not finding.is_version(connection, name):
-                return None
-        if to is None:
-            return asking.whole(self._store, name, direction)
-        reach = self.graph.ancestors if direction == "backward" else self.graph.descendants
-        return self._store.reader.all_cells(to) if to in reach(name) else None
-
-    def _meant(self, name: str) -> str:
-        """The dataset that a name stands for: itself, or of a file the version that it was when it was last seen."""
-        name = name_of(name)
-        if self._store.reader.has(name):
-            return name
-        from whence.store.prov.finding import dataset_meant
-
-        with self._store.database.read() as connection:
-            return dataset_meant(connection, name) or name  # the question itself says that it is unknown
+        return asking.walk(self._store, "forward", name, cells, to, above, lineage)
 
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
         from whence.arrays.explain import Contributions
+        from whence.store.derivations.asking import latest
 
-        (inp,) = self._store.reader.called([self._meant(input)])
+        inp = latest(self._store, input)
         found = [each for each in self.show(output).derived_from if each.input == inp]
         return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
 
@@ -474,24 +429,9 @@ class Log:
         dataset  count  cells
         ratio    1      1
         """
-        from whence.store.derivations.first import Hunt
+        from whence.store.derivations import asking
 
-        given = {self._store.reader.called([self._meant(key)])[0]: array for key, array in (values or {}).items()}
-
-        def holds(dataset: str) -> Selection | None:
-            array = given.get(dataset)
-            array = self._store.tracker.array_of(dataset) if array is None else array
-            if array is None:
-                return None
-            return self._store.reader.selected(dataset, predicate(array))
-
-        (start,) = self._store.reader.called([self._meant(name)])
-        cells = holds(start)
-        if cells is None:
-            raise BadType(f"the values of {name!r} are not known here: give them, values={{{name!r}: array}}")
-        return self._store.reader.ask(
-            start, cells, lambda graph: Hunt(plan(graph, start, "backward", None, None, lineage), holds)
-        )
+        return asking.first(self._store, name, predicate, values or {}, lineage)
 
     # --- asking about files, and what was done with them
 
@@ -576,8 +516,9 @@ class Log:
     def show(self, name: str) -> Description:
         """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
         from whence.store.catalog import statements
+        from whence.store.derivations.asking import latest
 
-        (name,) = self._store.reader.called([self._meant(name)])
+        name = latest(self._store, name)
         with self._store.database.read() as connection:
             return Description(
                 statements.dataset(connection, name),
