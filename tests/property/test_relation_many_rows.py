@@ -85,6 +85,12 @@ def test_united_rows_are_the_union(data: st.DataObject) -> None:
     assert together(found) == expected
 
 
+def test_numbers_from_numbers() -> None:
+    several = wh.compress([[0], [2]], (), (3,))
+    assert several.compose(several.inverse) == wh.Relation.whole((), ())
+    assert compose.union([wh.Relation.whole((), ())] * 3) == [wh.Relation.whole((), ())]
+
+
 def test_shifted_slices_are_one_row() -> None:
     pieces = [indexed((12, 12), np.s_[i : i + 8, j : j + 8]) for i in range(5) for j in range(5)]
     found = compose.union(pieces)

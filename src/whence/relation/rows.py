@@ -50,7 +50,7 @@ def of_forests(forests: Iterable[Forest], names: Sequence[Hashable]) -> list[Row
         bounds = [forest[name] for name in names]
         axes = tuple((-1, 0, 0) if b.parent is None else (place[b.parent], b.p, b.q) for b in bounds)
         found.setdefault(axes, []).append([(b.lo, b.hi) for b in bounds])
-    return [Rows(axes, np.array(each, np.int64).reshape(-1, len(axes), 2)) for axes, each in found.items()]
+    return [Rows(axes, np.array(each, np.int64).reshape(len(each), len(axes), 2)) for axes, each in found.items()]
 
 
 def relation_of(out_shape: Shape, in_shape: Shape, views: tuple[Shape, Shape], rows: Iterable[Rows]) -> Relation:
