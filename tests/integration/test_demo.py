@@ -38,6 +38,15 @@ def test_every_answer_agrees_with_brute_force(demo: tuple[Path, dict[str, Any]])
     assert all(answer["count"] > 0 for answer in result["answers"])
 
 
+def test_a_nan_is_traced_to_one_cell_of_a_file(demo: tuple[Path, dict[str, Any]]) -> None:
+    _, result = demo
+    nan = result["nan"]
+    assert nan["agrees"] is True
+    assert nan["cells"] == [[200, 4]]
+    assert Path(nan["file"]).read_text().splitlines()[200].split(",")[4] == "nan"
+    assert nan["texts"] == ["nan"]
+
+
 def test_rows_of_a_spark_pipeline_are_traced_both_ways(demo: tuple[Path, dict[str, Any]]) -> None:
     _, result = demo
     rows = result["rows"]
@@ -90,7 +99,7 @@ def test_the_log_stays_and_can_be_asked(demo: tuple[Path, dict[str, Any]]) -> No
 def test_it_can_be_run_again(demo: tuple[Path, dict[str, Any]]) -> None:
     out, _ = demo
     run = subprocess.run([WHENCE, "demo", "--only", "arrays", "--out", out], capture_output=True, text=True, check=True)
-    assert run.stdout.count("says the same") == 3
+    assert run.stdout.count("says the same") == 4
     assert str(out / "hotspot.png") in run.stdout
 
 

@@ -84,6 +84,8 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
     ordinary functions, and log.track records their lineage. Then one spot is traced back to its pixels and one pixel
     forward to the results, the answers are compared with brute force, and the spot is drawn as a picture.
 
+    A made-up file of readings becomes a report, and a NaN of the report is traced to one cell of the file.
+
     A made-up shop's tables are joined, filtered and grouped by Spark; one row of the result is traced back to the rows
     of three files, and a customer forward to the rows it is in; pandas checks the answers.
     """
@@ -104,7 +106,7 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
 def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     """Cells of arrays; whether the answers are right."""
     import whence as wh
-    from whence.cli import _hotspot
+    from whence.cli import _demo_nan, _hotspot
 
     image = _hotspot.thermal()
     with wh.open(out / LOG_NAME) as log:
@@ -114,15 +116,19 @@ def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
         answers = ask(log, _hotspot.Brute(image))
         seen = log.backward("spots", f"{ASKED_SPOT},:", to="smooth")
     picture = draw(image, arrays, answers[0], seen, out / "hotspot.png")
+    traced = _demo_nan.run(out)
     found |= {
         "log": str(out / LOG_NAME),
         "picture": str(picture),
         "steps": [asdict(each) for each in sizes],
         "answers": [each.as_dict() for each in answers],
+        "nan": traced.as_dict(),
     }
     if not as_json:
         report(arrays["spots"], sizes, answers, out / LOG_NAME, picture)
-    return all(each.agrees for each in answers)
+        click.echo("\n")
+        _demo_nan.report(traced)
+    return traced.agrees and all(each.agrees for each in answers)
 
 
 def _rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
