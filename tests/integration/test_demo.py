@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from PIL import Image
 import whence as wh
 from whence.cli import _hotspot
 from whence.cli import demo as demo_command
-from whence.cli._hotspot import Floats, Ints
-from whence.errors import MissingExtra
+from whence.cli._hotspot import Floats
+from whence.errors import MissingExtra, Redefined
 
 ROOT = Path(__file__).parents[2]
 WHENCE = Path(sys.executable).with_name("whence")
@@ -36,6 +36,15 @@ def test_every_answer_agrees_with_brute_force(demo: tuple[Path, dict[str, Any]])
     assert len(result["answers"]) == 3
     assert all(answer["agrees"] for answer in result["answers"])
     assert all(answer["count"] > 0 for answer in result["answers"])
+
+
+def test_a_nan_is_traced_to_one_cell_of_a_file(demo: tuple[Path, dict[str, Any]]) -> None:
+    _, result = demo
+    nan = result["nan"]
+    assert nan["agrees"] is True
+    assert nan["cells"] == [[200, 4]]
+    assert Path(nan["file"]).read_text().splitlines()[200].split(",")[4] == "nan"
+    assert nan["texts"] == ["nan"]
 
 
 def test_rows_of_a_spark_pipeline_are_traced_both_ways(demo: tuple[Path, dict[str, Any]]) -> None:
@@ -58,12 +67,12 @@ def test_without_spark_its_part_is_left_out(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_log_is_far_smaller_than_the_tuples(demo: tuple[Path, dict[str, Any]]) -> None:
     _, result = demo
-    steps = {step["operation"]: step for step in result["steps"]}
-    assert list(steps) == ["rotate", "flip", "smooth", "threshold", "group", "aggregate"]
-    for regular in ("rotate", "flip", "aggregate"):
-        assert steps[regular]["stored_bytes"] < 1000
-        assert steps[regular]["tuples"] == 480 * 640
-    assert all(step["stored_bytes"] < step["csv_bytes"] for step in steps.values())
+    steps = {step["function"]: step for step in result["steps"]}
+    assert list(steps) == ["smooth", "spots", "overview"]
+    assert steps["smooth"]["tuples"] == (3 * 480 - 2) * (3 * 640 - 2)  # windows, cut off at the border
+    assert steps["overview"]["tuples"] == 480 * 640
+    assert all(step["stored_bytes"] < 1000 for step in steps.values())
+    assert all(step["stored_bytes"] * 100 < step["int64_bytes"] for step in steps.values())
 
 
 def test_the_picture_marks_the_pixels(demo: tuple[Path, dict[str, Any]]) -> None:
@@ -90,39 +99,61 @@ def test_the_log_stays_and_can_be_asked(demo: tuple[Path, dict[str, Any]]) -> No
 def test_it_can_be_run_again(demo: tuple[Path, dict[str, Any]]) -> None:
     out, _ = demo
     run = subprocess.run([WHENCE, "demo", "--only", "arrays", "--out", out], capture_output=True, text=True, check=True)
-    assert run.stdout.count("says the same") == 3
+    assert run.stdout.count("says the same") == 4
     assert str(out / "hotspot.png") in run.stdout
 
 
-def test_each_step_says_the_truth_about_itself() -> None:
-    """Perturb one input cell at a time: the output cells that change are those that the tuples name."""
-    image = _hotspot.thermal(16, 24)
-    upright = np.fliplr(np.rot90(image))
-    smooth, lineage = _hotspot.mean_filter(upright)
-    overview, blocks = _hotspot.block_mean(smooth)
-    rotated = np.rot90(image)
-    steps: list[tuple[Floats, Callable[[Floats], Floats], Ints]] = [
-        (image, np.rot90, _hotspot.rotate_lineage(rotated.shape)),
-        (rotated, np.fliplr, _hotspot.flip_lineage(upright.shape)),
-        (upright, lambda array: _hotspot.mean_filter(array)[0], lineage),
-        (smooth, lambda array: _hotspot.block_mean(array)[0], blocks),
-    ]
-    for source, function, tuples in steps:
-        before = function(source)
-        for cell in ((0, 0), (3, 5), (source.shape[0] - 1, source.shape[1] - 1)):
-            changed = source.copy()
-            changed[cell] += 1.0
-            moved = {tuple(index) for index in np.argwhere(~np.isclose(function(changed), before)).tolist()}
-            assert moved == _hotspot.follow(tuples, {cell}, 2, forward=True)
-    assert overview.shape == (3, 2)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[wh.Log, Floats, dict[str, Floats]]]:
+    """The demo's program on a small image with two spots, one of them at the border."""
+    image = np.random.default_rng(3).uniform(0.1, 0.3, (16, 24))
+    image[0:3, 4:7] = image[9:13, 15:19] = 0.9
+    with wh.open(tmp_path_factory.mktemp("small") / "small.whence") as log:
+        yield log, image, demo_command.compute(log, image)
+
+
+@pytest.mark.parametrize("end", ["spots", "overview"])
+def test_every_pixel_goes_where_a_change_of_it_shows(small: tuple[wh.Log, Floats, dict[str, Floats]], end: str) -> None:
+    """Change one pixel at a time, too little to change which pixels are hot, and run the plain functions again."""
+    log, image, arrays = small
+    function = getattr(_hotspot, end)
+    brute = _hotspot.Brute(image)
+    assert len(arrays["spots"]) == 2
+    for pixel in np.ndindex(image.shape):
+        changed = image.copy()
+        changed[pixel] += 1e-6
+        moved = function(_hotspot.smooth(changed)) != arrays[end]
+        found = log.forward("thermal", [pixel], to=end)
+        assert {tuple(cell) for cell in found.cells().tolist()} == brute.forward(pixel, end)
+        if end == "overview":
+            assert np.array_equal(moved, found.mask())
+        else:  # a maximum comes from all that it compared, and changes with one of them
+            assert np.array_equal(moved[:, :2], found.mask()[:, :2])
+            assert not (moved & ~found.mask()).any()
+
+
+def test_every_spot_comes_from_what_brute_force_says(small: tuple[wh.Log, Floats, dict[str, Floats]]) -> None:
+    log, image, arrays = small
+    brute = _hotspot.Brute(image)
+    for spot in range(len(arrays["spots"])):
+        found = log.backward("spots", f"{spot},:", to="thermal")
+        assert {tuple(cell) for cell in found.cells().tolist()} == brute.backward(spot) != set()
+
+
+def test_a_stranger_in_the_log_is_left_alone(tmp_path: Path) -> None:
+    with wh.open(tmp_path / demo_command.LOG_NAME) as log:
+        log.array("mine", shape=3)
+        with pytest.raises(Redefined, match="'mine', which is not of the demo: choose another --out"):
+            demo_command.forget(log)
+        assert [dataset.name for dataset in log.datasets()] == ["mine"]
 
 
 def test_spots_are_what_touches() -> None:
     hot = np.array([(0, 0), (1, 1), (5, 5), (5, 6), (9, 0)])
-    labels = _hotspot.connected(hot)
-    assert labels.tolist() == [0, 0, 1, 1, 2]
-    assert _hotspot.summarise(hot, labels).tolist() == [[0.5, 0.5, 2], [5, 5.5, 2], [9, 0, 1]]
-    assert _hotspot.follow(_hotspot.group_lineage(labels), {(1, 0)}, 2, forward=False) == {(2, 0), (3, 0)}
+    assert _hotspot.connected(hot).tolist() == [0, 0, 1, 1, 2]
+    image = np.zeros((10, 10))
+    image[tuple(hot.T)] = 0.8
+    assert np.allclose(_hotspot.spots(image), [[0.5, 0.5, 0.8], [5, 5.5, 0.8], [9, 0, 0.8]])
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

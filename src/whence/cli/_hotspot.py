@@ -1,36 +1,24 @@
-"""The pipeline of `whence demo`: find hot spots in a thermal image, and say cell for cell how each step did it.
+"""The program of `whence demo`: find hot spots in a thermal image. Nothing in its functions is about lineage.
 
 It is the `hotspot` of the DSLog thesis (smooth, then the locations of what is hot) behind a sensor that is mounted
 sideways and looks into a mirror: rotate and flip come first, a table of spots and a small overview come last.
-Each step returns its array and its lineage as raw tuples: output indices, then input indices, one row a pair.
+
+`Brute` answers the demo's questions once more without whence: it lets the number of each pixel ride along.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Cells = set[tuple[int, ...]]
 
 THRESHOLD = 0.62
 WINDOW = 3
 TILE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One operation that ran: what it made, from what, and which cells from which."""
-
-    operation: str
-    output: str
-    input: str
-    array: NDArray[np.generic]
-    tuples: Ints
-    arguments: dict[str, int | float] = field(default_factory=dict)
+OUTSIDE = -1  # the number of no pixel
 
 
 def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
@@ -68,55 +56,36 @@ def _edge(offset: Floats, length: float) -> Floats:
     return inside
 
 
-def run(image: Floats) -> Iterator[Step]:
-    """Run the pipeline on an image, step by step."""
-    rotated = np.rot90(image)
-    yield Step("rotate", "rotated", "thermal", rotated, rotate_lineage(rotated.shape))
-    upright = np.fliplr(rotated)
-    yield Step("flip", "upright", "rotated", upright, flip_lineage(upright.shape))
-    smooth, lineage = mean_filter(upright)
-    yield Step("smooth", "smooth", "upright", smooth, lineage, {"window": WINDOW})
+def smooth(thermal: Floats) -> Floats:
+    """The image turned upright, each pixel the mean of the window around it, cut off at the border."""
+    upright = np.fliplr(np.rot90(thermal))
+    height, width = upright.shape
+    padded, inside = np.pad(upright, WINDOW // 2), np.pad(np.ones((height, width)), WINDOW // 2)
+    total, count = np.zeros((height, width)), np.zeros((height, width))
+    for down in range(WINDOW):
+        for right in range(WINDOW):
+            total += padded[down : down + height, right : right + width]
+            count += inside[down : down + height, right : right + width]
+    return total / count
+
+
+def spots(smooth: Floats) -> Floats:
+    """One row a hot spot: the row and the column of its centre, weighted by heat, and its highest heat."""
     hot = np.argwhere(smooth > THRESHOLD)
-    yield Step("threshold", "hot", "smooth", hot, argwhere_lineage(hot), {"above": THRESHOLD})
     labels = connected(hot)
-    spots = summarise(hot, labels)
-    yield Step("group", "spots", "hot", spots, group_lineage(labels))
-    overview, lineage = block_mean(smooth)
-    yield Step("aggregate", "overview", "smooth", overview, lineage, {"tile": TILE})
+    table = []
+    for number in range(labels.max(initial=-1) + 1):
+        rows, columns = hot[labels == number].T
+        heat = smooth[rows, columns]
+        table.append([(heat * rows).sum() / heat.sum(), (heat * columns).sum() / heat.sum(), heat.max()])
+    return np.array(table)
 
 
-def rotate_lineage(shape: tuple[int, ...]) -> Ints:
-    """np.rot90 by a quarter turn: out[i, j] = in[j, n - 1 - i]."""
-    i, j = _grid(*shape)
-    return _tuples(i, j, j, shape[0] - 1 - i)
-
-
-def flip_lineage(shape: tuple[int, ...]) -> Ints:
-    """np.fliplr: out[i, j] = in[i, n - 1 - j]."""
-    i, j = _grid(*shape)
-    return _tuples(i, j, i, shape[1] - 1 - j)
-
-
-def mean_filter(image: Floats) -> tuple[Floats, Ints]:
-    """The mean of the window around each pixel, cut off at the border."""
-    height, width = image.shape
-    i, j = _grid(height, width)
-    total, count, parts = np.zeros_like(image), np.zeros_like(image), []
-    reach = range(-(WINDOW // 2), WINDOW // 2 + 1)
-    for down in reach:
-        for right in reach:
-            inside = (i + down >= 0) & (i + down < height) & (j + right >= 0) & (j + right < width)
-            out_i, out_j = i[inside], j[inside]
-            total[out_i, out_j] += image[out_i + down, out_j + right]
-            count[out_i, out_j] += 1
-            parts.append(_tuples(out_i, out_j, out_i + down, out_j + right))
-    return total / count, np.concatenate(parts)
-
-
-def argwhere_lineage(hot: Ints) -> Ints:
-    """np.argwhere: both numbers of a row come from the pixel that they locate."""
-    row, column = _grid(*hot.shape)
-    return _tuples(row, column, hot[row, 0], hot[row, 1])
+def overview(smooth: Floats) -> Floats:
+    """The mean of each tile."""
+    height, width = smooth.shape
+    mean: Floats = smooth.reshape(height // TILE, TILE, width // TILE, TILE).mean(axis=(1, 3))
+    return mean
 
 
 def connected(hot: Ints) -> Ints:
@@ -137,47 +106,29 @@ def connected(hot: Ints) -> Ints:
     return np.array(list(number.values()), dtype=np.int64)
 
 
-def summarise(hot: Ints, labels: Ints) -> Floats:
-    """One row a spot: the row and the column of its centre, and how many pixels it has."""
-    pixels = np.bincount(labels)
-    rows = np.bincount(labels, weights=hot[:, 0]) / pixels
-    columns = np.bincount(labels, weights=hot[:, 1]) / pixels
-    return np.stack([rows, columns, pixels], axis=1)
+class Brute:
+    """Lineage by moving the numbers of the pixels as the program moves the pixels; it knows this program only."""
 
+    def __init__(self, image: Floats) -> None:
+        self._shape = image.shape
+        numbers = np.arange(image.size).reshape(image.shape)
+        padded = np.pad(np.fliplr(np.rot90(numbers)), WINDOW // 2, constant_values=OUTSIDE)
+        self._windows = np.lib.stride_tricks.sliding_window_view(padded, (WINDOW, WINDOW))
+        self._hot = np.argwhere(smooth(image) > THRESHOLD)
+        self._labels = connected(self._hot)
 
-def group_lineage(labels: Ints) -> Ints:
-    """A centre's row comes from the rows of its pixels, its column from their columns, the count from both."""
-    row = np.arange(len(labels))
-    pairs = ((0, 0), (1, 1), (2, 0), (2, 1))
-    return np.concatenate(
-        [_tuples(labels, np.full_like(row, out), row, np.full_like(row, into)) for out, into in pairs]
-    )
+    def backward(self, spot: int) -> Cells:
+        """The pixels that a row of the spots came from."""
+        rows, columns = self._hot[self._labels == spot].T
+        numbers = np.unique(self._windows[rows, columns])
+        found = np.unravel_index(numbers[numbers != OUTSIDE], self._shape)
+        return set(zip(*(axis.tolist() for axis in found), strict=True))
 
-
-def block_mean(image: Floats) -> tuple[Floats, Ints]:
-    """The mean of each tile."""
-    height, width = image.shape
-    i, j = _grid(height, width)
-    mean = image.reshape(height // TILE, TILE, width // TILE, TILE).mean(axis=(1, 3))
-    return mean, _tuples(i // TILE, j // TILE, i, j)
-
-
-def _grid(height: int, width: int) -> tuple[Ints, Ints]:
-    i, j = np.divmod(np.arange(height * width), width)
-    return i, j
-
-
-def _tuples(*columns: Ints) -> Ints:
-    return np.stack(columns, axis=1)
-
-
-def follow(tuples: Ints, asked: set[tuple[int, ...]], axes: int, *, forward: bool) -> set[tuple[int, ...]]:
-    """Lineage by looking at every tuple: slow, obvious, and what the log's answer is compared with."""
-    near, far = tuples[:, :axes], tuples[:, axes:]
-    if forward:
-        near, far = far, near
-    wanted = np.array(sorted(asked), dtype=np.int64).reshape(len(asked), near.shape[1])
-    side = int(near.max(initial=0)) + 1
-    weights = side ** np.arange(near.shape[1])  # two axes of a few hundred: far from any overflow
-    matches = np.isin(near @ weights, wanted @ weights)
-    return {tuple(cell) for cell in far[matches].tolist()}
+    def forward(self, pixel: tuple[int, ...], end: str) -> Cells:
+        """The cells of the spots, or of the overview, that a pixel went into."""
+        number = np.ravel_multi_index(pixel, self._shape)
+        reached: Cells = {(int(y), int(x)) for y, x in np.argwhere((self._windows == number).any(axis=(2, 3)))}
+        if end == "overview":
+            return {(y // TILE, x // TILE) for y, x in reached}
+        hit = [int(label) for (y, x), label in zip(self._hot.tolist(), self._labels, strict=True) if (y, x) in reached]
+        return {(row, column) for row in hit for column in range(3)}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,25 +17,23 @@ from whence.errors import MissingExtra, Redefined
 from whence.words import in_units
 
 if TYPE_CHECKING:
-    from whence.cli._hotspot import Floats, Ints, Step
+    from whence.cli._hotspot import Brute, Cells, Floats
     from whence.log import Log
     from whence.selection import Selection
 
-Cells = set[tuple[int, ...]]
 LOG_NAME = "hotspot.whence"
 ASKED_SPOT = 0
 FORWARD_ENDS = ("spots", "overview")
+DATASETS = ("thermal", "smooth", "spots", "overview")
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One step's lineage: its raw tuples, and what the log keeps of them."""
+    """One function's lineage: how many pairs of cells it has, and what the log keeps of them."""
 
-    operation: str
-    output: str
+    function: str
     shape: tuple[int, ...]
     tuples: int
-    csv_bytes: int
     int64_bytes: int
     boxes: int
     stored_bytes: int
@@ -41,7 +41,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One question to the log, its answer, and whether brute force over the tuples agrees."""
+    """One question to the log, its answer, and whether brute force agrees."""
 
     question: str
     dataset: str
@@ -80,9 +80,11 @@ class Answer:
 def command(out: Path, only: str | None, as_json: bool) -> None:
     """Trace a hot spot of an image to its pixels, and a row of a Spark report to its source rows.
 
-    A made-up thermal image is rotated, flipped, smoothed and thresholded; hot pixels are grouped into spots. The
-    lineage of each step goes into a log. Then one spot is traced back to its pixels and one pixel forward to the
-    results, the answers are compared with brute force over all tuples, and the spot is drawn as a picture.
+    A made-up thermal image is rotated, flipped, smoothed and thresholded; hot pixels are grouped into spots. These are
+    ordinary functions, and log.track records their lineage. Then one spot is traced back to its pixels and one pixel
+    forward to the results, the answers are compared with brute force, and the spot is drawn as a picture.
+
+    A made-up file of readings becomes a report, and a NaN of the report is traced to one cell of the file.
 
     A made-up shop's tables are joined, filtered and grouped by Spark; one row of the result is traced back to the rows
     of three files, and a customer forward to the rows it is in; pandas checks the answers.
@@ -104,25 +106,29 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
 def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     """Cells of arrays; whether the answers are right."""
     import whence as wh
-    from whence.cli import _hotspot
+    from whence.cli import _demo_nan, _hotspot
 
     image = _hotspot.thermal()
-    steps = list(_hotspot.run(image))
     with wh.open(out / LOG_NAME) as log:
-        forget(log, {"thermal", *(step.output for step in steps)})
-        record(log, image, steps)
-        sizes = [measure(log, step) for step in steps]
-        answers = ask(log, steps)
-    picture = draw(image, steps, answers[0], out / "hotspot.png")
+        forget(log)
+        arrays = compute(log, image)
+        sizes = [measure(log, name, array) for name, array in arrays.items()]
+        answers = ask(log, _hotspot.Brute(image))
+        seen = log.backward("spots", f"{ASKED_SPOT},:", to="smooth")
+    picture = draw(image, arrays, answers[0], seen, out / "hotspot.png")
+    traced = _demo_nan.run(out)
     found |= {
         "log": str(out / LOG_NAME),
         "picture": str(picture),
         "steps": [asdict(each) for each in sizes],
         "answers": [each.as_dict() for each in answers],
+        "nan": traced.as_dict(),
     }
     if not as_json:
-        report(steps, sizes, answers, out / LOG_NAME, picture)
-    return all(each.agrees for each in answers)
+        report(arrays["spots"], sizes, answers, out / LOG_NAME, picture)
+        click.echo("\n")
+        _demo_nan.report(traced)
+    return traced.agrees and all(each.agrees for each in answers)
 
 
 def _rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
@@ -145,103 +151,76 @@ def _rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bo
     return shop.agrees
 
 
-def forget(log: Log, names: set[str]) -> None:
+def forget(log: Log) -> None:
     """Remove what an earlier demo recorded, and nothing else."""
     there = [dataset.name for dataset in log.datasets()]
-    if strangers := set(there) - names:
+    if strangers := set(there) - set(DATASETS):
         raise Redefined(f"{log.where} holds {sorted(strangers)[0]!r}, which is not of the demo: choose another --out")
     for name in there:
         log.delete(name, force=True)
     log.collect()
 
 
-def record(log: Log, image: Floats, steps: list[Step]) -> None:
-    """Tell the log about every array and every step."""
-    log.array("thermal", shape=image.shape)
-    for step in steps:
-        log.array(step.output, shape=step.array.shape)
-        log.register_operation(
-            step.operation, [step.input], [step.output], capture=[step.tuples], op_args=step.arguments
-        )
+def compute(log: Log, image: Floats) -> dict[str, Floats]:
+    """Run the program with its three functions tracked."""
+    from whence.cli import _hotspot
+
+    smooth = log.track(_hotspot.smooth)(image)
+    return {
+        "smooth": smooth,
+        "spots": log.track(_hotspot.spots)(smooth),
+        "overview": log.track(_hotspot.overview)(smooth),
+    }
 
 
-def measure(log: Log, step: Step) -> Stored:
-    """How small the log keeps the lineage of a step."""
-    [derivation] = log.show(step.output).derived_from
+def measure(log: Log, name: str, array: Floats) -> Stored:
+    """How small the log keeps the lineage of a function."""
+    derivations = log.show(name).derived_from
+    tuples = sum(each.tuples for each in derivations)
     return Stored(
-        operation=step.operation,
-        output=step.output,
-        shape=step.array.shape,
-        tuples=len(step.tuples),
-        csv_bytes=csv_bytes(step.tuples),
-        int64_bytes=step.tuples.size * 8,
-        boxes=derivation.boxes,
-        stored_bytes=derivation.size,
+        function=name,
+        shape=array.shape,
+        tuples=tuples,
+        int64_bytes=tuples * (array.ndim + 2) * 8,  # all inputs have two axes
+        boxes=sum(each.boxes for each in derivations),
+        stored_bytes=sum(each.size for each in derivations),
     )
 
 
-def csv_bytes(tuples: Ints) -> int:
-    """The size of the tuples as a CSV file: their digits, and one separator or line end for each number.
-
-    >>> import numpy as np
-    >>> csv_bytes(np.array([(0, 12), (345, 6)])), len("0,12\\n345,6\\n")
-    (11, 11)
-    """
-    import numpy as np
-
-    powers = 10 ** np.arange(1, 19)
-    digits = sum(int((np.searchsorted(powers, column, side="right") + 1).sum()) for column in tuples.T)
-    return digits + tuples.size
-
-
-def ask(log: Log, steps: list[Step]) -> list[Answer]:
+def ask(log: Log, brute: Brute) -> list[Answer]:
     """One spot back to the pixels, and one of these pixels forward to every result."""
-    spots = next(step.array for step in steps if step.output == "spots")
-    spot: Cells = {(ASKED_SPOT, column) for column in range(spots.shape[1])}
-    pixels = _timed(log, steps, "backward", "spots", f"{ASKED_SPOT},:", spot, "thermal")
+    pixels = _timed(
+        f"backward spots[{ASKED_SPOT},:]", "thermal",
+        lambda: log.backward("spots", f"{ASKED_SPOT},:", to="thermal"), lambda: brute.backward(ASKED_SPOT),
+    )  # fmt: skip
     cells = pixels.cells.cells()
     pixel = tuple(int(index) for index in cells[len(cells) // 2])
     text = ",".join(map(str, pixel))
-    return [pixels, *(_timed(log, steps, "forward", "thermal", text, {pixel}, end) for end in FORWARD_ENDS)]
+    return [pixels] + [
+        _timed(
+            f"forward thermal[{text}]", end,
+            partial(log.forward, "thermal", text, to=end), partial(brute.forward, pixel, end),
+        )
+        for end in FORWARD_ENDS
+    ]  # fmt: skip
 
 
-def _timed(log: Log, steps: list[Step], direction: str, dataset: str, text: str, asked: Cells, end: str) -> Answer:
+def _timed(question: str, end: str, asked: Callable[[], Selection], brute: Callable[[], Cells]) -> Answer:
     start = time.perf_counter()
-    found = (log.backward if direction == "backward" else log.forward)(dataset, text, to=end)
+    found = asked()
     seconds = time.perf_counter() - start
     start = time.perf_counter()
-    expected = brute_force(steps, direction, dataset, asked, end)
+    expected = brute()
     brute_seconds = time.perf_counter() - start
     agrees = {tuple(cell) for cell in found.cells().tolist()} == expected
-    return Answer(f"{direction} {dataset}[{text}]", end, found, seconds, brute_seconds, agrees)
+    return Answer(question, end, found, seconds, brute_seconds, agrees)
 
 
-def brute_force(steps: list[Step], direction: str, dataset: str, asked: Cells, end: str) -> Cells:
-    """The same question answered by looking at every tuple of every step on the way."""
-    from whence.cli._hotspot import follow
-
-    first, last = (end, dataset) if direction == "backward" else (dataset, end)
-    makers = {step.output: step for step in steps}
-    way = []
-    while last != first:  # upstream from the later dataset: each has one input
-        way.append(makers[last])
-        last = makers[last].input
-    for step in way if direction == "backward" else reversed(way):
-        asked = follow(step.tuples, asked, step.array.ndim, forward=direction == "forward")
-    return asked
-
-
-def draw(image: Floats, steps: list[Step], pixels: Answer, path: Path) -> Path:
-    """The pixels of the spot on the sensor's image, and the spot where the pipeline saw it."""
+def draw(image: Floats, arrays: dict[str, Floats], pixels: Answer, seen: Selection, path: Path) -> Path:
+    """The pixels of the spot on the sensor's image, and the spot where the program saw it."""
     from whence.cli._overlay import Panel, compose
 
-    arrays = {step.output: step for step in steps}
-    spots, smooth = arrays["spots"].array, arrays["smooth"].array.astype(float)
-    spot: Cells = {(ASKED_SPOT, column) for column in range(spots.shape[1])}
-    seen = brute_force(steps, "backward", "spots", spot, "smooth")
-    marked = smooth != smooth
-    marked[tuple(zip(*sorted(seen), strict=True))] = True
-    row, column, size = spots[ASKED_SPOT]
+    row, column, heat = arrays["spots"][ASKED_SPOT]
     count = len(pixels.cells)
     heading = f"Where did hot spot {ASKED_SPOT} come from? From these {count} pixels, through five operations."
     before = Panel(
@@ -249,45 +228,44 @@ def draw(image: Floats, steps: list[Step], pixels: Answer, path: Path) -> Path:
         f"backward spots[{ASKED_SPOT}, :] to thermal: {count} pixels, outlined",
     )  # fmt: skip
     after = Panel(
-        "smooth: rotated, flipped and smoothed", smooth, marked,
-        f"spots[{ASKED_SPOT}, :] = row {row:.1f}, column {column:.1f}, {size:.0f} hot pixels, outlined",
+        "smooth: rotated, flipped and smoothed", arrays["smooth"], seen.mask(),
+        f"spots[{ASKED_SPOT}, :] = row {row:.1f}, column {column:.1f}, heat {heat:.2f}: {len(seen)} pixels, outlined",
     )  # fmt: skip
     compose(heading, (before, after)).save(path, optimize=True)
     return path
 
 
-def report(steps: list[Step], sizes: list[Stored], answers: list[Answer], log: Path, picture: Path) -> None:
+def report(spots: Floats, sizes: list[Stored], answers: list[Answer], log: Path, picture: Path) -> None:
     """All of it, for a person."""
-    spots = next(step.array for step in steps if step.output == "spots")
-    click.echo("A thermal image of 480 x 640 pixels: rotated, flipped, smoothed, thresholded, grouped into spots.\n")
+    click.echo("A thermal image of 480 x 640 pixels: rotated, flipped, smoothed, thresholded, grouped into spots,")
+    click.echo("by three ordinary functions, each under log.track.\n")
     rows = [
         (
-            each.operation,
+            each.function,
             " x ".join(map(str, each.shape)),
             f"{each.tuples:,}",
-            in_units(each.csv_bytes),
             in_units(each.int64_bytes),
             f"{each.boxes:,}",
             in_units(each.stored_bytes),
-            f"{each.csv_bytes / each.stored_bytes:,.0f}x",
+            f"{each.int64_bytes / each.stored_bytes:,.0f}x",
         )
         for each in sizes
     ]
-    columns = ("operation", "output", "tuples", "as CSV", "as int64", "boxes", "stored", "smaller")
+    columns = ("function", "result", "tuples", "as int64", "boxes", "stored", "smaller")
     emit_table(columns, rows, numbers=columns[2:], aligned=True)
     tuples = sum(each.tuples for each in sizes)
-    csv, stored = sum(each.csv_bytes for each in sizes), sum(each.stored_bytes for each in sizes)
-    click.echo(f"\nTogether {tuples:,} tuples: {in_units(csv)} as CSV, {in_units(stored)} in the log.")
+    raw, stored = sum(each.int64_bytes for each in sizes), sum(each.stored_bytes for each in sizes)
+    click.echo(f"\nTogether {tuples:,} tuples: {in_units(raw)} as int64, {in_units(stored)} in the log.")
     click.echo(f"\nHot spots found: {len(spots)}")
-    for number, (row, column, size) in enumerate(spots):
-        click.echo(f"  spots[{number}]  centre {row:.1f}, {column:.1f}, {size:.0f} pixels")
+    for number, (row, column, heat) in enumerate(spots):
+        click.echo(f"  spots[{number}]  centre {row:.1f}, {column:.1f}, heat {heat:.2f}")
     for each in answers:
         verdict = "the same" if each.agrees else "SOMETHING ELSE"
         count = each.cells.count
         said = f"{count} cell{'' if count == 1 else 's'}"
         click.echo(f"\n{each.question} to {each.dataset}: {said}, in {each.seconds * 1000:.1f} ms")
         click.echo(f"  {_brief(each.cells)}")
-        click.echo(f"  brute force over every tuple on the way says {verdict}, in {each.brute_seconds * 1000:.0f} ms")
+        click.echo(f"  brute force says {verdict}, in {each.brute_seconds * 1000:.0f} ms")
     click.echo(f"\nThe picture:  {picture}")
     click.echo(f"The log:      {log}")
     click.echo(f"Ask yourself: whence backward spots 1,: --to thermal --log {log}")
