@@ -59,3 +59,19 @@ def test_a_function_with_effects_runs_once() -> None:
     SEEN.clear()
     lineage(counting, np.ones(80))
     assert SEEN == [80]
+
+
+def test_lineage_that_is_too_much_is_a_superset_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def imputed(x: Any) -> Any:
+        missing = x < 0.5
+        means = np.where(missing, 0.0, x).sum(axis=0) / (~missing).sum(axis=0)
+        return np.where(missing, means, x)
+
+    x = np.random.default_rng(1).random((60, 3))
+    exact = lineage(imputed, x)
+    monkeypatch.setattr("whence.relation.compose.MOST_TUPLES", 100)
+    found = captured(imputed, (x,), {}, ("x",), "f", selection=False, unknown="whole")
+    assert np.array_equal(found.result, imputed(x))
+    assert "would join" in found.guessed
+    (edge,) = found.edges
+    assert edge.relation.count() == x.size**2 > len(exact)

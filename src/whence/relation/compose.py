@@ -33,6 +33,9 @@ FEW_BOXES = 16
 
 JOIN_CHUNK = 1 << 22
 
+MOST_TUPLES = 1 << 26
+"""So many tuples of a step of a program are joined, which takes seconds."""
+
 
 def compose(outer: Relation, inner: Relation) -> Relation:
     """C <- A from C <- B and B <- A."""
@@ -43,7 +46,7 @@ def compose(outer: Relation, inner: Relation) -> Relation:
 def compose_side_by_side(outer: Relation, inner: Relation) -> list[Relation]:
     """The same as a few relations that may share tuples, where one would have to be made tuple by tuple."""
     found = composed_rows(outer, inner)
-    return [_by_tuples(outer, inner)] if found is None else found
+    return [_by_tuples(outer, inner, MOST_TUPLES)] if found is None else found
 
 
 def composed_rows(outer: Relation, inner: Relation) -> list[Relation] | None:
@@ -267,7 +270,7 @@ def _overlapping(forests: list[Forest], names: list[tuple[str, int]]) -> bool:
     return int(meet.sum()) > len(forests)
 
 
-def _by_tuples(outer: Relation, inner: Relation) -> Relation:
+def _by_tuples(outer: Relation, inner: Relation, most: int = 8 * EXPAND_LIMIT) -> Relation:
     """Joined through the cells in the middle, in chunks."""
     out_size, mid_size, in_size = (math.prod(s) for s in (outer.out_shape, outer.in_shape, inner.in_shape))
     cells = _flat(outer, out_size, mid_size)
@@ -275,7 +278,7 @@ def _by_tuples(outer: Relation, inner: Relation) -> Relation:
     first = np.searchsorted(edges[:, 0], cells[:, 1], side="left")
     counts = np.searchsorted(edges[:, 0], cells[:, 1], side="right") - first
     total = int(counts.sum())
-    if total > 8 * EXPAND_LIMIT:
+    if total > most:
         raise TooLarge(
             f"composing {outer!r} with {inner!r} would join {total:,} tuples; "
             "ask one relation after the other instead, which needs no join"

@@ -20,6 +20,7 @@ from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._run import Overlapping, checked, mode_of
 from whence.arrays.tracing._spelling import Spelled
 from whence.arrays.tracing._tape import Tape, Witness
+from whence.errors import TooLarge
 from whence.relation import Relation
 
 FEW = 4  # rows that are not worth folding
@@ -35,6 +36,10 @@ ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: 
 
 class Halfway(rules.NoRule):
     """A run that stopped after it had changed its inputs."""
+
+
+class TooMuch(rules.NoRule):
+    """Lineage that is known, and takes too many tuples to be written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,9 @@ def said(found: Captured) -> tuple[str, ...]:
     """What is to be said of the lineage of each output, if anything."""
     from_values = {edge.output for edge in found.edges if edge.kind == "value" and len(edge.relation)}
     notes = found.said or ("",) * len(found.outputs)
+    if casts := found.notes.get("casts", 0):
+        taken = f"{casts:,} number{'s were' if casts > 1 else ' was'} taken out of arrays as plain numbers"
+        return tuple(note or f"may come from other cells, too: {taken}, which are not followed" for note in notes)
     return tuple(
         note or (NO_VALUES if found.inputs and at not in from_values and np.size(each.value) else "")
         for at, (note, each) in enumerate(zip(notes, found.outputs, strict=True))
@@ -259,12 +267,15 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
             for (number, kind), relations in (each.value if one is None else one).origins().items()
             for relation in map(_refolded, union(relations))
         ]
+    except TooLarge as error:
+        raise _after_all(call, traced, TooMuch(str(error))) from error
     except rules.NoRule as error:
         raise _after_all(call, traced, error) from error
-    edges += [
-        Edge(at, number, "value", Relation.whole((), each.shape))
-        for at, note in enumerate(notes)
-        if note
+    lined = {edge.output for edge in edges}
+    edges += [  # numbers that left may have come back in a result that seems to come from nothing
+        Edge(at, number, "value", Relation.whole(out.shape, each.shape))
+        for at, (note, out) in enumerate(zip(notes, plain, strict=True))
+        if note or (run.has_casts and at not in lined)
         for number, each in enumerate(inputs)
     ]
     return Captured(returns, inputs, plain, tuple(edges), witness, tuple(written), notes=run.notes, said=notes)
@@ -329,7 +340,7 @@ def captured(
         if isinstance(error, Halfway):
             raise
         refused = error
-    if not selection and not winner:
+    if not selection and not winner and not isinstance(refused, TooMuch):
         from whence.arrays.dtype.runs import by_dtype  # which stands on this module
 
         try:
