@@ -390,7 +390,7 @@ def test_bad_cells(sums: wh.Log) -> None:
     asked: Any
     for asked, error in (
         ([(3,)], OutOfRange),
-        ([(-1,)], OutOfRange),
+        ([(-4,)], OutOfRange),
         ([(0, 0)], BadCells),
         (np.array([[0.5]]), BadCells),
         ("9", OutOfRange),
