@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from whence.store.recording.files import Files
     from whence.store.records import Collected
 
-SHOWN = 20  # datasets in a notebook
+SHOWN_DATASETS = 20  # datasets in a notebook
 RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
 
 # What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
@@ -562,7 +562,9 @@ class Log:
             datasets = self.datasets()
         except WhenceError:
             return title
-        cells = [(each.name, each.kind, str(each.shape), each.created or "unknown") for each in datasets[-SHOWN:]]
+        cells = [
+            (each.name, each.kind, str(each.shape), each.created or "unknown") for each in datasets[-SHOWN_DATASETS:]
+        ]
         rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells)
         head = "<tr><th>dataset</th><th>kind</th><th>shape</th><th>created</th></tr>"
         return f"{title}<table>{head}{rows}</table>"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whence.selection import Selection
 
 Direction = Literal["backward", "forward"]
-SHOWN = 12  # boxes of one dataset on a terminal; a pipe and --json get all
+SHOWN_BOXES = 12  # boxes of one dataset on a terminal; a pipe and --json get all
 
 out_option = click.option(
     "--out",
@@ -106,8 +106,8 @@ def _show(found: Mapping[str, Selection]) -> None:
     rows = []
     for name, selection in found.items():
         texts = spelled(selection)
-        if len(texts) > SHOWN + 1:  # one more line is no longer than saying that it is left out
-            texts[SHOWN:] = [f"... and {len(texts) - SHOWN:,} more boxes (--json lists all)"]
+        if len(texts) > SHOWN_BOXES + 1:  # one more line is no longer than saying that it is left out
+            texts[SHOWN_BOXES:] = [f"... and {len(texts) - SHOWN_BOXES:,} more boxes (--json lists all)"]
         rows.append((name, f"{selection.count:,}", "\n".join(texts) or "none"))
     emit_table(("dataset", "count", "cells"), rows, numbers=("count",))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LOG_NAME = "shop.whence"
-SHOWN = 5
+SHOWN_ROWS = 5
 SMALL = {"spark.sql.shuffle.partitions": "2"}  # for a few thousand rows
 
 
@@ -94,7 +94,7 @@ def run(out: Path) -> Shop:
         precise, back, customer = _backward(pipeline, every, asked, made)
         forth = _forward(pipeline, every, customer, len(rows))
         plan = str(pipeline.explain())
-    shown = [tuple(row) for row in rows[:SHOWN]]
+    shown = [tuple(row) for row in rows[:SHOWN_ROWS]]
     return Shop(out / LOG_NAME, script, paths, plan, shown, len(rows), asked, customer, precise, [*back, forth])
 
 

@@ -41,7 +41,7 @@ def command(
         graph, src, dst = asked.of(opened)
         ends = graph.ids.of(graph.numbers(dst, "entity").tolist())
         segments = [each for each in (asked.segment(graph, src, [end]) for end in ends) if len(each)]
-    summary = summarize(segments, keep=_kept(keep or _KEPT), k=steps)
+    summary = summarize(segments, keep=_kept_properties(keep or _KEPT), k=steps)
     if out is not None:
         summary.draw(out)
     if as_json:
@@ -71,10 +71,10 @@ def command(
         click.echo(f"None of {', '.join(ends)} came from {', '.join(src) or 'anything'}.", err=True)
 
 
-def _kept(pairs: tuple[str, ...]) -> dict[str, list[str]]:
+def _kept_properties(pairs: tuple[str, ...]) -> dict[str, list[str]]:
     """`--keep` as `summarize` takes it.
 
-    >>> _kept(("entity=artifact", "activity=command", "activity=rate"))
+    >>> _kept_properties(("entity=artifact", "activity=command", "activity=rate"))
     {'entity': ['artifact'], 'activity': ['command', 'rate']}
     """
     found: dict[str, list[str]] = {}

@@ -137,7 +137,7 @@ class _Comparison:
 
     def _activities(self, one: int, other: int, depth: int) -> Difference:
         properties = self.graph.properties.row(one), self.graph.properties.row(other)
-        changes = [Change.between(kind, name, pair) for kind, name, pair in _told(properties)]
+        changes = [Change.between(kind, name, pair) for kind, name, pair in _changed_properties(properties)]
         agents = [self._around(each, ASSOCIATED) for each in (one, other)]
         if agents[0] != agents[1]:
             changes.append(Change.between("agent", "", (", ".join(self.graph.ids.of(each)) or None for each in agents)))
@@ -203,7 +203,7 @@ class _Comparison:
         return max(found, key=lambda each: (ended[each], each), default=None)
 
 
-def _told(
+def _changed_properties(
     properties: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> list[tuple[str, str, tuple[str | None, str | None]]]:
     """What activities say of themselves and say differently: kind, name, and both values."""

@@ -37,9 +37,9 @@ def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
     an activity of unknown time has one event, of the type OTHER, at the beginning of 1970.
     """
     vertices, edges = graph.records()
-    writer = _Writer({name: (kind, _plain(own, name)) for name, kind, own in vertices}, namespace)
+    writer = _Writer({name: (kind, _as_json(own, name)) for name, kind, own in vertices}, namespace)
     for source, relation, target, own in edges:
-        attributes = _plain(own, relation)
+        attributes = _as_json(own, relation)
         if relation in ("used", "wasAssociatedWith"):
             writer.ends.setdefault((relation, source), []).append((target, attributes))
         elif relation == "wasGeneratedBy":
@@ -57,7 +57,7 @@ class _Writer:
 
     def run(self, name: str) -> list[Event]:
         properties = self.described[name][1]
-        told = _told(properties)
+        told = _extra_facets(properties)
         run: Event = {"runId": _run_id(name, properties), "facets": {**_facets(told.get("run"))}}
         agents = [
             {"id": each, "properties": self.described[each][1], **({"attributes": own} if own else {})}
@@ -120,7 +120,7 @@ class _Writer:
 
     def dataset(self, name: str) -> Event:
         properties = self.described[name][1]
-        told, artifact = _told(properties), properties.get("artifact")
+        told, artifact = _extra_facets(properties), properties.get("artifact")
         facets = {**_facets(told), "whence_entity": _facet("whence_entity", self.own(name))}
         if isinstance(artifact, str) and properties.get("version") is not None:
             version = {"datasetVersion": str(properties["version"])}
@@ -142,13 +142,13 @@ def _not_generated(properties: Mapping[str, Any]) -> list[Event]:
     ]
 
 
-def _plain(properties: Mapping[str, Any], where: str) -> Event:
+def _as_json(properties: Mapping[str, Any], where: str) -> Event:
     """Properties as a log would hold them: in terms of JSON."""
     found: Event = plain(several(properties), where)
     return found
 
 
-def _told(properties: Mapping[str, Any]) -> Event:
+def _extra_facets(properties: Mapping[str, Any]) -> Event:
     """What an event of others said beyond what a graph has words for."""
     found = properties.get("openlineage")
     return dict(found) if isinstance(found, Mapping) else {}

@@ -77,7 +77,7 @@ def html_of(boxes: Boxes, shape: Shape, text: str) -> str:
 
 def _picture(boxes: Boxes, shape: Shape, background: ArrayLike | None) -> Image.Image:
     if 0 in shape:
-        return _captioned(_plain(SHORTEST, LONGEST // 4, GROUND), f"shape {shape}: no cells")
+        return _captioned(_filled(SHORTEST, LONGEST // 4, GROUND), f"shape {shape}: no cells")
     if len(shape) == 3:
         return _sheet(boxes, shape)
     if len(shape) == 1:
@@ -125,7 +125,7 @@ def _image(
     marked = np.zeros((rows, columns), dtype=np.uint8)
     small = boxes // np.array(each, dtype=np.int64)[:, None]
     _core.fill(_core.normalize(np.ascontiguousarray(small)), marked)
-    ground = _plain(rows, columns, UNSELECTED) if background is None else _ground(background, shape, each)
+    ground = _filled(rows, columns, UNSELECTED) if background is None else _ground(background, shape, each)
     opacity = 1.0 if background is None else OPACITY
     mark = np.array(SELECTED) * opacity + ground * (1 - opacity)
     pixels = np.where(marked[..., None].astype(bool), mark, ground).astype(np.uint8)
@@ -176,7 +176,7 @@ def _ground(background: ArrayLike, shape: Shape, each: tuple[int, ...]) -> Pixel
     return np.repeat((np.clip(grey, 0, 1) * 255).astype(np.uint8)[..., None], 3, axis=2)
 
 
-def _plain(height: int, width: int, colour: tuple[int, int, int]) -> Pixels:
+def _filled(height: int, width: int, colour: tuple[int, int, int]) -> Pixels:
     return np.full((height, width, 3), colour, dtype=np.uint8)
 
 

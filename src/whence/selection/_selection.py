@@ -19,7 +19,7 @@ from whence.selection._text import FORMS, indices_of_text
 CELL_LIMIT: Final = 2**28
 """How many indices `cells()` writes out at most (2 GiB); `mask()` makes an array of up to as many bytes."""
 
-SHOWN: Final = 8  # boxes in a repr
+SHOWN_BOXES: Final = 8  # boxes in a repr
 
 
 class Selection:
@@ -353,8 +353,8 @@ class Selection:
         if not self:
             return "no cells"
         counted = "1 cell" if self.count == 1 else f"{self.count:,} cells"
-        ranges = ", ".join(_spelled(box) for box in self._boxes[:SHOWN].tolist())
-        more = len(self._boxes) - SHOWN
+        ranges = ", ".join(_spelled(box) for box in self._boxes[:SHOWN_BOXES].tolist())
+        more = len(self._boxes) - SHOWN_BOXES
         if more > 0:
             ranges += f", ... and {more:,} more box{'es' if more > 1 else ''}"
         return f"{counted}: {ranges}"

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from whence.selection import Selection
 from whence.words import table
 
-SHOWN = 60  # rows that are printed; the answer has all of them
+SHOWN_ROWS = 60  # rows that are printed; the answer has all of them
 BOXES = 4  # of one selection
 
 Row = Sequence[object]
@@ -30,10 +30,10 @@ class Listed(list[Each]):
         self._columns, self._row, self._empty = columns, row, empty
 
     def __repr__(self) -> str:
-        return _text(self._columns, [self._row(each) for each in self[:SHOWN]], len(self), self._empty)
+        return _text(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
 
     def _repr_html_(self) -> str:
-        return as_html(self._columns, [self._row(each) for each in self[:SHOWN]], len(self), self._empty)
+        return as_html(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
 
     def rows(self) -> list[dict[str, object]]:
         """The table itself, a dict for each row."""
@@ -61,7 +61,7 @@ class Answers(dict[str, Selection]):
         self.notes = tuple(notes)
 
     def _rows(self) -> list[Row]:
-        return [(name, f"{each.count:,}", boxes(each)) for name, each in list(self.items())[:SHOWN]]
+        return [(name, f"{each.count:,}", boxes(each)) for name, each in list(self.items())[:SHOWN_ROWS]]
 
     def __repr__(self) -> str:
         told = [self.how] if self.how else []

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.plan import Plan
     from whence.spark.pipeline import Pipeline
 
-FEW = 200  # ids that go into a predicate
+MOST_IDS = 200  # ids that go into a predicate
 IdSets = dict[int, frozenset[int]]  # by the occurrence of the source
 
 
@@ -75,7 +75,8 @@ def selected(plan: Plan, questions: Sequence[Mapping[int, Expr]]) -> list[IdSets
     for source in sources(plan.root):
         row_id = fresh("_id", LONG, nullable=False)
         flags = tuple(
-            Named(fresh("_held", "boolean"), _told(question.get(source.occurrence, FALSE))) for question in questions
+            Named(fresh("_held", "boolean"), _null_as_false(question.get(source.occurrence, FALSE)))
+            for question in questions
         )
         some = disjunction(*(named.expr for named in flags))
         rows = Project(Filter(replace(source, row_id=row_id), some), (*keep(row_id), *flags))
@@ -97,7 +98,7 @@ def over_only(plan: Plan, ids: Mapping[int, Iterable[int]]) -> Operator:
         row_id = fresh("_id", LONG, nullable=False)
         rows = replace(part, row_id=row_id)
         wanted = sorted(ids.get(part.occurrence, ()))
-        if len(wanted) > FEW:
+        if len(wanted) > MOST_IDS:
             table = given(plan.jvm.spark.createDataFrame([(each,) for each in wanted], "id long"))
             return Project(Join(rows, table, "semi", Compare("=", row_id, table.output[0])), keep(*part.columns))
         held = In(row_id, tuple(Literal(each, LONG) for each in wanted)) if wanted else FALSE
@@ -169,5 +170,5 @@ def same_value(a: Any, b: Any) -> bool:
     return bool(a == b) if a is not None and b is not None else a is b
 
 
-def _told(predicate: Expr) -> Expr:
+def _null_as_false(predicate: Expr) -> Expr:
     return Call("coalesce", (predicate, FALSE), "boolean")

@@ -76,9 +76,9 @@ def _followed(call: Call, names: list[str]) -> Captured:
     # Each array becomes one plain array, so that what is returned is what is recorded; an argument is what was given.
     plain = {id(copy): each.value for copy, each in zip(copies, inputs, strict=True)}
     return Captured(
-        _plain(result, plain),
+        _untracked(result, plain),
         inputs,
-        tuple(Array(each.label, _plain(each.value, plain)) for each in outputs),
+        tuple(Array(each.label, _untracked(each.value, plain)) for each in outputs),
         tuple(edges),
         written=tuple(written),
         notes={key: count for key, count in notes.items() if count},
@@ -107,15 +107,15 @@ def _same(a: Any, b: Any) -> bool:
     return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
 
 
-def _plain(item: Any, made: dict[int, Any]) -> Any:
+def _untracked(item: Any, made: dict[int, Any]) -> Any:
     """The same with the numbers of tracked arrays and cells; `made` holds what became of each."""
     if isinstance(item, dict):
-        return {key: _plain(each, made) for key, each in item.items()}
+        return {key: _untracked(each, made) for key, each in item.items()}
     if isinstance(item, (list, tuple)):
-        parts = [_plain(each, made) for each in item]
+        parts = [_untracked(each, made) for each in item]
         return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
     if not is_tracked(item):
-        return replaced_fields(item, lambda each: _plain(each, made))
+        return replaced_fields(item, lambda each: _untracked(each, made))
     if id(item) not in made:
         if not isinstance(item, np.ndarray):
             made[id(item)] = np.float64(item.value)

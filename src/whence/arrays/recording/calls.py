@@ -23,7 +23,7 @@ from whence.arrays.tracing._tape import Tape, Witness
 from whence.errors import TooLarge
 from whence.relation import Relation
 
-FEW = 4  # rows that are not worth folding
+FEW_ROWS = 4  # rows that are not worth folding
 MANY = 64  # rows that have no form to be kept
 MOST_TO_FOLD = 1 << 18
 
@@ -237,8 +237,8 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         Array(inputs[number].label, traced[number]) for number in written if id(traced[number]._buffer) not in returned
     ]
     originals = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
-    plain = tuple(Array(each.label, _plain(each.value, originals)) for each in outputs)
-    returns = replaced(result, lambda each: _plain(each, originals))
+    plain = tuple(Array(each.label, _untraced(each.value, originals)) for each in outputs)
+    returns = replaced(result, lambda each: _untraced(each, originals))
     # Numbers that left the run: which of them a result is, or none, which may then come from all of them.
     taken = [None if isinstance(each.value, Traced) else run.taken_as(each.value) for each in outputs]
     loose = [not isinstance(each.value, Traced) and one is None for each, one in zip(outputs, taken, strict=True)]
@@ -281,7 +281,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     return Captured(returns, inputs, plain, tuple(edges), witness, tuple(written), notes=run.notes, said=notes)
 
 
-def _plain(item: Any, originals: dict[int, Any]) -> Any:
+def _untraced(item: Any, originals: dict[int, Any]) -> Any:
     """The numbers of a traced array; a single one as NumPy returns it, an argument as it was given.
 
     They are remembered, so that a number that is recorded is the very object that is returned.
@@ -294,7 +294,7 @@ def _plain(item: Any, originals: dict[int, Any]) -> Any:
 def _refolded(relation: Relation) -> Relation:
     """A relation that was put together from many pieces (a loop over rows), in as few rows as its tuples need."""
     rows = len(relation)
-    if rows <= FEW or relation.count() > MOST_TO_FOLD:
+    if rows <= FEW_ROWS or relation.count() > MOST_TO_FOLD:
         return relation
     folded = natural_form(relation.to_array(), relation.out_shape, relation.in_shape)
     if folded is not None and len(folded) < rows:

@@ -35,7 +35,7 @@ from whence.arrays.reuse.templates import Observation, Shape, Template, class_of
 from whence.arrays.tracing._tape import SMALL
 
 Columns = dict[tuple[int, ...], list[int]]  # of each term, its value in each observation
-FEW = 3
+FEW_LENGTHS = 3
 """Of so few lengths every product of two is tried: the Kronecker product of two vectors is as long as one."""
 
 SPARE = 2
@@ -249,7 +249,7 @@ def _terms(lengths: _Lengths, ranks: tuple[int, ...]) -> tuple[tuple[int, ...], 
         first += rank
     symbols = sorted(set(of.values()))
     pairs = itertools.combinations(symbols, 2)
-    terms.update(dict.fromkeys(pair for pair in pairs if len(symbols) <= FEW or set(pair) & set(lengths.given)))
+    terms.update(dict.fromkeys(pair for pair in pairs if len(symbols) <= FEW_LENGTHS or set(pair) & set(lengths.given)))
     return tuple(terms)
 
 

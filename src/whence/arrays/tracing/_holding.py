@@ -44,7 +44,7 @@ class TrackedArray(_tracked.Held):
                 if function not in (np.cov, np.corrcoef):  # whose rules do not know all ways of calling them
                     raise
         try:
-            return _kept(function, super().__array_function__(function, types, args, kwargs))
+            return _require_tracked(function, super().__array_function__(function, types, args, kwargs))
         except TypeError as error:
             if isinstance(error, WhenceError) or "tracked" not in str(error).lower():
                 raise
@@ -139,7 +139,7 @@ ORDERED = {found for name in _ORDERED if (found := rules._rules.named(name)) is 
 RULED = {found for name in _RULED if (found := rules._rules.named(name)) is not None}
 
 
-def _kept(function: Callable[..., Any], result: Any) -> Any:
+def _require_tracked(function: Callable[..., Any], result: Any) -> Any:
     """The result, unless it is of plain numbers that no longer say where they came from."""
     for each in result if isinstance(result, (list, tuple)) else (result,):
         if isinstance(each, np.ndarray) and each.dtype.kind in "fc" and each.size and not is_tracked(each):

@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 Key = tuple[int, Kind]  # the number of the input, and how its cells took part
 Origins = dict[Key, tuple[Relation, ...]]
 
-FEW = 8  # rows, or relations
+MOST_RELATIONS = 8  # rows, or relations
 MERGE = 1 << 22
 """Relations of so many tuples together can be made one by expanding them."""
 
@@ -68,10 +68,10 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
     if len(left) <= 1:
         return tuple(left or relations[:1])
     left = _without_parts(left)
-    if len(left) <= FEW:
+    if len(left) <= MOST_RELATIONS:
         return tuple(left)
     as_rows = united_rows(left)
-    if as_rows is not None and len(as_rows) <= FEW:
+    if as_rows is not None and len(as_rows) <= MOST_RELATIONS:
         return tuple(as_rows)
     total = sum(each.count() for each in left)
     if total > MERGE:
@@ -89,7 +89,7 @@ def _rows_key(relation: Relation) -> Hashable:
 
 def _without_parts(relations: list[Relation]) -> list[Relation]:
     """The relations without those that another one holds; of two that hold each other, one stays."""
-    rows = [_rows_of(each) if len(each) <= FEW else None for each in relations]
+    rows = [_rows_of(each) if len(each) <= MOST_RELATIONS else None for each in relations]
     left = list(range(len(rows)))
     for i, own in enumerate(rows):
         others = [rows[j] for j in left if j != i and relations[j]._views == relations[i]._views]
@@ -140,7 +140,7 @@ def merged(relations: Sequence[Relation]) -> Relation:
     tuples = np.concatenate([each.to_array() for each in relations])
     out_shape, in_shape = relations[0].out_shape, relations[0].in_shape
     folded = natural_form(tuples, out_shape, in_shape)
-    return folded if folded is not None and len(folded) <= FEW else compress(tuples, out_shape, in_shape)
+    return folded if folded is not None and len(folded) <= MOST_RELATIONS else compress(tuples, out_shape, in_shape)
 
 
 def natural_form(tuples: NDArray[np.int64], out_shape: Shape, in_shape: Shape) -> Relation | None:

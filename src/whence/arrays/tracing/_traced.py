@@ -167,7 +167,7 @@ class Traced(Members, Body):
             if targets:
                 run.refuse(NoRule(f"{rules.name_of(ufunc, method)} raised after it had written into its out="))
             raise
-        self._told(operation, read, arrays)
+        self._record_step(operation, read, arrays)
         if not targets:
             return self._wrapped(result, places, arrays)
         results = result if isinstance(result, tuple) else (result,)
@@ -197,7 +197,7 @@ class Traced(Members, Body):
         arrays = step.spelled.arrays
         operation, read, places = step.done(self._run.tape, at_once=self._run.at_once)
         result = function(*step.args, **step.kwargs)
-        self._told(operation, read, arrays)
+        self._record_step(operation, read, arrays)
         if places is None:
             found = list(result) if isinstance(result, (tuple, list)) else [result]
             if all(type(each) is np.ndarray and each.base is None for each in found):
@@ -205,7 +205,7 @@ class Traced(Members, Body):
             places = step.places(operation, read)
         return self._wrapped(result, places, arrays)
 
-    def _told(self, operation: Operation, read: str, arrays: list[Any]) -> None:
+    def _record_step(self, operation: Operation, read: str, arrays: list[Any]) -> None:
         """Put the operation on the tape."""
         tape = self._run.tape
         numbers = [each._number_in_run if type(each) is Traced else 0 for each in arrays]
