@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.catalog.clock import now
+from whence.store.derivations import asking
 from whence.store.derivations.walk import Lineage, route
 from whence.store.recording.capture import paired, relation_from
 from whence.store.records import Dataset, Derivation, Description, Operation
@@ -331,9 +332,7 @@ class Log:
         contributions of at least that weight are followed; a path is as strong as its weakest step. With
         lineage="value", cells that decided and went into nothing are left out, where they were recorded.
         """
-        from whence.store.derivations.asking import meant
-
-        names = tuple(meant(self._store, name) for name in names_of(path, "a path"))
+        names = tuple(asking.meant(self._store, name) for name in names_of(path, "a path"))
         if not names:
             raise BadType("a path has at least one name, such as ['B', 'A']")
         return self._store.reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))
@@ -365,8 +364,6 @@ class Log:
         more than likely. A name stands for its latest version, `to` for the latest that is reached. Of a file, which
         has no cells, the answer is what the activity used that made it; its `how` says which.
         """
-        from whence.store.derivations import asking
-
         return asking.walk(self._store, "backward", name, cells, to, above, lineage)
 
     @overload
@@ -394,16 +391,13 @@ class Log:
 
         Of a file, which has no cells, it is what the activities made that used it; the answer's `how` says which.
         """
-        from whence.store.derivations import asking
-
         return asking.walk(self._store, "forward", name, cells, to, above, lineage)
 
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
         from whence.arrays.explain import Contributions
-        from whence.store.derivations.asking import latest
 
-        inp = latest(self._store, input)
+        inp = asking.latest(self._store, input)
         found = [each for each in self.show(output).derived_from if each.input == inp]
         return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
 
@@ -429,8 +423,6 @@ class Log:
         dataset  count  cells
         ratio    1      1
         """
-        from whence.store.derivations import asking
-
         return asking.first(self._store, name, predicate, values or {}, lineage)
 
     # --- asking about files, and what was done with them
@@ -516,9 +508,8 @@ class Log:
     def show(self, name: str) -> Description:
         """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
         from whence.store.catalog import statements
-        from whence.store.derivations.asking import latest
 
-        name = latest(self._store, name)
+        name = asking.latest(self._store, name)
         with self._store.database.read() as connection:
             return Description(
                 statements.dataset(connection, name),

@@ -10,7 +10,6 @@ from whence.selection import Selection
 from whence.store.answers import Answers
 from whence.store.derivations.first import Hunt
 from whence.store.derivations.walk import Direction, Lineage, plan
-from whence.store.prov import asking, finding
 from whence.store.values import name_of
 from whence.words import counted
 
@@ -23,6 +22,8 @@ def meant(store: Store, name: str) -> str:
     name = name_of(name)
     if store.reader.has(name):
         return name
+    from whence.store.prov import finding
+
     with store.database.read() as connection:
         return finding.dataset_meant(connection, name) or name  # the question itself says that it is unknown
 
@@ -68,11 +69,15 @@ def _all_cells(store: Store, name: str, direction: Direction) -> str:
 
 def _whole(store: Store, name: str, direction: Direction, to: str | None) -> Selection | Answers | None:
     """The answer about a file: it has no cells, but activities that made and used it; None if it is no file."""
+    from whence.store.prov import finding
+
     with store.database.read() as connection:
         if not finding.is_version(connection, name):
             return None
     if to is None:
-        return asking.whole(store, name, direction)
+        from whence.store.prov.asking import whole
+
+        return whole(store, name, direction)
     reach = store.graph.ancestors if direction == "backward" else store.graph.descendants
     return store.reader.all_cells(to) if to in reach(name) else None
 
