@@ -109,6 +109,6 @@ def test_names_of_arguments_are_numpys() -> None:
 
 def test_an_array_the_rule_does_not_know_is_refused_by_name(tmp_path: Any) -> None:
     with wh.open(tmp_path / "log.whence") as log:
-        unwrapped = log.track(lambda v, s: np.unwrap(v, period=s[0]), name="unwrapped")
+        unwrapped = log.track(lambda v, s: np.unwrap(v, period=s[0]), name="unwrapped", unknown="error")
         with pytest.raises(NoRule, match="period"):
             unwrapped(V.astype("f4"), S.astype("f4"))
