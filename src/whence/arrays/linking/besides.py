@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import types
 from collections.abc import Iterator, Mapping
@@ -73,7 +74,7 @@ def _is_numpy(function: types.FunctionType) -> bool:
 
 
 def _held(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    for name in _names(function.__code__):
+    for name in _global_names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -84,7 +85,15 @@ def _held(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 @functools.lru_cache(1024)
+def _global_names(code: types.CodeType) -> tuple[str, ...]:
+    """The names that code, and code within it, looks up among the globals."""
+    own = [each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    inner = [name for each in code.co_consts if isinstance(each, types.CodeType) for name in _global_names(each)]
+    return tuple(dict.fromkeys((*own, *inner)))
+
+
+@functools.lru_cache(1024)
 def _names(code: types.CodeType) -> tuple[str, ...]:
-    """The names that code, and code within it, may look up among the globals."""
+    """The names of globals and attributes in code, and in code within it."""
     inner = [name for each in code.co_consts if isinstance(each, types.CodeType) for name in _names(each)]
     return tuple(dict.fromkeys((*code.co_names, *inner)))
