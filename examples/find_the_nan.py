@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +17,17 @@ import whence as wh
 SENSORS, DAYS, HOURS = 8, 56, 24
 
 
-def daily(readings: np.ndarray) -> np.ndarray:
+def daily(readings: Any) -> Any:
     """The mean of each day."""
     return readings.reshape(SENSORS, DAYS, HOURS).mean(axis=2)
 
 
-def weekly(days: np.ndarray) -> np.ndarray:
+def weekly(days: Any) -> Any:
     """The mean of each week."""
     return days.reshape(SENSORS, DAYS // 7, 7).mean(axis=2)
 
 
-def report(weeks: np.ndarray) -> np.ndarray:
+def report(weeks: Any) -> Any:
     """The highest week of each sensor."""
     return weeks.max(axis=1)
 
