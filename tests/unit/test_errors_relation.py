@@ -140,7 +140,7 @@ def test_composing_what_does_not_fit() -> None:
 
 @pytest.mark.parametrize(
     "cells",
-    [[(3,)], [(-1,)], np.array([[0], [7]]), [(2**62,)]],
+    [[(3,)], [(-4,)], np.array([[0], [7]]), [(2**62,)]],
     ids=["past the end", "negative", "among others", "far"],
 )
 def test_asking_for_cells_out_of_range(cells: Any) -> None:
