@@ -434,30 +434,30 @@ class Log:
         of a path will do where only one file's path ends so. What a version took the place of without anybody reading
         it is no ancestor, unless `revisions` is set.
         """
-        from whence.store.prov import asking
+        from whence.store.prov import asking as projects
 
-        return asking.ancestors(self._store, names, revisions=revisions)
+        return projects.ancestors(self._store, names, revisions=revisions)
 
     def descendants(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:
         """All that came from these, oldest first: what is affected if they are wrong. The list prints as a table.
 
         A file's name stands for all its versions.
         """
-        from whence.store.prov import asking
+        from whence.store.prov import asking as projects
 
-        return asking.descendants(self._store, names, revisions=revisions)
+        return projects.descendants(self._store, names, revisions=revisions)
 
     def blame(self, names: str | Iterable[str], *, revisions: bool = False) -> dict[str, list[str]]:
         """Who had a hand in these, each with the ancestors that they are responsible for."""
-        from whence.store.prov import asking
+        from whence.store.prov import asking as projects
 
-        return asking.blame(self._store, names, revisions=revisions)
+        return projects.blame(self._store, names, revisions=revisions)
 
     def versions(self, name: str) -> list[str]:
         """The versions of a file, oldest first. The list prints as a table."""
-        from whence.store.prov import asking
+        from whence.store.prov import asking as projects
 
-        return asking.versions(self._store, name_of(name))
+        return projects.versions(self._store, name_of(name))
 
     def diff(self, one: str, other: str) -> Difference:
         """What differs between two activities, or two files: parameters, inputs, code, outputs, and how inputs came to.
@@ -476,9 +476,9 @@ class Log:
           output     model.bin  v1     ->  v2      140 B both
         >>> directory.cleanup()
         """
-        from whence.store.prov import asking
+        from whence.store.prov import asking as projects
 
-        return asking.diff(self._store, name_of(one), name_of(other))
+        return projects.diff(self._store, name_of(one), name_of(other))
 
     # --- looking
 

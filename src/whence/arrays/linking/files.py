@@ -27,7 +27,7 @@ METHODS = ("to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc", "t
 
 
 class Watcher(Protocol):
-    """Who is told of files."""
+    """An object that notices files that are read and written."""
 
     def read_file(self, function: str, path: str, value: Any) -> None: ...
     def wrote_file(self, function: str, path: str, value: Any) -> None: ...
@@ -40,7 +40,7 @@ _inside = threading.local()
 
 
 def watch(watcher: Watcher) -> None:
-    """Tell the watcher, too, until `unwatch`; the latest is told alone."""
+    """Notify a watcher of files until `unwatch`. Of several watchers, only the latest is notified."""
     with _lock:
         _watchers.append(watcher)
         if len(_watchers) == 1:
