@@ -143,7 +143,8 @@ def _drawn(part: Part, groups: Sequence[list[int]]) -> Scene:
     entities = [part.names[n] for n, kind in part.kinds.items() if KINDS[kind] == "entity"]
     short = labels.files(entities)
     texts = dict(zip(entities, labels.told_apart([short[name] for name in entities]), strict=True))
-    nodes, place = [], {}
+    nodes: list[Node] = []
+    place: dict[int, int] = {}
     for own in groups:
         for number in own:
             place[number] = len(nodes)

@@ -1,0 +1,167 @@
+"""The whole project in one picture: kinds of artifacts and activities with how many there are, never every vertex.
+
+Up to `EXACT` vertices it is a summary (PgSum): no path is drawn that the project does not have. Beyond, and where a
+summary would be too large, vertices are grouped by what they are called alone, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.graph import Graph, summarize
+from whence.graph.columns import Columns
+from whence.graph.finding import split_version
+from whence.graph.model import ACTIVITY, AGENT, DERIVED, ENTITY, GENERATED, KINDS, RELATIONS, USED
+from whence.graph.picture.folding import failed
+from whence.graph.picture.labels import numbered, shortened
+from whence.graph.picture.nodes import Line, Node, Scene
+from whence.graph.programs import program_of
+
+EXACT = 1500  # vertices up to which paths are compared
+MOST = 60  # nodes of the picture
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The picture, how it was made, and which vertices each of its nodes stands for."""
+
+    scene: Scene
+    how: str
+
+
+def overview(graph: Graph, numbers: Numbers) -> Overview:
+    """Kinds of things and how they lead to each other, of these vertices."""
+    numbers = numbers[graph.kinds[numbers] != AGENT]
+    names = _named(graph, numbers, _fine)
+    if len(numbers) <= EXACT:
+        found = _summary(graph, numbers, names)
+        if len(found.nodes) <= MOST:
+            return Overview(found, "Runs and versions that came about alike are one; every path drawn exists.")
+    if len(set(names)) <= MOST:
+        return Overview(_grouped(graph, numbers, names), _BY_NAME)
+    counts = Counter(names)
+    frequent = {name for name, _ in counts.most_common(MOST // 3)} if counts.most_common(1)[0][1] > 1 else set()
+    coarse = _named(graph, numbers, _coarse)
+    names = [name if name in frequent else other for name, other in zip(names, coarse, strict=True)]
+    if len(set(names)) > MOST:
+        kept = {name for name, _ in Counter(names).most_common(MOST - 2)}
+        other = {ENTITY: "other data", ACTIVITY: "other activities"}
+        kinds = graph.kinds[numbers].tolist()
+        names = [name if name in kept else (kind, other[kind]) for name, kind in zip(names, kinds, strict=True)]
+    return Overview(_grouped(graph, numbers, names), _BY_NAME)
+
+
+_BY_NAME = "Grouped by name and kind: a line says that some of the one came from some of the other."
+
+
+def _fine(kind: int, name: str, properties: dict[str, Any]) -> str:
+    if kind == ACTIVITY:
+        return program_of(properties) or numbered(name)[0]
+    artifact = properties.get("artifact")
+    return artifact if isinstance(artifact, str) else split_version(name)[0]
+
+
+def _coarse(kind: int, name: str, properties: dict[str, Any]) -> str:
+    if kind == ACTIVITY:
+        return "other activities"
+    path = PurePosixPath(_fine(kind, name, properties))
+    if path.suffix:
+        return f"*{path.suffix}"
+    return "arrays and tables"
+
+
+def _named(graph: Graph, numbers: Numbers, name: Callable[[int, str, dict[str, Any]], str]) -> list[tuple[int, str]]:
+    kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
+    columns = ("artifact", "program", "command")
+    own = zip(*(graph.properties.column(each, numbers) for each in columns), strict=True)
+    found = []
+    for kind, label, values in zip(kinds, ids, own, strict=True):
+        told = {key: value for key, value in zip(columns, values, strict=True) if value is not None}
+        found.append((kind, name(kind, label, told)))
+    return found
+
+
+def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
+    """PgSum, with nothing but names to tell vertices apart."""
+    light = Graph(
+        graph.ids, graph.kinds.copy(), graph.edge_table,
+        Columns({"name": (numbers, [name for _, name in names])}), lenient=True,
+    )  # fmt: skip
+    summary = summarize(
+        [light.induced(graph.ids.of(numbers.tolist()))], keep={"entity": ["name"], "activity": ["name"]}
+    )
+    place = {each.id: at for at, each in enumerate(summary.vertices)}
+    bad = _failed(graph, numbers)
+    nodes = [_node(each.kind, str(each.properties.get("name")), each.members, bad) for each in summary.vertices]
+    through = {(each.source.id, each.target.id) for each in summary.edges if each.relation == "wasGeneratedBy"}
+    used = {(each.source.id, each.target.id) for each in summary.edges if each.relation == "used"}
+    lines = [
+        Line(place[each.source.id], place[each.target.id], each.relation, 0.3)
+        for each in summary.edges
+        if each.relation in ("used", "wasGeneratedBy")
+        or (
+            each.relation == "wasDerivedFrom"
+            and not any(one == each.source.id and (by, each.target.id) in used for one, by in through)
+        )
+    ]
+    return Scene(tuple(nodes), tuple(line for line in lines if line.source != line.target))
+
+
+def _grouped(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
+    """One node for each name, one line for each pair of them that an edge connects, as wide as there are edges."""
+    table: dict[tuple[int, str], int] = {}
+    codes = np.fromiter((table.setdefault(name, len(table)) for name in names), np.int64, len(names))
+    group = np.full(len(graph), -1, np.int64)
+    group[numbers] = codes
+    members: list[list[int]] = [[] for _ in table]
+    for number, code in zip(numbers.tolist(), codes.tolist(), strict=True):
+        members[code].append(number)
+    bad = _failed(graph, numbers)
+    nodes = [_node(KINDS[kind], name, graph.ids.of(own), bad) for (kind, name), own in zip(table, members, strict=True)]
+    edges = graph.edge_table
+    found: list[tuple[int, int, int, int]] = []
+    for relation in (USED, GENERATED, DERIVED):
+        source, target = edges.of(relation)
+        pairs = group[source] * len(table) + group[target]
+        pairs = pairs[(group[source] >= 0) & (group[target] >= 0) & (group[source] != group[target])]
+        both, counts = np.unique(pairs, return_counts=True)
+        for pair, count in zip(both.tolist(), counts.tolist(), strict=True):
+            found.append((relation, *divmod(pair, len(table)), count))
+    direct = {(source, target) for relation, source, target, _ in found if relation == GENERATED}
+    used = {(source, target) for relation, source, target, _ in found if relation == USED}
+    most = max((count for *_, count in found), default=1)
+    lines = [
+        Line(source, target, RELATIONS[relation].name, count / most, f"{count:,}" if count > 1 else "")
+        for relation, source, target, count in found
+        if relation != DERIVED or not any(one == source and (by, target) in used for one, by in direct)
+    ]
+    return Scene(tuple(nodes), tuple(lines))
+
+
+def _failed(graph: Graph, numbers: Numbers) -> set[str]:
+    own = numbers[graph.kinds[numbers] == ACTIVITY]
+    columns = (graph.properties.column(name, own) for name in ("error", "exit_code"))
+    return {
+        graph.ids[number]
+        for number, error, code in zip(own.tolist(), *columns, strict=True)
+        if failed({**({} if error is None else {"error": error}), "exit_code": code})
+    }
+
+
+def _node(kind: Any, name: str, members: Sequence[str], bad: set[str]) -> Node:
+    wrong = sum(each in bad for each in members) if bad and kind == "activity" else 0
+    count = len(members)
+    thing = ("run", "runs") if kind == "activity" else ("version", "versions")
+    note = [] if count == 1 and not wrong else [f"{count:,} {thing[count > 1]}"]
+    note += [f"{wrong:,} failed"] if wrong else []
+    title = ", ".join(members[:8]) + (", ..." if count > 8 else "")
+    short = name if len(name) <= 28 or "/" not in name else name.rpartition("/")[2]
+    return Node(kind, shortened(short, 28), title, count, failed=bool(wrong), note=" · ".join(note), ids=tuple(members))

@@ -1,0 +1,69 @@
+// Questions to the log. The page asks over HTTP; a widget sets `transport` and asks the kernel.
+import { useEffect, useState } from "preact/hooks";
+
+export type Params = Record<string, string | number | undefined | null>;
+export type Transport = (name: string, params: Record<string, string>, binary: boolean) => Promise<unknown>;
+
+async function overHttp(name: string, params: Record<string, string>, binary: boolean): Promise<unknown> {
+  const reply = await fetch(`/api/${name}?${new URLSearchParams(params)}`, { credentials: "same-origin" });
+  if (!reply.ok) {
+    const told = await reply.text();
+    let error = told;
+    try {
+      error = (JSON.parse(told) as { error?: string }).error ?? told;
+    } catch {
+      /* the text itself is the message */
+    }
+    throw new Error(error || `status ${reply.status}`);
+  }
+  return binary ? reply.arrayBuffer() : reply.json();
+}
+
+let transport: Transport = overHttp;
+export function setTransport(given: Transport): void {
+  transport = given;
+}
+
+function cleaned(params: Params): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [key, value] of Object.entries(params)) {
+    if (value !== undefined && value !== null && value !== "") found[key] = String(value);
+  }
+  return found;
+}
+
+export function ask<T>(name: string, params: Params = {}): Promise<T> {
+  return transport(name, cleaned(params), false) as Promise<T>;
+}
+
+export function askBytes(name: string, params: Params): Promise<ArrayBuffer> {
+  return transport(name, cleaned(params), true) as Promise<ArrayBuffer>;
+}
+
+export interface Asked<T> {
+  data?: T;
+  error?: string;
+  loading: boolean;
+}
+
+/** The answer to a question; while a new one is on its way, the old one stays. `null` asks nothing. */
+export function useAnswer<T>(name: string, params: Params | null): Asked<T> {
+  const key = params === null ? null : `${name}?${JSON.stringify(cleaned(params))}`;
+  const [state, set] = useState<Asked<T> & { key?: string | null }>({ loading: key !== null });
+  useEffect(() => {
+    if (key === null) {
+      set({ loading: false, key });
+      return;
+    }
+    let live = true;
+    set((old) => ({ data: old.data, loading: true, key }));
+    ask<T>(name, params!).then(
+      (data) => live && set({ data, loading: false, key }),
+      (error: Error) => live && set({ error: error.message, loading: false, key }),
+    );
+    return () => {
+      live = false;
+    };
+  }, [key]);
+  return state;
+}
