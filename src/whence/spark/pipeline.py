@@ -24,6 +24,7 @@ from whence.spark.running.subject import Subject
 from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
+from whence.spark.tables.asking import remember
 from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
 from whence.spark.tables.ordered import Ordered, materialized, ordered
 from whence.spark.tables.recording import record_tables
@@ -150,6 +151,7 @@ class Pipeline:
         else:
             self._subject = run(self._analysis, row_ids=row_ids)
         assert self._subject is not None
+        self._remember()
         return self._subject.output()
 
     def backward(self, rows: object, witness: str | None = None, engine: str = "auto", *, one: bool = False) -> Lineage:
@@ -182,6 +184,7 @@ class Pipeline:
         self._subject = found.subject
         assert found.subject.run is not None
         made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        self._remember()
         return Materialized.of(store, made, table)
 
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
@@ -218,7 +221,14 @@ class Pipeline:
         self._subject = found.subject
         assert found.subject.run is not None
         made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        self._remember()
         return found, made, table
+
+    def _remember(self) -> None:
+        """Questions about the tables of the run are asked of this pipeline while it is there."""
+        store, run = self._analysis.store, self.artifacts
+        if store is not None and run is not None:
+            remember(store, run.recorded, self)
 
     def _require_log(self, method: str) -> Store:
         store = self._analysis.store

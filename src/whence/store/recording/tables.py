@@ -157,7 +157,10 @@ def record_value(
     started = now()
     array = array_behind(value)
     content = table_digest(value) if array is None else digest_of(array)
-    properties = {"digest": f"{content.hex()} of {source}", **({} if columns is None else {"columns": list(columns)})}
+    properties = {
+        "digest": f"{content.hex()} of {source}",
+        **({} if columns is None else {"columns": list(columns), "rows_of": source}),
+    }
     item = prepare(name, source, relation, small=SMALL)
     store.forget_name(name)
 
