@@ -66,14 +66,10 @@ def optional(of: Field) -> Field:
     )
 
 
-def _plain(kind: type, what: str) -> Field:
+def _plain(kind: type, what: str, fits: Callable[[Any], bool] = lambda _: True) -> Field:
     def read(given: Any, _: Reads, where: str) -> Any:
-        if type(given) is not kind:
+        if type(given) is not kind or not fits(given):
             raise Damaged(f"{where}: {what} is expected, not {_shown(given)}")
-        if kind is str and len(given) > LONGEST:
-            raise Damaged(f"{where}: a text of {len(given)} characters")
-        if kind is int and not -WIDEST_INTEGER <= given < WIDEST_INTEGER:
-            raise Damaged(f"{where}: an integer of more than 64 bits")
         return given
 
     return Field(lambda value, _: value, read)
@@ -93,7 +89,8 @@ def _frame(given: Any, _: Reads, where: str) -> Frame:
             raise Damaged(f"{where}: a bound of a frame is a number, a text or null, not {_shown(bound)}")
     told = not any(isinstance(bound, str) for bound in given[1:])
     try:
-        return Frame(*given, origin=None if told else NotHeld("a bound of the window's frame is no plain number"))
+        unit, lower, upper = given
+        return Frame(unit, lower, upper, None if told else NotHeld("a bound of the window's frame is no plain number"))
     except BadType as error:
         raise Damaged(f"{where}: {error}") from error
 
@@ -119,9 +116,9 @@ def _shown(given: object) -> str:
     return f"{type(given).__name__} {str(given)[:60]!r}"
 
 
-TEXT = _plain(str, "a text")
+TEXT = _plain(str, f"a text of at most {LONGEST} characters", lambda text: len(text) <= LONGEST)
 FLAG = _plain(bool, "true or false")
-INTEGER = _plain(int, "an integer")
+INTEGER = _plain(int, "an integer of 64 bits", lambda number: -WIDEST_INTEGER <= number < WIDEST_INTEGER)
 NUMBER = Field(lambda value, _: value, _number)
 TYPE = Field(lambda value, _: type_json(value), lambda given, _, where: type_of(given, where))
 VALUE = Field(lambda value, _: value_json(value), lambda given, _, where: value_of(given, where))

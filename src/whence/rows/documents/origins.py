@@ -8,7 +8,7 @@ from whence.rows.expressions import AggCall, Udf, WindowCall
 from whence.rows.operators import Cogroup, GroupedMap, Opaque, Values
 
 # Functions that whence itself adds to plans and predicates. A function of any other name that a document holds is one
-# that the pipeline called: it is never looked up in Spark by its name, because some of those run whatever they are given.
+# that the pipeline called. It is never looked up in Spark by its name: some of those run whatever they are given.
 OWN_FUNCTIONS = frozenset(
     {
         "DistributedSequenceID",

@@ -13,7 +13,7 @@ from whence.rows.documents.origins import OWN_FUNCTIONS, NotHeld
 from whence.rows.documents.writing import DEEPEST, FORMAT, MOST_PARTS, OPAQUE, VERSION
 from whence.rows.expressions import AggCall, Attr, Call, Literal, Udf, WindowCall, fresh
 from whence.rows.operators import Operator, Source
-from whence.rows.saving import Saved, TracePlan, Use
+from whence.rows.saving import OUTPUT, PlanPath, Saved, TracePlan, Use
 
 MOST_NODES = 500_000
 
@@ -169,7 +169,7 @@ def _trace(given: object, reader: _Reader) -> TracePlan:
 
 def _require_tables(trace: TracePlan) -> None:
     """Raise unless a table comes before those that are searched with its rows, so that a question comes to an end."""
-    known = {(-1,)}
+    known: set[PlanPath] = {OUTPUT}
     for saved in trace.saved:
         lost = set(saved.columns) - set(saved.operator.output)
         if saved.table not in known or saved.place in known or lost:

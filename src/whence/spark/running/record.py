@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import Damaged, WhenceError
 from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
 from whence.spark.running.artifacts import Result, RunArtifacts
+from whence.spark.running.document import run_document
 from whence.spark.running.fingerprint import digest, fingerprint, saved_at
 
 if TYPE_CHECKING:
     from whence.spark.analysis import Analysis
     from whence.store import Store
+    from whence.store.catalog.runs import File
     from whence.store.recording.activity import Activity
     from whence.store.recording.artifacts import Content
 
@@ -49,6 +51,7 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
                 }
             )
         document = {
+            "plan": _plan(analysis, run, files),
             "saved": saved,
             "virtual": [{"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.virtual],
             "sources": analysis.files,
@@ -62,6 +65,17 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
         return replace(run, results=opened(store, stored.files, saved, run.results))
     except (WhenceError, OSError) as error:
         return replace(run, failures=(*run.failures, f"the run could not be recorded in the log: {error}"))
+
+
+def _plan(analysis: Analysis, run: RunArtifacts, files: list[File]) -> dict[str, Any]:
+    """Which of the run's files says how it can be asked by a later program; or why none does."""
+    from whence.store.catalog.runs import File
+
+    try:
+        files.append(File.of(run_document(analysis, run.trace_plan)))
+    except WhenceError as error:
+        return {"missing": str(error)}
+    return {"file": len(files) - 1}
 
 
 def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[PlanPath, Result]:
