@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import Damaged, WhenceError
 from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
 from whence.spark.running.artifacts import Result, RunArtifacts
+from whence.spark.running.document import run_document
 from whence.spark.running.fingerprint import digest, fingerprint, saved_at
 from whence.spark.tables.recording import record_tables
 
 if TYPE_CHECKING:
     from whence.spark.analysis import Analysis
     from whence.store import Store
+    from whence.store.catalog.runs import File
     from whence.store.recording.activity import Activity
     from whence.store.recording.artifacts import Content
 
@@ -50,6 +52,7 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
                 }
             )
         document: dict[str, Any] = {
+            "plan": _plan(analysis, run, files),
             "saved": saved,
             "virtual": [{"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.virtual],
             "sources": analysis.files,
@@ -80,6 +83,17 @@ def add_output(store: Store, run: RunArtifacts) -> RunArtifacts:
     stored = runs.add_result(store, run.recorded, saved, files)
     entry = next(each for each in stored.document["saved"] if tuple(each["place"]) == OUTPUT)
     return replace(run, results={**run.results, **opened(store, stored.files, [entry], run.results)})
+
+
+def _plan(analysis: Analysis, run: RunArtifacts, files: list[File]) -> dict[str, Any]:
+    """Which of the run's files says how it can be asked by a later program; or why none does."""
+    from whence.store.catalog.runs import File
+
+    try:
+        files.append(File.of(run_document(analysis, run.trace_plan)))
+    except WhenceError as error:
+        return {"missing": str(error)}
+    return {"file": len(files) - 1}
 
 
 def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[PlanPath, Result]:

@@ -98,7 +98,7 @@ class RunRelation:
         if alike > len(numbers):
             reason = "; ".join(filter(None, (reason, EQUAL_ROWS.format(self._input))))
         held = held_table(self._store, self._output)
-        reached = held.equal_to(_arrow(found))
+        reached = held.equal_to(found.arrow())
         return Traced(cells(reached, range(self.out_shape[1]), self.out_shape), reason, "run")
 
     def _asker(self) -> Any:
@@ -142,14 +142,6 @@ def _dicts(rows: pa.Table, held: HeldTable) -> list[Any]:
     if len(set(held.names)) == len(held.names):
         return list(rows.to_pylist())
     return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
-
-
-def _arrow(found: Any) -> pa.Table:
-    """The rows that were reached, in memory."""
-    if hasattr(found, "arrow"):
-        return found.arrow()
-    rows = found.dataframe()
-    return rows.toDF(*(f"c{place}" for place in range(len(rows.columns)))).toArrow()
 
 
 def _rows_by_spark(pipeline: Pipeline, name: str, ids: Ints) -> tuple[list[dict[str, Any]], int]:
