@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from whence.selection import Selection
@@ -26,3 +27,12 @@ class RelationLike(Protocol):
 
     def forward(self, cells: Any, /) -> Selection:
         """The output cells that the given input cells went into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """An answer of a relation that is asked: why it is a superset, if it is, and how it was found."""
+
+    selection: Selection
+    reason: str | None
+    how: str

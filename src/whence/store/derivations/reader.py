@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whence.errors import Damaged
-from whence.relation import Relation
+from whence.relation import Relation, RelationLike
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
 from whence.store.derivations.cache import RelationCache
-from whence.store.derivations.walk import Adjacency, Load
+from whence.store.derivations.walk import RUN, Adjacency, Load
 
 if TYPE_CHECKING:
     from whence.store.blobs.local import Blobs
@@ -40,6 +41,8 @@ class Reader:
         self._names: dict[int, str] = {}
         self._last_dataset = self._last_edge = -1
         self._in_catalog: set[str] = set()  # relations that are small
+        self._asked: set[str] = set()  # relations that are asked of runs, and not stored
+        self.open_run: Callable[[Mapping[str, Any], str, str], RelationLike]  # by document, output and input
 
     def shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """The shapes of datasets, or UnknownName."""
@@ -86,8 +89,14 @@ class Reader:
                 if stamp is None or present.removals == stamp.removals:
                     raise
 
-    def load(self, hash: str) -> Relation:
-        """A relation, opened once and kept while there is room."""
+    def load(self, hash: str) -> RelationLike:
+        """A relation that is stored, opened once and kept while there is room; or one that is asked of a run."""
+        if hash in self._asked:
+            return self._run(hash)
+        return self.boxes(hash)
+
+    def boxes(self, hash: str) -> Relation:
+        """A relation that is stored."""
         lock = self._database.lock
         with lock:
             relation = self._cache.get(hash)
@@ -100,6 +109,20 @@ class Reader:
         with lock:
             self._cache.put(hash, relation, self._weight(relation))
         return relation
+
+    def _run(self, hash: str) -> RelationLike:
+        with self._database.lock:
+            output, input = self._graph.endpoints.get(hash, ("a dataset", "another"))
+        data = self._small(hash)
+        what = f"how {output!r} came from {input!r}"
+        try:
+            document = json.loads(data or b"")
+        except ValueError as error:
+            raise Damaged(f"{what} is not readable in the catalog: run the pipeline again") from error
+        match document:
+            case {"asked": "run", "run": int(), "source": str(), "out_shape": [*_], "in_shape": [*_]}:
+                return self.open_run(document, output, input)
+        raise Damaged(f"{what} is not readable in the catalog: run the pipeline again, or upgrade whence")
 
     def _small(self, hash: str) -> bytes | None:
         """The bytes of a relation that lies in the catalog, if it does."""
@@ -118,7 +141,7 @@ class Reader:
         with self._database.read() as connection:
             stamp = statements.stamp(connection)
             if self._stamp is None or stamp.removals != self._stamp.removals:
-                self._graph, self._names, self._in_catalog = Adjacency(), {}, set()
+                self._graph, self._names, self._in_catalog, self._asked = Adjacency(), {}, set(), set()
                 self._last_dataset = self._last_edge = -1
             datasets = statements.datasets_after(connection, self._last_dataset)
             edges = statements.edges_after(connection, self._last_edge)
@@ -130,6 +153,8 @@ class Reader:
         for id, output, input, relation, kind, in_catalog in edges:
             if in_catalog:
                 self._in_catalog.add(relation)
+            if kind == RUN:
+                self._asked.add(relation)
             self._graph.add_edge(self._names[output], self._names[input], relation, kind)
             self._last_edge = id
         self._stamp = stamp

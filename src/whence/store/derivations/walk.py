@@ -20,10 +20,18 @@ from whence.store.answers import Answers
 WEIGHT = "weight "
 """How the kind of an uncertain derivation begins; its weight follows."""
 
+RUN = "run"
+"""The kind of a derivation whose relation is not stored: a run of a pipeline is asked."""
+
 Direction = Literal["backward", "forward"]
 Lineage = Literal["value", "value+selection"]
 Load = Callable[[str], RelationLike]
 Neighbours = dict[str, dict[str, tuple[str, ...]]]
+
+
+def table_called(name: str) -> str:
+    """What the table of a directory is called that has this name itself."""
+    return f"{name} (table)"
 
 
 @dataclass(slots=True)
@@ -45,7 +53,8 @@ class Adjacency:
     )  # those of cells that went in, and did not only decide
 
     notes: dict[str, str] = field(default_factory=dict)  # what is to be said of a dataset: "starts at a.py:3"
-    versions: dict[str, dict[int, str]] = field(default_factory=dict)  # of arrays, and of files, by name
+    versions: dict[str, dict[int, str]] = field(default_factory=dict)  # of arrays and tables, by name
+    files: dict[str, dict[int, str]] = field(default_factory=dict)  # the same of files and directories
 
     variables: dict[str, str] = field(default_factory=dict)  # the latest result that was assigned to a variable
 
@@ -53,8 +62,8 @@ class Adjacency:
         """What else is known of a dataset: whether it is a version, and a note."""
         match properties:
             case {"artifact": str(own), "version": int(version)}:
-                if kind == "array" or own not in self.shapes:
-                    self.versions.setdefault(own, {})[version] = name
+                is_file = "sha256" in properties or "fingerprint" in properties
+                (self.files if is_file else self.versions).setdefault(own, {})[version] = name
         if isinstance(variable := properties.get("variable"), str):
             self.variables[variable] = name
         if isinstance(note := properties.get("note"), str):
@@ -68,7 +77,9 @@ class Adjacency:
         return every[-1]
 
     def every(self, name: str) -> list[str]:
-        """All datasets that have a name, the latest last; if none has, the result that a variable of that name got."""
+        """All datasets that have a name, the latest last; if none has, the versions of the file, or the result that a
+        variable of that name got."""
+        name = table_called(name) if table_called(name) in self.shapes else name
         later = self.versions.get(name)
         if later is not None:
             first = [name] if name in self.shapes and 1 not in later else []
@@ -78,6 +89,8 @@ class Adjacency:
         own = name.removesuffix("@v1")
         if own != name and own in self.shapes:
             return [own]
+        if name in self.files:
+            return [self.files[name][number] for number in sorted(self.files[name])]
         return [self.variables[name]] if name in self.variables else []
 
     def public(self, name: str) -> str:
