@@ -59,6 +59,7 @@ export function ArrayView() {
   return (
     <main class="split">
       <section class="stage" aria-label="Array">
+        <h1 class="sr">Array {plain(look)}</h1>
         <Waiting asked={facts}>{found ? <Chain facts={found} look={found.name} lineage={lineage.data} /> : null}</Waiting>
         {found ? <Large facts={found} lineage={lineage.data} loading={lineage.loading} /> : <div class="canvas" />}
         {lineage.error ? <div class="note bad" role="alert"><b>No answer.</b> {plain(lineage.error)}</div> : null}
@@ -282,6 +283,7 @@ function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
       <div class="card">
         <p class="kind">{facts.kind}</p>
         <h2>{plain(facts.name)}</h2>
+        {facts.kind === "table" ? <div class="row"><a class="main" {...link({ view: "table", name: facts.name })}>Open as table</a></div> : null}
         {facts.values ? <Histogram values={facts.values} /> : null}
         <Facts of={[["shape", sides(facts.shape)], ["made", when(facts.created)], ["by", facts.by ?? ""], ["values", facts.values ? `${facts.values.dtype}, ${short(facts.values.low)} to ${short(facts.values.high)}` : "not at hand"], ["note", facts.note ?? ""]]} />
         {facts.made.map((each) => <p key={each.id}>Made by <a {...link({ id: each.id })}>{plain(each.id)}</a>{each.inputs.length ? <> from {each.inputs.map(plain).join(", ")}</> : null}.</p>)}

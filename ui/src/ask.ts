@@ -32,12 +32,23 @@ function cleaned(params: Params): Record<string, string> {
   return found;
 }
 
+// How many questions are on their way, on the page for all to see: for styles, and for whoever drives the page.
+let waiting = 0;
+function noted<T>(promise: Promise<T>): Promise<T> {
+  const told = (by: number) => {
+    waiting += by;
+    document.documentElement.dataset.whenceAsking = String(waiting);
+  };
+  told(1);
+  return promise.finally(() => told(-1));
+}
+
 export function ask<T>(name: string, params: Params = {}): Promise<T> {
-  return transport(name, cleaned(params), false) as Promise<T>;
+  return noted(transport(name, cleaned(params), false) as Promise<T>);
 }
 
 export function askBytes(name: string, params: Params): Promise<ArrayBuffer> {
-  return transport(name, cleaned(params), true) as Promise<ArrayBuffer>;
+  return noted(transport(name, cleaned(params), true) as Promise<ArrayBuffer>);
 }
 
 export interface Asked<T> {

@@ -45,6 +45,7 @@ export function PipelineView() {
   return (
     <main class="split">
       <section class="stage" aria-label="Pipeline">
+        <h1 class="sr">Pipeline {plain(here.name!)}</h1>
         <nav class="crumbs" aria-label="Pipeline"><a {...link({ view: "pipeline" })}>Pipelines</a><span>{plain(here.name!)}</span></nav>
         <div class="canvas">
           <Waiting asked={asked}>

@@ -70,6 +70,7 @@ export function Project({ summary }: { summary: Summary }) {
   return (
     <main class="split">
       <section class="stage" aria-label="Project">
+        <h1 class="sr">Project</h1>
         <Filters summary={summary} />
         {between ? <Between summary={summary} found={segment.data} /> : null}
         {opened ? <nav class="crumbs" aria-label="Part"><a {...link({ of: undefined, many: undefined }, false)}>Whole project</a><span>{plain(here.of!)} and alike</span></nav> : null}

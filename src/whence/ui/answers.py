@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence import _core
-from whence.errors import NoLineage, NotTraceable
+from whence.errors import NotTraceable
 from whence.selection import Selection
 from whence.store.derivations import asking
 from whence.store.derivations.walk import Direction, plan
 
 if TYPE_CHECKING:
     from whence.log import Log
+    from whence.relation.protocol import RelationLike, Traced
 
 MOST_BOXES = 4000  # of one dataset that are sent to the page
 
@@ -38,12 +38,56 @@ def reached(log: Log, direction: Direction, name: str, cells: object) -> Reached
     store, start = log._store, time.perf_counter()
     own = asking.latest(store, name)
 
+    reasons: dict[str, None] = {}
+
     def every(graph: Any) -> Any:
         made = plan(graph, own, direction, None)
-        return replace(made, ends=made.order, public={})
+        reasons.clear()
+        return _Listening(replace(made, ends=made.order, public={}), reasons)
 
     found = store.reader.ask(own, cells, every)
-    return Reached(dict(found), tuple(found.notes), time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Reached(dict(found), tuple(found.notes), seconds, not reasons, "; ".join(reasons) or None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listening:
+    """A plan whose relations say, on the way, why an answer of theirs is a superset."""
+
+    plan: Any
+    reasons: dict[str, None]
+
+    def follow(self, selection: Selection, load: Callable[[str], RelationLike]) -> Any:
+        return self.plan.follow(selection, lambda each: _Heard(load(each), self.reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    relation: Any
+    reasons: dict[str, None]
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        return tuple(self.relation.out_shape)
+
+    @property
+    def in_shape(self) -> tuple[int, ...]:
+        return tuple(self.relation.in_shape)
+
+    def backward(self, cells: Any, /) -> Selection:
+        return self._asked(cells, "backward")
+
+    def forward(self, cells: Any, /) -> Selection:
+        return self._asked(cells, "forward")
+
+    def _asked(self, cells: Any, direction: Direction) -> Selection:
+        if not hasattr(self.relation, "traced"):
+            found: Selection = getattr(self.relation, direction)(cells)
+            return found
+        traced: Traced = self.relation.traced(cells, direction)
+        if traced.reason:
+            self.reasons[traced.reason] = None
+        return traced.selection
 
 
 def selected(log: Log, name: str, cells: str) -> tuple[str, Selection]:
@@ -77,20 +121,6 @@ def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
         found[:, :, 1] += scale[:, 0] - 1
         found[:, :, 1] = np.minimum(found[:, :, 1], np.array(selection.shape, dtype=np.int64) - 1)
     return found.tolist(), step
-
-
-def row_lineage(log: Log, direction: Direction, name: str, row: Mapping[str, Any], columns: list[str] | None) -> Any:
-    """The log's answer about a row of a table; NotTraceable where this version of the log has none."""
-    ask = getattr(log, direction)
-    if "columns" not in inspect.signature(ask).parameters:
-        raise NotTraceable(
-            "this log answers questions about rows in the program that has the pipeline: "
-            "p.backward({...}), or `whence pipeline`"
-        )
-    try:
-        return ask(name, dict(row), columns=columns) if columns else ask(name, dict(row))
-    except NoLineage as error:
-        raise NotTraceable(str(error)) from error
 
 
 def story(log: Log, name: str, question: object) -> Any:

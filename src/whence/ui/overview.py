@@ -26,6 +26,7 @@ from whence.graph.programs import program_of
 
 EXACT = 1500  # vertices up to which paths are compared
 MOST = 60  # nodes of the picture
+FAILED = "\0"  # after the name of a program: what failed is not what went well
 Numbers = NDArray[np.int32]
 
 
@@ -80,12 +81,13 @@ def _coarse(kind: int, name: str, properties: dict[str, Any]) -> str:
 
 def _named(graph: Graph, numbers: Numbers, name: Callable[[int, str, dict[str, Any]], str]) -> list[tuple[int, str]]:
     kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
-    columns = ("artifact", "program", "command")
+    columns = ("artifact", "program", "command", "error", "exit_code")
     own = zip(*(graph.properties.column(each, numbers) for each in columns), strict=True)
     found = []
     for kind, label, values in zip(kinds, ids, own, strict=True):
         told = {key: value for key, value in zip(columns, values, strict=True) if value is not None}
-        found.append((kind, name(kind, label, told)))
+        mark = FAILED if kind == ACTIVITY and failed(told) else ""
+        found.append((kind, f"{name(kind, label, told)}{mark}"))
     return found
 
 
@@ -99,8 +101,7 @@ def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -
         [light.induced(graph.ids.of(numbers.tolist()))], keep={"entity": ["name"], "activity": ["name"]}
     )
     place = {each.id: at for at, each in enumerate(summary.vertices)}
-    bad = _failed(graph, numbers)
-    nodes = [_node(each.kind, str(each.properties.get("name")), each.members, bad) for each in summary.vertices]
+    nodes = [_node(each.kind, str(each.properties.get("name")), each.members) for each in summary.vertices]
     through = {(each.source.id, each.target.id) for each in summary.edges if each.relation == "wasGeneratedBy"}
     used = {(each.source.id, each.target.id) for each in summary.edges if each.relation == "used"}
     lines = [
@@ -124,8 +125,7 @@ def _grouped(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -
     members: list[list[int]] = [[] for _ in table]
     for number, code in zip(numbers.tolist(), codes.tolist(), strict=True):
         members[code].append(number)
-    bad = _failed(graph, numbers)
-    nodes = [_node(KINDS[kind], name, graph.ids.of(own), bad) for (kind, name), own in zip(table, members, strict=True)]
+    nodes = [_node(KINDS[kind], name, graph.ids.of(own)) for (kind, name), own in zip(table, members, strict=True)]
     edges = graph.edge_table
     found: list[tuple[int, int, int, int]] = []
     for relation in (USED, GENERATED, DERIVED):
@@ -146,22 +146,12 @@ def _grouped(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -
     return Scene(tuple(nodes), tuple(lines))
 
 
-def _failed(graph: Graph, numbers: Numbers) -> set[str]:
-    own = numbers[graph.kinds[numbers] == ACTIVITY]
-    columns = (graph.properties.column(name, own) for name in ("error", "exit_code"))
-    return {
-        graph.ids[number]
-        for number, error, code in zip(own.tolist(), *columns, strict=True)
-        if failed({**({} if error is None else {"error": error}), "exit_code": code})
-    }
-
-
-def _node(kind: Any, name: str, members: Sequence[str], bad: set[str]) -> Node:
-    wrong = sum(each in bad for each in members) if bad and kind == "activity" else 0
-    count = len(members)
+def _node(kind: Any, name: str, members: Sequence[str]) -> Node:
+    is_failed, count = name.endswith(FAILED), len(members)
+    name = name.removesuffix(FAILED)
     thing = ("run", "runs") if kind == "activity" else ("version", "versions")
-    note = [] if count == 1 and not wrong else [f"{count:,} {thing[count > 1]}"]
-    note += [f"{wrong:,} failed"] if wrong else []
+    note = [] if count == 1 and not is_failed else [f"{count:,} {thing[count > 1]}"]
+    note += ["failed"] if is_failed else []
     title = ", ".join(members[:8]) + (", ..." if count > 8 else "")
     short = name if len(name) <= 28 or "/" not in name else name.rpartition("/")[2]
-    return Node(kind, shortened(short, 28), title, count, failed=bool(wrong), note=" · ".join(note), ids=tuple(members))
+    return Node(kind, shortened(short, 28), title, count, failed=is_failed, note=" · ".join(note), ids=tuple(members))

@@ -71,13 +71,14 @@ def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
     tree = parsed(plan) if isinstance(plan, str) else None
     saved = run.document.get("saved", [])
     output = next((each for each in saved if each.get("place") == [-1]), None)
-    outputs = graph.versions(f"{name} (output)")
-    columns = graph.properties.get(graph.ids.number(outputs[-1]), "columns") if outputs else None
+    made = run.document.get("table")
+    made = made if isinstance(made, str) and made in graph else None
+    columns = graph.properties.get(graph.ids.number(made), "column_lineage") if made else None
     started, ended = own.get("started"), own.get("ended")
     return {
         "name": name, "activity": label, "plan": plan, "started": started, "ended": ended,
         "runs": [each.as_dict() for each in runs[-20:]], "sources": list(run.sources),
-        "output": outputs[-1] if outputs else None, "rows": output.get("rows") if output else None,
+        "output": made, "rows": output.get("rows") if output else None,
         "saved": [
             {"rows": each.get("rows"), "columns": len(each.get("columns", ())), "place": each.get("place")}
             for each in saved

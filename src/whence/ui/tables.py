@@ -11,26 +11,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whence.errors import NotTraceable, StoreError, WhenceError
+import numpy as np
+
+from whence.errors import StoreError, WhenceError
+from whence.selection import Selection
+from whence.store.answers import boxes as spelled
 from whence.ui import answers
 from whence.ui.explorer import BadRequest, Explorer, Params, number, text
 
 ROWS = 100  # of one page
 MOST_ROWS = 1000
-OUTPUT = [-1]  # the place of a run's output in its document
 NUMBER = "file_row_number"
 _READ = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Files that hold a table, and whether they are what the log saw: None if that cannot be told."""
+    """Files that hold a table, and whether they are what the log saw: None if that cannot be told.
+
+    `columns` maps what columns are called to what the files call them. `starts` are the numbers of the first rows of
+    the files, where rows are numbered in the log.
+    """
 
     name: str
     paths: tuple[str, ...]
     reader: str
     same: bool | None = True
-    columns: tuple[str, ...] = ()  # what they are called, where the files do not say
+    columns: tuple[tuple[str, str], ...] = ()
+    starts: tuple[int, ...] = ()
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the log can be asked about rows of it."""
+        return bool(self.starts)
 
 
 def has_table(explorer: Explorer, name: str) -> bool:
@@ -42,35 +55,33 @@ def has_table(explorer: Explorer, name: str) -> bool:
 
 
 def _place(explorer: Explorer, name: str) -> Place | None:
-    """Where the rows of a dataset are: a saved output of a run, or the file that it is a version of."""
+    """Where the rows of a dataset are: those of a table in the log, or the file that it is a version of."""
     graph = explorer.graph()
     at = graph.ids.find(name)
     if at is None:
         return None
     own = graph.properties.row(at)
-    store = explorer.log._store
     if own.get("kind") == "table":
-        for run in reversed(explorer.log.runs()):
-            if f"{run.pipeline} (output)" != own.get("artifact"):
-                continue
-            saved = [each for each in run.document.get("saved", ()) if each.get("place") == OUTPUT]
-            if saved:
-                paths = tuple(str(store.blobs.local(run.files[place], "the output")) for place in saved[0]["files"])
-                told = own.get("columns")
-                fields = told.get("fields", {}) if isinstance(told, dict) else {}
-                names = list(fields) if len(fields) == len(saved[0]["columns"]) else []
-                return Place(name, paths, "read_parquet", columns=tuple(names))
+        return _held(explorer, name)
     artifact = own.get("artifact")
     reader = _READ.get(Path(str(artifact)).suffix.lower())
     if reader is None or not isinstance(artifact, str):
         return None
     from whence.store.recording.artifacts import project_of
 
-    path = Path(project_of(store.where), artifact)
+    path = Path(project_of(explorer.log.where), artifact)
     if not path.is_file():
         return None
     size = own.get("size")
     return Place(name, (str(path),), reader, path.stat().st_size == size if isinstance(size, int) else None)
+
+
+def _held(explorer: Explorer, name: str) -> Place:
+    from whence.spark.tables.held import held_table
+
+    held = held_table(explorer.log._store, name)
+    columns = tuple(zip(held.names, (attr.name for attr in held.files.columns), strict=True))
+    return Place(name, tuple(held.files.paths), "read_parquet", True, columns, tuple(held.numbering.offsets))
 
 
 @contextmanager
@@ -85,14 +96,17 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _source_of(place: Place) -> str:
-    """The rows of a place with their numbers, as a query with one parameter: the files."""
+def _source_of(place: Place) -> tuple[str, list[Any]]:
+    """The rows of a place with their numbers, as a query and its parameters."""
+    files: list[Any] = [list(place.paths)]
     if place.reader != "read_parquet":
-        return f"SELECT *, row_number() OVER () - 1 AS {NUMBER} FROM {place.reader}(?)"
-    if not place.columns:
-        return "SELECT * FROM read_parquet(?, file_row_number = true)"
-    named = ", ".join(f"c{at} AS {_quoted(name)}" for at, name in enumerate(place.columns))
-    return f"SELECT {named}, {NUMBER} FROM read_parquet(?, file_row_number = true)"
+        return f"SELECT *, row_number() OVER () - 1 AS {NUMBER} FROM {place.reader}(?)", files
+    if not place.is_traced:
+        return "SELECT * FROM read_parquet(?, file_row_number = true)", files
+    named = ", ".join(f"{_quoted(held)} AS {_quoted(name)}" for name, held in place.columns)
+    number = f"{NUMBER} + list_extract(?::BIGINT[], list_position(?::VARCHAR[], filename)) AS {NUMBER}"
+    source = "read_parquet(?, file_row_number = true, filename = true)"
+    return f"SELECT {named}, {number} FROM {source}", [list(place.starts), *files, *files]
 
 
 def table(explorer: Explorer, params: Params) -> dict[str, Any]:
@@ -103,11 +117,10 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
     start, count = number(params, "from", 0), number(params, "rows", ROWS, 1, MOST_ROWS)
     with _connected() as connection:
         try:
-            files = list(place.paths)
-            source = _source_of(place)
+            source, files = _source_of(place)
             columns = [
                 (name, str(kind))
-                for name, kind, *_ in connection.execute(f"DESCRIBE {source}", [files]).fetchall()
+                for name, kind, *_ in connection.execute(f"DESCRIBE {source}", files).fetchall()
                 if name != NUMBER
             ]
             names = [name for name, _ in columns]
@@ -116,15 +129,15 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
             picked = ", ".join(map(_quoted, names))
             page = connection.execute(
                 f"SELECT {NUMBER}, {picked} FROM ({source}) {where} {order} LIMIT ? OFFSET ?",
-                [files, *given, count, start],
+                [*files, *given, count, start],
             ).fetchall()
-            (total,) = connection.execute(f"SELECT count(*) FROM ({source}) {where}", [files, *given]).fetchone()
+            (total,) = connection.execute(f"SELECT count(*) FROM ({source}) {where}", [*files, *given]).fetchone()
         except duckdb.Error as error:
             raise StoreError(f"{place.name!r} cannot be read: {str(error).splitlines()[0]}") from error
     return {
         "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in columns], "total": total,
         "rows": [{"number": row[0], "cells": [_shown(each) for each in row[1:]]} for row in page], "from": start,
-        "same": place.same, "traced": _traced(explorer),
+        "same": place.same, "traced": place.is_traced,
     }  # fmt: skip
 
 
@@ -178,39 +191,50 @@ def _shown(value: Any) -> Any:
     return repr(value)[:400]
 
 
-def _traced(explorer: Explorer) -> bool:
-    import inspect
-
-    return "columns" in inspect.signature(explorer.log.backward).parameters
-
-
 def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """Where a row, or some of its cells, came from or went: rows of other tables and the cells that carry the value."""
-    name, given = text(params, "name"), text(params, "row")
-    row = json.loads(given)
-    if not isinstance(row, dict):
-        raise BadRequest("'row' maps columns to values, in JSON")
-    columns = [each for each in params.get("columns", "").split("\n") if each] or None
+    """Where a row, or one cell of it, came from or went: in every dataset of the chain, with the rows it is in."""
+    name, row = text(params, "name"), number(params, "row", 0)
     direction = params.get("way", "backward")
     if direction not in ("backward", "forward"):
         raise BadRequest("'way' is backward or forward")
-    try:
-        found = answers.row_lineage(explorer.log, direction, name, row, columns)  # type: ignore[arg-type] # checked above
-    except NotTraceable as error:
-        return {"available": False, "reason": str(error), "sources": []}
+    place = _found(explorer, name)
+    if not place.is_traced:
+        return {
+            "available": False,
+            "sources": [],
+            "reason": "the log knows this file as a whole: rows are traced of tables, which pipelines read and make",
+        }
+    names = [each for each, _ in place.columns]
+    column = params.get("column", "")
+    if column and column not in names:
+        raise BadRequest(f"there is no column {column!r}; there are {', '.join(names)}")
+    cells = f"{row},{names.index(column) if column else ':'}"
+    own, asked = answers.selected(explorer.log, name, cells)
+    found = answers.reached(explorer.log, direction, own, asked)  # type: ignore[arg-type] # checked above
     return {
-        "available": True, "precise": getattr(found, "precise", True), "reason": getattr(found, "reason", None),
-        "sources": [_source(each, found[each]) for each in found],
+        "available": True, "precise": found.precise, "reason": found.reason, "notes": list(found.notes),
+        "ms": round(found.seconds * 1000, 1),
+        "sources": [_source(explorer, each, cells) for each, cells in found.cells.items() if each != own],
     }  # fmt: skip
 
 
-def _source(name: str, selection: Any) -> dict[str, Any]:
-    """Rows of a source; cells that are part of the answer are marked by their columns."""
-    told: dict[str, Any] = {"name": name, "count": len(selection), "columns": [], "rows": [], "marked": []}
-    if not hasattr(selection, "arrow"):
+def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
+    """Cells of a dataset; of a table with its first rows, and with the columns that the cells are in."""
+    kind = explorer.log.show(name).dataset.kind
+    told: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
+    told |= {"rows": [], "marked": [], "found": 0}
+    if kind != "table" or not cells:
         return told
-    fetched = selection.arrow()
-    told["columns"] = list(fetched.column_names)
-    told["rows"] = [[_shown(each) for each in row.values()] for row in fetched.slice(0, ROWS).to_pylist()]
-    told["marked"] = [each for each in getattr(selection, "columns", ()) if each in told["columns"]]
-    return told
+    spans = [np.arange(first, last + 1) for first, last in cells.boxes[:, 0].tolist()]
+    numbers = np.unique(np.concatenate(spans))
+    columns = {at for first, last in cells.boxes[:, 1].tolist() for at in range(first, last + 1)}
+    try:
+        fetched = explorer.log._store.tables.arrow(name, numbers[:ROWS], None)
+    except WhenceError as error:  # the answer is known; its rows cannot be read any more
+        return told | {"found": len(numbers), "unread": str(error)}
+    held = zip(numbers.tolist(), zip(*(each.to_pylist() for each in fetched.columns), strict=True), strict=False)
+    return told | {
+        "found": len(numbers), "columns": fetched.column_names,
+        "marked": [each for at, each in enumerate(fetched.column_names) if at in columns],
+        "rows": [{"number": at, "cells": [_shown(value) for value in row]} for at, row in held],
+    }  # fmt: skip
