@@ -225,22 +225,12 @@ def test_brushed_cells_show_their_lineage_in_every_array(visit: Open, log: Log) 
     page.locator(".chain a").first.click()
     opened.settle()
     assert "look=thermal" in page.url
-    # The cells that were asked about are marked on the canvas in the colour of "came from".
-    colour = page.evaluate("getComputedStyle(document.querySelector('.whence')).getPropertyValue('--from')").strip()
-    wanted = tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    scale, left, top = (float(canvas.get_attribute(f"data-{name}") or "") for name in "kxy")
-    inside = [(row, column) for row in (8, 12) for column in (16, 21)]
-    outside = [(20, 40), (7, 16), (13, 21)]
-    assert all(back.mask()[cell] for cell in inside)
-    assert not any(back.mask()[cell] for cell in outside)
-    for cells, is_marked in ((inside, True), (outside, False)):
-        for row, column in cells:
-            x, y = (column + 0.5 - left) * scale, (row + 0.5 - top) * scale
-            red, _, blue = page.evaluate(
-                "([x, y]) => [...document.querySelector('.heat canvas').getContext('2d')"
-                ".getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data].slice(0, 3)", [x, y]
-            )  # fmt: skip
-            assert (red - blue > 60) == is_marked, (row, column, wanted)
+    # The cells that were asked about are marked on the canvas in the colour of "came from", and no others.
+    for cells, is_marked in (([(8, 16), (12, 21)], True), ([(20, 40), (7, 16), (13, 21)], False)):
+        for cell in cells:
+            red, _, blue = _pixel(page, *cell)
+            assert back.mask()[cell] == is_marked
+            assert (red - blue > 60) == is_marked, cell
 
 
 def test_cells_can_be_written_and_wrong_ones_are_an_error(visit: Open) -> None:
@@ -254,6 +244,17 @@ def test_cells_can_be_written_and_wrong_ones_are_an_error(visit: Open) -> None:
     page.keyboard.press("Enter")
     opened.settle()
     assert "outside the shape (2, 47)" in page.locator(".note.bad").inner_text()
+
+
+def test_values_are_drawn_in_grey_and_what_is_not_finite_is_marked(visit: Open, explorer: Explorer) -> None:
+    page = visit().go(view="array", name="thermal")
+    values = explorer.values.get("thermal", (48, 64))
+    assert values is not None
+    low, high, lost = (_pixel(page, *cell) for cell in ((1, 1), (12, 20), (40, 5)))
+    assert values[1, 1] < values[12, 20]
+    assert sum(low) > sum(high) + 100  # on a light page, more is darker
+    assert max(low) - min(low) < 25  # grey
+    assert lost[0] - lost[2] > 60
 
 
 def test_hovering_tells_the_value_of_a_cell(visit: Open, explorer: Explorer) -> None:
@@ -336,6 +337,19 @@ def test_every_state_is_in_the_address(visit: Open) -> None:
     second.settle()
     assert again.locator(".side").inner_text().split("\n")[1] == told.split("\n")[1]
     assert again.locator(".heat canvas").get_attribute("data-k") == page.locator(".heat canvas").get_attribute("data-k")
+
+
+def _pixel(page: Page, row: int, column: int) -> tuple[int, int, int]:
+    """The colour in the middle of a cell."""
+    canvas = page.locator(".heat canvas")
+    scale, left, top = (float(canvas.get_attribute(f"data-{name}") or "") for name in "kxy")
+    at = [(column + 0.5 - left) * scale, (row + 0.5 - top) * scale]
+    red, green, blue = page.evaluate(
+        "([x, y]) => [...document.querySelector('.heat canvas').getContext('2d')"
+        ".getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data].slice(0, 3)",
+        at,
+    )
+    return red, green, blue
 
 
 def _ids(page: Page) -> list[str]:

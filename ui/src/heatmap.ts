@@ -15,7 +15,7 @@ export interface Layer {
 }
 
 const TILE = 256;
-const tiles = new Map<string, HTMLCanvasElement | "waiting">();
+const tiles = new Map<string, HTMLCanvasElement | (() => void)[]>(); // a list of who waits for one that was asked for
 
 /** The two sides that are drawn: the last two axes; one axis is a row. */
 export function plane(shape: number[]): [number, number] {
@@ -48,9 +48,14 @@ export function fitAll(shape: number[], width: number, height: number, pad = 16)
 function tileOf(name: string, at: string, scale: number, x: number, y: number, ramp: Uint8ClampedArray, dark: boolean, done: () => void): HTMLCanvasElement | null {
   const key = JSON.stringify([name, at, scale, x, y, dark]);
   const known = tiles.get(key);
-  if (known) return known === "waiting" ? null : known;
+  if (known instanceof HTMLCanvasElement) return known;
+  if (known) {
+    known.push(done);
+    return null;
+  }
   if (tiles.size > 400) tiles.clear();
-  tiles.set(key, "waiting");
+  const waiting = [done];
+  tiles.set(key, waiting);
   askBytes("tile", { name, at, scale, x, y }).then(
     (buffer) => {
       const [rows, columns] = new Uint32Array(buffer, 0, 2);
@@ -64,7 +69,7 @@ function tileOf(name: string, at: string, scale: number, x: number, y: number, r
         canvas.getContext("2d")!.putImageData(image, 0, 0);
       }
       tiles.set(key, canvas);
-      done();
+      for (const each of waiting) each();
     },
     () => tiles.delete(key),
   );

@@ -51,8 +51,8 @@ export function Pipelines() {
 
 export function Start({ where }: { where: string }) {
   const steps: [string, string, string][] = [
-    ["Arrays", "Every cell of what a function returns knows the cells that it came from.", "import whence as wh\n\nlog = wh.open(\"project.whence\")\n\n@log.track\ndef smooth(image):\n    return (image[1:] + image[:-1]) / 2\n\nsmooth(image)"],
-    ["Tables", "Rows of a Spark pipeline are traced to the rows of its sources.", "p = log.pipeline(df, name=\"report\")\np.run()\np.backward({\"city\": \"Oslo\"})"],
+    ["Arrays", "Every cell of what a function returns knows the cells that it came from.", "import whence as wh\n\nlog = wh.open(\"project.whence\")\n\n@log.track\ndef smooth(x):\n    return (x[1:] + x[:-1]) / 2\n\nsmooth(image)"],
+    ["Tables", "Rows of a Spark pipeline are traced to the rows of its sources.", "p = log.pipeline(df, \"report\")\np.run()\np.backward({\"city\": \"Oslo\"})"],
     ["Files", "What a command reads and writes is a version in the project's graph.", "$ whence run -- python train.py\n$ whence ls"],
   ];
   return (

@@ -23,6 +23,7 @@ from whence.graph.picture.folding import failed
 from whence.graph.picture.labels import numbered, shortened
 from whence.graph.picture.nodes import Line, Node, Scene
 from whence.graph.programs import program_of
+from whence.graph.validate import Edges
 
 EXACT = 1500  # vertices up to which paths are compared
 MOST = 60  # nodes of the picture
@@ -93,8 +94,10 @@ def _named(graph: Graph, numbers: Numbers, name: Callable[[int, str, dict[str, A
 
 def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
     """PgSum, with nothing but names to tell vertices apart."""
+    table = graph.edge_table
+    drawn = np.isin(table.relation, (USED, GENERATED, DERIVED))  # which version took the place of which is no path
     light = Graph(
-        graph.ids, graph.kinds.copy(), graph.edge_table,
+        graph.ids, graph.kinds.copy(), Edges(table.relation[drawn], table.source[drawn], table.target[drawn]),
         Columns({"name": (numbers, [name for _, name in names])}), lenient=True,
     )  # fmt: skip
     summary = summarize(
