@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -40,8 +41,8 @@ def show(log: str | None, blobs: str | None, values: Sequence[str], port: int, *
 
     with open_log(log, blobs) as opened:
         url, made, place = server(Explorer(opened, Values.of(values)), port)
-        click.echo(f"whence ui: {url}")
-        if is_opened:
-            click.launch(url)
-        with place:
+        with place, suppress(KeyboardInterrupt):  # which is how it ends
+            click.echo(f"whence ui: {url}")
+            if is_opened:
+                click.launch(url)
             made.run(sockets=[place])
