@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +90,7 @@ class StoredRun:
     def output_rows(self, numbers: object) -> pa.Table:
         """Rows of the output by their places, the first being 0."""
         if self.rows is None:
-            raise NotTraceable(
-                f"the output of {self} was not saved: only small ones are, and those of a run with row ids"
-            )
+            raise NotTraceable(f"the output of {self} was not saved: only small ones are, and those of a run with row ids")
         rows = RowNumbers.of(numbers, self.rows)
         return self._output.take(list(rows.numbers))
 
