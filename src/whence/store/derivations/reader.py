@@ -11,8 +11,9 @@ from whence.relation import Relation, RelationLike
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
+from whence.store.derivations.adjacency import RUN, Adjacency
 from whence.store.derivations.cache import RelationCache
-from whence.store.derivations.walk import RUN, Adjacency, Load
+from whence.store.derivations.walk import Load
 
 if TYPE_CHECKING:
     from whence.store.blobs.local import Blobs
@@ -39,7 +40,7 @@ class Reader:
         self._stamp: Stamp | None = None
         self._graph = Adjacency()
         self._names: dict[int, str] = {}
-        self._last_dataset = self._last_edge = -1
+        self._last_dataset = self._last_edge = self._last_activity = -1
         self._in_catalog: set[str] = set()  # relations that are small
         self._asked: set[str] = set()  # relations that are asked of runs, and not stored
         self.open_run: Callable[[Mapping[str, Any], str, str], RelationLike]  # by document, output and input
@@ -54,6 +55,11 @@ class Reader:
         """Whether there is a dataset of that name."""
         with self._database.lock:
             return name in self._current().shapes
+
+    def columns(self, name: str) -> tuple[str, ...] | None:
+        """The names of a table's columns; None if the dataset is no table."""
+        with self._database.lock:
+            return self._current().tables.get(name)
 
     def all_cells(self, name: str) -> Selection:
         """The whole of a dataset."""
@@ -142,23 +148,61 @@ class Reader:
             stamp = statements.stamp(connection)
             if self._stamp is None or stamp.removals != self._stamp.removals:
                 self._graph, self._names, self._in_catalog, self._asked = Adjacency(), {}, set(), set()
-                self._last_dataset = self._last_edge = -1
+                self._last_dataset = self._last_edge = self._last_activity = -1
             datasets = statements.datasets_after(connection, self._last_dataset)
             edges = statements.edges_after(connection, self._last_edge)
+            activities = statements.loose_after(connection, self._last_activity)
+            last_activity = statements.last_activity(connection)
         for id, name, shape, kind, properties in datasets:
             self._names[id] = name
             self._graph.add_dataset(name, tuple(shape))
             self._graph.describe(name, kind, properties)
             self._last_dataset = id
-        for id, output, input, relation, kind, in_catalog in edges:
+        derived: list[tuple[str, str]] = []
+        for id, output, input, relation, kind, in_catalog, activity in edges:
+            self._last_edge = id
+            if relation is None:
+                derived.append((self._names[output], self._names[input]))
+                continue
             if in_catalog:
                 self._in_catalog.add(relation)
             if kind == RUN:
                 self._asked.add(relation)
-            self._graph.add_edge(self._names[output], self._names[input], relation, kind)
-            self._last_edge = id
+            self._graph.add_edge(self._names[output], self._names[input], relation, kind, activity)
+        self._add_loose(activities, derived)
+        self._last_activity = last_activity
         self._stamp = stamp
         return self._graph
+
+    def _add_loose(self, activities: Iterable[statements.Loose], derived: Iterable[tuple[str, str]]) -> None:
+        """What is known as a whole only.
+
+        An operation whose result has a note knew that no cell went into it. What a commit changed is where the history
+        of a file goes on, and not where its content came from.
+        """
+        graph, names = self._graph, self._names
+        committed: set[str] = set()
+        for each in activities:
+            outputs = [names[one] for one in each.generated]
+            if each.kind == "commit":
+                committed.update(outputs)
+                continue
+            if each.kind == "operation":
+                outputs = [one for one in outputs if one not in graph.notes]
+            graph.add_activity(each.number, each.label, [names[one] for one in each.used], outputs)
+        for output, input in derived:
+            if output not in committed:
+                graph.add_derivation(output, input)
+
+    def is_table(self, name: str) -> bool:
+        """Whether a dataset is a table."""
+        with self._database.lock:
+            return name in self._current().tables
+
+    def is_file(self, name: str) -> bool:
+        """Whether a dataset is a version of a file: it has no cells, but activities that made and used it."""
+        with self._database.lock:
+            return name in self._current().files
 
     def _weight(self, relation: Relation) -> int:
         """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.
