@@ -16,7 +16,7 @@ from whence.errors import NoLineage
 from whence.relation.protocol import Traced
 from whence.selection import Selection
 from whence.spark.tables.held import HeldTable, cells, held_table, selected
-from whence.spark.tables.numbering import Numbering, ids_of
+from whence.spark.sources.numbering import Numbering, ids_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whence.relation import RelationLike
     from whence.rows import Source
     from whence.spark.pipeline import Pipeline
-    from whence.spark.tables.numbering import Ints
+    from whence.spark.sources.numbering import Ints
     from whence.store import Store
 
 _live: weakref.WeakValueDictionary[tuple[str, int], Pipeline] = weakref.WeakValueDictionary()
