@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +72,8 @@ class StoredRun:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the sources that it read, in the order in which the plan meets them."""
-        return self._analysis.source_names
+        """The names of the sources that it read."""
+        return self.record.sources
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -90,7 +89,7 @@ class StoredRun:
     def output_rows(self, numbers: object) -> pa.Table:
         """Rows of the output by their places, the first being 0."""
         if self.rows is None:
-            raise NotTraceable(f"the output of {self} was not saved: only small ones are, and those of a run with row ids")
+            raise NotTraceable(f"the output of {self} was not saved: it was too large. Ask about rows by their columns")
         rows = RowNumbers.of(numbers, self.rows)
         return self._output.take(list(rows.numbers))
 
@@ -121,7 +120,7 @@ class StoredRun:
         """The output rows whose lineage holds the given rows of a source; or those that have `numbers` in its file."""
         uses = widest_first(each for each in self._analysis.sources if each.name == source)
         if not uses:
-            raise UnknownName.of("source", source, self.sources)
+            raise UnknownName.of("source", source, self._analysis.source_names)
         changed = self._changed()
         if source in changed:
             raise changed[source]
