@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
     from whence.store import Store
+    from whence.store._store import Tables as StoreTables
     from whence.store.answers import Answer
     from whence.store.catalog.runs import Run
     from whence.store.check import Report
@@ -65,6 +66,7 @@ class Log:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        store.connect_tables = lambda: _tables(store)
         self._files: Files | None = None
         if (
             RUN in os.environ and not store.database.read_only
@@ -455,7 +457,7 @@ class Log:
 
         inp = asking.latest(self._store, input)
         found = [each for each in self.show(output).derived_from if each.input == inp]
-        return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
+        return Contributions.of_kinds((each.kind, self._store.reader.boxes(each.hash)) for each in found)
 
     def first(
         self, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any] | None = None,
@@ -626,6 +628,13 @@ class Log:
             return "closed" if isinstance(error, Closed) else str(error)
         things = ((datasets, "dataset"), (operations, "operation"), (derivations, "derivation"))
         return ", ".join(counted(number, thing) for number, thing in things)
+
+
+def _tables(store: Store) -> StoreTables:
+    """What knows of tables. It needs no Spark, unless a question does."""
+    from whence.spark.tables.asking import AskedTables
+
+    return AskedTables(store)
 
 
 def open(

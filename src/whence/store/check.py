@@ -15,7 +15,7 @@ from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs, hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.database import Database
-from whence.store.derivations.adjacency import WEIGHT, weight_of
+from whence.store.derivations.adjacency import RUN, WEIGHT, weight_of
 from whence.words import counted, in_units
 
 
@@ -96,6 +96,8 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
         used_by.setdefault(edge.relation, []).append(edge)
     suspects: list[tuple[str, Finding]] = []
     for row in relations:
+        if any(edge.kind == RUN for edge in used_by.get(row.hash, [])):
+            continue
         suspects += [(row.hash, finding) for finding in _relation(row, used_by.get(row.hash, []), entities, blobs)]
     for hash, pipeline in kept:
         suspects += [(hash, finding) for finding in _result(hash, f"a run of the pipeline {pipeline}", blobs)]

@@ -38,6 +38,7 @@ from whence.rows.unique_columns import unique_column_ids
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.operators import output_of
 from whence.spark.catalyst.write_expressions import Lowering
+from whence.spark.sources.registry import kind_of
 from whence.spark.sources.row_ids import row_id
 from whence.spark.tracing import grouped_maps as around
 
@@ -78,11 +79,13 @@ class Plans:
 
     @_lower.register
     def _(self, plan: Source) -> Any:
-        relation: Any = plan.origin
+        origin: Any = plan.origin
+        relation = kind_of(origin).relation(plan, self.jvm)
         columns, first = keep(*plan.columns), plan.columns[0].id if plan.columns else None
-        again = first is not None and first in self._seen
-        if again:  # it stands in the plan already: another instance of it
-            relation = relation.newInstance()
+        again = relation is not origin or (first is not None and first in self._seen)
+        if again:  # it stands in the plan already: another instance of it; or it was made for this plan
+            if relation is origin:
+                relation = relation.newInstance()
             pairs = zip(plan.columns, output_of(relation), strict=True)
             columns = tuple(Named(old, new) for old, new in pairs)
         self._seen.add(first)

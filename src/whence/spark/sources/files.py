@@ -25,6 +25,17 @@ FORMATS = ("parquet", "csv", "json", "orc", "text")
 MOST_FILES = 256  # by which rows are numbered; beyond, looking a file up for each row costs more than reading
 SHIFT = 40  # bits for the row within a file
 METADATA = "_metadata"  # what Spark knows of the file that a row is in, where a query asks for it
+GIVEN_APART = frozenset({"path", "paths"})
+# Options that say what is in the files. Others may name keys, passwords or classes: no log holds them.
+OPTIONS = frozenset(
+    """allowbackslashescapinganycharacter allowcomments allownonnumericnumbers allownumericleadingzeros allowsinglequotes
+    allowunquotedcontrolchars allowunquotedfieldnames basepath chartoescapequoteescaping columnnameofcorruptrecord comment
+    dateformat datetimerebasemode delimiter dropfieldifallnull emptyvalue enabledatetimeparsingfallback encoding
+    enforceschema escape header ignoreleadingwhitespace ignoretrailingwhitespace inferschema int96rebasemode linesep locale
+    maxcharspercolumn maxcolumns mergeschema mode multiline nanvalue negativeinf nullvalue pathglobfilter positiveinf
+    preferdate prefersdecimal primitivesasstring quote recursivefilelookup samplingratio sep singlevariantcolumn
+    timestampformat timestampntzformat timezone unescapedquotehandling wholetext""".split()
+)
 HIDDEN = ("_", ".")  # how names of files begin that hold no data
 STATUS = re.compile(r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+);.*?modification_time=(\d+);")
 # Types of partition columns, and how a value that Catalyst holds becomes one of Python's.
@@ -129,6 +140,14 @@ class FileKind(Kind):
             f"cast(raise_error('a file that was not there before') as bigint)) - 1L, {SHIFT}) + _metadata.row_index"
         )
 
+    def reading(self, leaf: Any) -> tuple[str, dict[str, str]] | None:
+        relation = leaf.relation()
+        options = {str(each._1()): str(each._2()) for each in items(relation.options().toSeq())}
+        options = {name: value for name, value in options.items() if name.lower() not in GIVEN_APART}
+        if self.format(leaf) not in FORMATS or not all(name.lower() in OPTIONS for name in options):
+            return None
+        return str(relation.schema().json()), options
+
     def local_files(self, source: Source) -> Files | None:
         listing = self.listing(source.origin)
         if listing is None or len(set(source.columns)) < len(source.columns):
@@ -163,9 +182,8 @@ def state(file: str, jvm: Jvm) -> tuple[int, int] | None:
 
 
 def _remote_states(source: Source, jvm: Jvm) -> Iterator[tuple[str, int, int]]:
-    relation: Any = source.origin
     configuration = jvm.spark._jsparkSession.sessionState().newHadoopConf()
-    for path in items(relation.relation().location().rootPaths()):
+    for path in map(jvm.class_("org.apache.hadoop.fs.Path"), source.paths):
         system = path.getFileSystem(configuration)
         if not system.exists(path):
             raise SourceChanged(f"source {source.name!r} is gone: there is no {path.toString()}")

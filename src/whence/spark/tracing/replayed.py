@@ -45,7 +45,7 @@ class ReplayTracer(AnnotatedTracer):
         if any(isinstance(part, Limit) for part in walk(analysis.plan)):
             if len(asked) > 1:
                 return whole
-            if not frame(matching(analysis.plan, asked, analysis.df.sparkSession), analysis.jvm).take(1):
+            if not frame(matching(analysis.plan, asked, analysis.session), analysis.jvm).take(1):
                 raise absent(self._subject, "the output", asked)
         found = [infer(analysis.plan, predicate((row,)), witness).restrict for row in asked]
         cut = {number: disjunction(*(each[number] for each in found)) for number in found[0]}

@@ -51,7 +51,7 @@ def walk(
             raise
         return whole
     if to is not None:
-        (end,) = found.values()
+        (end,) = _tables(store, found).values()
         notes = (*found.notes, *(f"not exact: {each}" for each in found.reasons if each not in found.notes))
         return end.noted(notes) if notes else end
     return _told(store, name, direction, found)
@@ -69,9 +69,24 @@ def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answe
 
         how = how_of(store, name, direction)
     return Answer(
-        ends, how, found.notes, found.steps, found.reached, found.reasons,
+        _tables(store, ends), how, found.notes, found.steps, _tables(store, found.reached), found.reasons,
         partial(circumstances, store, tuple(found.reached), found.activities),
     )  # fmt: skip
+
+
+def _tables(store: Store, found: Mapping[str, Selection]) -> Mapping[str, Selection]:
+    """The same, where those of tables know their columns by name, and fetch their rows."""
+    tables = store.reader.tables(found)
+    if not tables:
+        return found
+    from whence.store.derivations.table_selection import TableSelection
+
+    return {
+        name: TableSelection.of_table(each, tables[name][1], partial(store.tables.arrow, tables[name][0]))
+        if name in tables and len(each.shape) == 2
+        else each
+        for name, each in found.items()
+    }
 
 
 def _given(store: Store, name: str, cells: object, columns: Sequence[str] | None, direction: Direction) -> object:
@@ -91,11 +106,7 @@ def _selected_rows(store: Store, name: str, rows: Any, columns: Sequence[str] | 
         kind = "a file" if store.reader.is_file(latest) else "an array"
         what = "rows" if columns is None else "columns"
         raise BadCells(f"{what} are of tables; {name!r} is {kind}: say which cells, log.backward({name!r}, '3,1')")
-    tables: Any = getattr(store, "tables", None)
-    if tables is None:
-        raise NoLineage(f"the rows of {latest!r} are not known to this log: ask by cells, such as '3,1'")
-    selected: Selection = tables.selected(latest, rows, columns)
-    return selected
+    return store.tables.selected(latest, rows, columns)
 
 
 def _all_cells(store: Store, name: str, direction: Direction) -> str:

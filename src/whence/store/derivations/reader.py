@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whence.errors import Damaged
-from whence.relation import Relation
+from whence.relation import Relation, RelationLike
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
-from whence.store.derivations.adjacency import Adjacency
+from whence.store.derivations.adjacency import RUN, Adjacency
 from whence.store.derivations.cache import RelationCache
 from whence.store.derivations.walk import Load
 
@@ -41,6 +42,8 @@ class Reader:
         self._names: dict[int, str] = {}
         self._last_dataset = self._last_edge = self._last_activity = -1
         self._in_catalog: set[str] = set()  # relations that are small
+        self._asked: set[str] = set()  # relations that are asked of runs, and not stored
+        self.open_run: Callable[[Mapping[str, Any], str, str], RelationLike]  # by document, output and input
 
     def shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """The shapes of datasets, or UnknownName."""
@@ -87,8 +90,14 @@ class Reader:
                 if stamp is None or present.removals == stamp.removals:
                     raise
 
-    def load(self, hash: str) -> Relation:
-        """A relation, opened once and kept while there is room."""
+    def load(self, hash: str) -> RelationLike:
+        """A relation that is stored, opened once and kept while there is room; or one that is asked of a run."""
+        if hash in self._asked:
+            return self._run(hash)
+        return self.boxes(hash)
+
+    def boxes(self, hash: str) -> Relation:
+        """A relation that is stored."""
         lock = self._database.lock
         with lock:
             relation = self._cache.get(hash)
@@ -101,6 +110,20 @@ class Reader:
         with lock:
             self._cache.put(hash, relation, self._weight(relation))
         return relation
+
+    def _run(self, hash: str) -> RelationLike:
+        with self._database.lock:
+            output, input = self._graph.endpoints.get(hash, ("a dataset", "another"))
+        data = self._small(hash)
+        what = f"how {output!r} came from {input!r}"
+        try:
+            document = json.loads(data or b"")
+        except ValueError as error:
+            raise Damaged(f"{what} is not readable in the catalog: run the pipeline again") from error
+        match document:
+            case {"asked": "run", "run": int(), "source": str(), "out_shape": [*_], "in_shape": [*_]}:
+                return self.open_run(document, output, input)
+        raise Damaged(f"{what} is not readable in the catalog: run the pipeline again, or upgrade whence")
 
     def _small(self, hash: str) -> bytes | None:
         """The bytes of a relation that lies in the catalog, if it does."""
@@ -119,7 +142,7 @@ class Reader:
         with self._database.read() as connection:
             stamp = statements.stamp(connection)
             if self._stamp is None or stamp.removals != self._stamp.removals:
-                self._graph, self._names, self._in_catalog = Adjacency(), {}, set()
+                self._graph, self._names, self._in_catalog, self._asked = Adjacency(), {}, set(), set()
                 self._last_dataset = self._last_edge = self._last_activity = -1
             datasets = statements.datasets_after(connection, self._last_dataset)
             edges = statements.edges_after(connection, self._last_edge)
@@ -138,6 +161,8 @@ class Reader:
                 continue
             if in_catalog:
                 self._in_catalog.add(relation)
+            if kind == RUN:
+                self._asked.add(relation)
             self._graph.add_edge(self._names[output], self._names[input], relation, kind, activity)
         self._add_loose(activities, derived)
         self._last_activity = last_activity
@@ -169,10 +194,19 @@ class Reader:
         with self._database.lock:
             return name in self._current().tables
 
+    def tables(self, names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Those of the names that are tables, each with the dataset that it stands for and the names of its columns."""
+        with self._database.lock:
+            graph = self._current()
+            if not graph.tables:
+                return {}
+            meant = ((name, graph.every(name)[-1:]) for name in names)
+            return {name: (own[0], graph.tables[own[0]]) for name, own in meant if own and own[0] in graph.tables}
+
     def is_file(self, name: str) -> bool:
         """Whether a dataset is a version of a file: it has no cells, but activities that made and used it."""
         with self._database.lock:
-            return name in self._current().files
+            return name in self._current().artifacts
 
     def _weight(self, relation: Relation) -> int:
         """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.
