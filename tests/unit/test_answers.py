@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,8 +44,9 @@ def test_an_answer_goes_from_cells_to_files_and_people(log: wh.Log) -> None:
     chain(log)
     answer = log.backward("B", "1")
     assert isinstance(answer, wh.Answer)
-    assert dict(answer) == {"raw.csv@v1": wh.Selection.all(())}
-    assert answer["A"] == wh.Selection.parse("1,:", (3, 2))  # on the way, at its own level
+    # Cells as far as they are known, and beyond them the file as a whole.
+    assert dict(answer) == {"A": wh.Selection.parse("1,:", (3, 2)), "raw.csv@v1": wh.Selection.all(())}
+    assert answer["B"] == wh.Selection.parse("1", (3,))  # on the way
     assert answer.precise
     assert answer.reason is None
     assert [(step.previous, step.dataset, step.activity, step.count, step.how) for step in answer.steps] == [
@@ -62,7 +64,7 @@ def test_an_answer_goes_from_cells_to_files_and_people(log: wh.Log) -> None:
 def test_forward_goes_to_the_end(log: wh.Log) -> None:
     chain(log)
     answer = log.forward("A", "0,1")
-    assert list(answer) == ["report.html@v1"]
+    assert list(answer) == ["B", "report.html@v1"]
     assert answer["B"] == wh.Selection.parse("0", (3,))
     assert answer.precise
     assert log.forward("raw.csv").reached["A"].count == 6
@@ -208,3 +210,47 @@ def test_many_inputs_and_outputs_are_as_many_steps(log: wh.Log) -> None:
     assert sorted(answer) == sorted(names[0])
     assert len(answer.steps) == 30 + 59
     assert {step.dataset for step in answer.steps} == {*names[0], *names[1]}
+
+
+def test_what_was_deleted_in_the_middle_is_said(log: wh.Log) -> None:
+    for name in "ABCD":
+        log.array(name, shape=(2,))
+    for output, source in (("B", "A"), ("C", "B"), ("C", "D")):
+        log.lineage(output, source, "identity")
+    log.delete("B", force=True)
+    answer = log.backward("C", "0")
+    assert list(answer) == ["D"]
+    assert not answer.precise
+    assert answer.reason == "'C' came from 'B', too, deleted since: what was before is not known"
+    assert log.forward("A", "0").reason == "'A' led to 'B', deleted since: what came of that is not known"
+    assert log.forward("D", "0").precise
+    assert log.backward("C", "0", to="D").notes == answer.notes
+    log.delete("C")
+    assert log.forward("D", "0").precise  # nothing came of it that is not known
+
+
+def test_what_an_activity_made_of_nothing_is_said(log: wh.Log) -> None:
+    log.array("A", shape=(2,))
+    with log.activity("draw") as activity:
+        activity.generated("A")
+    assert log.backward("A", "0").reason == "'A' was made by draw#1, and nothing is recorded that it used"
+
+
+def test_commits_are_where_files_end(log: wh.Log) -> None:
+    def git(*arguments: str) -> None:
+        given = ("-c", "user.name=Grace", "-c", "user.email=g@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *given, *arguments], check=True, capture_output=True)
+
+    git("init", "-q")
+    for text in ("x = 1\n", "x = 2  # and more\n"):
+        Path("train.py").write_text(text)
+        git("add", "train.py")
+        git("commit", "-qm", "Train")
+    log.import_("git")
+    log.array("A", shape=(2,))
+    with log.activity("train") as activity:
+        activity.used("train.py").generated("A")
+    answer = log.backward("A", "0")
+    assert list(answer) == ["train.py@v2"]
+    assert len(answer.commits) == 1
+    assert "Grace" in answer.people

@@ -375,9 +375,13 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
 
 
 def delete_dataset(connection: sa.Connection, name: str) -> None:
-    """Remove a dataset with its derivations, and the operations and relations that nothing is left of."""
+    """Remove a dataset with its derivations, and the operations and relations that nothing is left of.
+
+    What it lay between keeps a mark of that, lest answers seem to be complete.
+    """
     entity = _ids(connection, {name})[name]
     edges = t.was_derived_from
+    _mark_gap(connection, name, entity)
     connection.execute(edges.delete().where((edges.c.generated == entity) | (edges.c.used == entity)))
     touched = list(
         connection.execute(
@@ -400,6 +404,21 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
     _delete_statements(connection, "activity", empty)
     connection.execute(t.activities.delete().where(t.activities.c.id.in_(empty)))
     forget_relations(connection)
+
+
+def _mark_gap(connection: sa.Connection, name: str, entity: int) -> None:
+    """Note in what came from a dataset, and in what it came from, that there was something in between."""
+    edges = t.was_derived_from.c
+    related = edges.relation.is_not(None) & (edges.generated != edges.used)
+    heirs = list(connection.execute(sa.select(edges.generated).where(related, edges.used == entity)).scalars())
+    if not heirs:
+        return
+    sources = list(connection.execute(sa.select(edges.used).where(related, edges.generated == entity)).scalars())
+    of = t.entities.c
+    for key, entities in (("lost", heirs), ("lost_results", sources)):
+        for id, own in connection.execute(sa.select(of.id, of.properties).where(of.id.in_(entities))).all():
+            marked = {**own, key: [*own.get(key, ()), name]}
+            connection.execute(t.entities.update().where(of.id == id).values(properties=marked))
 
 
 def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int]) -> None:

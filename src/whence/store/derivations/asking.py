@@ -11,7 +11,6 @@ from whence.selection import Selection
 from whence.store.answers import Answer
 from whence.store.derivations.adjacency import Direction, Lineage
 from whence.store.derivations.first import Hunt
-from whence.store.derivations.table_selection import TableSelection
 from whence.store.derivations.walk import plan
 from whence.store.values import name_of
 from whence.words import counted
@@ -52,7 +51,7 @@ def walk(
             raise
         return whole
     if to is not None:
-        ((name, end),) = as_tables(store, found).items()
+        (end,) = _tables(store, found).values()
         notes = (*found.notes, *(f"not exact: {each}" for each in found.reasons if each not in found.notes))
         return end.noted(notes) if notes else end
     return _told(store, name, direction, found)
@@ -70,9 +69,24 @@ def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answe
 
         how = how_of(store, name, direction)
     return Answer(
-        as_tables(store, ends), how, found.notes, found.steps, as_tables(store, found.reached), found.reasons,
+        _tables(store, ends), how, found.notes, found.steps, _tables(store, found.reached), found.reasons,
         partial(circumstances, store, tuple(found.reached), found.activities),
     )  # fmt: skip
+
+
+def _tables(store: Store, found: Mapping[str, Selection]) -> Mapping[str, Selection]:
+    """The same, where those of tables know their columns by name, and fetch their rows."""
+    tables = store.reader.tables(found)
+    if not tables:
+        return found
+    from whence.store.derivations.table_selection import TableSelection
+
+    return {
+        name: TableSelection.of_table(each, tables[name][1], partial(store.tables.arrow, tables[name][0]))
+        if name in tables and len(each.shape) == 2
+        else each
+        for name, each in found.items()
+    }
 
 
 def _given(store: Store, name: str, cells: object, columns: Sequence[str] | None, direction: Direction) -> object:
@@ -93,19 +107,6 @@ def _selected_rows(store: Store, name: str, rows: Any, columns: Sequence[str] | 
         what = "rows" if columns is None else "columns"
         raise BadCells(f"{what} are of tables; {name!r} is {kind}: say which cells, log.backward({name!r}, '3,1')")
     return store.tables.selected(latest, rows, columns)
-
-
-def as_tables(store: Store, found: Mapping[str, Selection]) -> dict[str, Selection]:
-    """Answers in which selections of tables know their columns, and fetch their rows."""
-
-    def known(name: str, cells: Selection) -> Selection:
-        (own,) = store.reader.called([name])
-        columns = store.reader.columns(own)
-        if columns is None:
-            return cells
-        return TableSelection.of_table(cells, columns, partial(store.tables.arrow, own))
-
-    return {name: known(name, cells) for name, cells in found.items()}
 
 
 def _all_cells(store: Store, name: str, direction: Direction) -> str:

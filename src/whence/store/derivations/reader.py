@@ -199,10 +199,19 @@ class Reader:
         with self._database.lock:
             return name in self._current().tables
 
+    def tables(self, names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Those of the names that are tables, each with the dataset that it stands for and the names of its columns."""
+        with self._database.lock:
+            graph = self._current()
+            if not graph.tables:
+                return {}
+            meant = ((name, graph.every(name)[-1:]) for name in names)
+            return {name: (own[0], graph.tables[own[0]]) for name, own in meant if own and own[0] in graph.tables}
+
     def is_file(self, name: str) -> bool:
         """Whether a dataset is a version of a file: it has no cells, but activities that made and used it."""
         with self._database.lock:
-            return name in self._current().files
+            return name in self._current().artifacts
 
     def _weight(self, relation: Relation) -> int:
         """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.

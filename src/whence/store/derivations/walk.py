@@ -74,6 +74,9 @@ class Plan:
     public: Mapping[str, str] = field(default_factory=dict)  # what datasets and activities are called in the answer
     gaps: Mapping[str, str] = field(default_factory=dict)  # of datasets that were connected to more than is known
     cycles: tuple[tuple[str, ...], ...] = ()  # datasets that came from each other
+    coarse: tuple[
+        str, ...
+    ] = ()  # datasets with cells from which the way goes on as a whole: cells are known up to there
 
     def follow(self, selection: Selection, load: Load) -> Answer:
         """The cells of each end that the selection leads to.
@@ -107,9 +110,9 @@ class Plan:
         return self._answer(reached, trail)
 
     def _answer(self, reached: Mapping[str, Selection], trail: Trail) -> Answer:
-        found = {
-            self.public.get(name, name): reached.get(name) or Selection.empty(self.shapes[name]) for name in self.ends
-        }
+        found = {self.public.get(name, name): reached[name] for name in self.coarse if reached.get(name)}
+        for name in self.ends:
+            found[self.public.get(name, name)] = reached.get(name) or Selection.empty(self.shapes[name])
         gaps = [text for name, text in self.gaps.items() if reached.get(name)]
         return Answer(
             found,
@@ -187,11 +190,12 @@ def plan(
         len(hashes) for name in order for there, hashes in neighbours[name].items() if there in wanted
     ):
         said.append("what only decided is left out: lineage='value+selection' asks for it, too")
+    coarse = () if to is not None else tuple(_coarse(graph, start, edges))
     return Plan(
         direction, start, order, {name: graph.shapes.get(name, ()) for name in (*order, *ends)}, edges, ends,
         {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
         {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
-        dict(graph.gaps(order, direction)), tuple(_met(components)),
+        dict(graph.gaps(order, direction)), tuple(_met(components)), coarse,
     )  # fmt: skip
 
 
@@ -257,7 +261,7 @@ def _finest(graph: Adjacency, neighbours: Neighbours, start: str, order: Iterabl
     """The datasets with cells from which the way leads on to files alone, which have none."""
     for name in order:
         onward = neighbours[name]
-        if name != start and onward and graph.shapes.get(name) and all(there in graph.files for there in onward):
+        if name != start and onward and graph.shapes.get(name) and all(there in graph.artifacts for there in onward):
             yield name
 
 
@@ -266,3 +270,10 @@ def _met(components: list[list[str]]) -> Iterable[tuple[str, ...]]:
     for component in components:
         if len(component) > 1:
             yield tuple(sorted(each for each in component if not is_activity(each)))
+
+
+def _coarse(graph: Adjacency, start: str, edges: Mapping[str, tuple[Way, ...]]) -> Iterable[str]:
+    """The datasets with cells from which every way goes on as a whole."""
+    for name, ways in edges.items():
+        if ways and name != start and graph.shapes.get(name) and all(way.kind == "whole" for way in ways):
+            yield name
