@@ -85,8 +85,8 @@ class HeldTable:
         found = select(self.files, where, identity=True, columns=())
         if found is None:
             raise BadType(
-                f"rows of {self.name!r} cannot be looked up by these columns without Spark: ask p.backward, or give the "
-                "rows by number"
+                f"rows of {self.name!r} cannot be looked up by these columns without Spark: ask p.backward, or give "
+                "their numbers"
             )
         numbers = np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
         if not len(numbers):
