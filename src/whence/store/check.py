@@ -15,7 +15,7 @@ from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs, hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.database import Database
-from whence.store.derivations.walk import RUN, WEIGHT, weight_of
+from whence.store.derivations.adjacency import RUN, WEIGHT, weight_of
 from whence.words import counted, in_units
 
 
