@@ -10,6 +10,8 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,7 +109,6 @@ def test_the_socket_is_of_this_machine_alone() -> None:
     with bound(0) as place:
         host, port = place.getsockname()
         assert host == "127.0.0.1"
-        place.listen()
         with pytest.raises(StoreError, match="--port 0 takes one that is free"):
             bound(port)
 
@@ -140,6 +141,8 @@ def test_the_command_prints_one_line_and_serves_until_interrupted(explorer: Expl
     assert running.stdout is not None
     line = running.stdout.readline()
     assert re.fullmatch(r"whence ui: http://127\.0\.0\.1:\d+/\?token=[\w-]{20,}\n", line)
+    with pytest.raises(urllib.error.HTTPError, match="401"):  # it serves, and not to everybody
+        urllib.request.urlopen(line.split()[-1].partition("?")[0], timeout=60)
     running.send_signal(signal.SIGINT)
     rest, wrong = running.communicate(timeout=60)
     assert (rest, wrong) == ("", "")

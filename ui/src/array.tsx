@@ -34,7 +34,19 @@ interface Lineage {
   asked: Cells & { backward_ms: number; forward_ms: number; precise: boolean; reason: string | null };
   backward: Cells[];
   forward: Cells[];
+  backward_steps: Step[];
+  forward_steps: Step[];
+  people: string[];
+  commits: string[];
   notes: string[];
+}
+interface Step {
+  dataset: string;
+  previous: string;
+  activity: string | null;
+  count: number;
+  how: string;
+  reason: string | null;
 }
 
 const fixed = (): number[] => (place.value.at ?? "").split(",").filter(Boolean).map(Number);
@@ -50,7 +62,7 @@ function layersOf(name: string, lineage: Lineage | undefined, colours: { from: s
   return found;
 }
 
-export function ArrayView() {
+export function ArrayView({ stories }: { stories: boolean }) {
   const here = place.value;
   const look = here.look ?? here.name!;
   const facts = useAnswer<ArrayFacts>("array", { name: look });
@@ -65,7 +77,7 @@ export function ArrayView() {
         {lineage.error ? <div class="note bad" role="alert"><b>No answer.</b> {plain(lineage.error)}</div> : null}
       </section>
       <aside class="side" aria-label="Details">
-        {found ? <Side facts={found} lineage={lineage.data} /> : null}
+        {found ? <Side facts={found} lineage={lineage.data} stories={stories} /> : null}
       </aside>
     </main>
   );
@@ -257,7 +269,7 @@ function Histogram({ values }: { values: NonNullable<ArrayFacts["values"]> }) {
   );
 }
 
-function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
+function Side({ facts, lineage, stories }: { facts: ArrayFacts; lineage?: Lineage; stories: boolean }) {
   const ways: [string, string, Cells[]][] = lineage ? [["from", "Came from", lineage.backward], ["to", "Went to", lineage.forward]] : [];
   return (
     <>
@@ -265,7 +277,7 @@ function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
         <div class="card answer">
           <p class="kind">answer</p>
           <h2><span class="asked">{plain(lineage.asked.name)}[{plain(lineage.asked.text)}]</span></h2>
-          <p class="faint">{counted(lineage.asked.count, "cell")}; exact, in {(lineage.asked.backward_ms + lineage.asked.forward_ms).toFixed(1)} ms</p>
+          <p class="faint">{counted(lineage.asked.count, "cell")}; {lineage.asked.precise ? "exact" : "not exact"}, in {(lineage.asked.backward_ms + lineage.asked.forward_ms).toFixed(1)} ms</p>
           <Superset precise={lineage.asked.precise} reason={lineage.asked.reason} />
           {ways.map(([kind, title, found]) => (
             <section key={kind}>
@@ -273,8 +285,16 @@ function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
               {found.length ? <ul class="list">{found.map((each) => <li key={each.name}><a {...link({ look: each.name, at: undefined, x: undefined, y: undefined, k: undefined }, false)}>{plain(each.name)}</a><b>{counted(each.count, "cell")}</b><small>{plain(each.text)}{each.step.some((step) => step > 1) ? " (drawn coarsely)" : ""}</small></li>)}</ul> : <p class="faint">{kind === "from" ? "Nothing is known of how it was made." : "Nothing was made of it."}</p>}
             </section>
           ))}
+          {lineage.backward_steps.length || lineage.forward_steps.length ? (
+            <details>
+              <summary>{counted(lineage.backward_steps.length + lineage.forward_steps.length, "step")}</summary>
+              <ol class="list">{[...lineage.backward_steps, ...lineage.forward_steps].map((step, at) => <li key={at}>{plain(step.previous)} {"\u2192"} {plain(step.dataset)}{step.activity ? <small>by <a {...link({ id: step.activity })}>{plain(step.activity)}</a></small> : null}<b>{counted(step.count, "cell")}</b><small>{plain(step.reason ?? step.how)}</small></li>)}</ol>
+            </details>
+          ) : null}
+          {lineage.people.length ? <p class="faint">By {lineage.people.map(plain).join(", ")}{lineage.commits.length ? `; commits ${lineage.commits.map((each) => plain(each.slice(0, 12))).join(", ")}` : ""}</p> : null}
           {lineage.notes.map((each) => <p key={each} class="note">{plain(each)}</p>)}
           <div class="row">
+            {stories ? <a class="main" {...link({ view: "story", name: lineage.asked.name, cells: place.value.cells })}>Tell the story</a> : null}
             <button type="button" onClick={() => save("lineage.json", "application/json", JSON.stringify(lineage, null, 1))}>JSON</button>
             <button type="button" onClick={() => save("lineage.csv", "text/csv", csv(lineage))}>CSV</button>
           </div>

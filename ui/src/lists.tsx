@@ -2,8 +2,8 @@
 import { useState } from "preact/hooks";
 import { useAnswer } from "./ask";
 import { Empty, Mark, Superset, Waiting, save } from "./parts";
-import { link, place } from "./place";
-import { count, counted, plain, sides, when } from "./words";
+import { go, link, place } from "./place";
+import { count, plain, sides, when } from "./words";
 
 interface Datasets {
   found: { name: string; shape: number[]; created: string | null; by: string | null; values: boolean }[];
@@ -68,39 +68,43 @@ export function Start({ where }: { where: string }) {
 
 interface Story {
   available: boolean;
-  sentences: string[];
-  steps: Record<string, string | number | null>[];
-  precise?: boolean;
-  reason?: string | null;
+  reason?: string;
+  title?: string;
+  sentences?: { text: string; doubt: string | null }[];
+  endings?: string[];
+  html?: string;
+  svg?: string;
+  document?: unknown;
 }
 
 export function StoryView() {
   const here = place.value;
-  const asked = useAnswer<Story>("story", { name: here.name, cells: here.cells, row: here.row });
+  const asked = useAnswer<Story>("story", { name: here.name, cells: here.cells, way: here.way });
   const found = asked.data;
+  const way = here.way === "forward" ? "forward" : "backward";
   return (
     <main class="page story">
       <Waiting asked={asked}>
         {found?.available ? (
           <>
             <p class="kind">story</p>
-            <h1>{plain(here.name!)}{here.cells ? `[${plain(here.cells)}]` : ""}</h1>
-            <Superset precise={found.precise} reason={found.reason} />
-            <ol class="sentences">{found.sentences.map((each, at) => <li key={at}>{plain(each)}</li>)}</ol>
-            {found.steps.length ? <div class="grid"><table><thead><tr>{Object.keys(found.steps[0]!).map((name) => <th scope="col" key={name}>{name}</th>)}</tr></thead><tbody>{found.steps.map((step, at) => <tr key={at}>{Object.values(step).map((value, column) => <td key={column}>{plain(String(value ?? ""))}</td>)}</tr>)}</tbody></table></div> : null}
+            <h1>{plain(found.title ?? here.name!)}</h1>
+            <div class="row" role="group" aria-label="Direction">
+              <button type="button" aria-pressed={way === "backward"} onClick={() => go({ way: undefined })}>Came from</button>
+              <button type="button" aria-pressed={way === "forward"} onClick={() => go({ way: "forward" })}>Went to</button>
+              <a {...link({ view: "array", name: here.name, cells: here.cells })}>Look at the cells</a>
+            </div>
+            <ol class="sentences">{found.sentences!.map((each, at) => <li key={at}>{plain(each.text)}{each.doubt ? <Superset precise={false} reason={each.doubt} /> : null}</li>)}</ol>
+            {found.svg ? <figure class="way"><img alt="The way, as a picture" src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`} /></figure> : null}
+            {found.endings!.map((each) => <p key={each} class="faint">{plain(each)}</p>)}
             <div class="row">
-              <button type="button" onClick={() => save("story.html", "text/html", page(here.name!, found))}>HTML</button>
-              <button type="button" onClick={() => save("story.json", "application/json", JSON.stringify(found, null, 1))}>JSON</button>
+              <button type="button" onClick={() => save("story.html", "text/html", found.html!)}>HTML</button>
+              <button type="button" onClick={() => save("story.svg", "image/svg+xml", found.svg!)}>SVG</button>
+              <button type="button" onClick={() => save("story.json", "application/json", JSON.stringify(found.document, null, 1))}>JSON</button>
             </div>
           </>
         ) : found ? <Empty title="No story">{plain(found.reason ?? "")}</Empty> : null}
       </Waiting>
     </main>
   );
-}
-
-function page(name: string, story: Story): string {
-  const escaped = (text: string) => plain(text).replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
-  const steps = story.steps.map((step) => `<li>${escaped(Object.values(step).filter((value) => value !== null).join(", "))}</li>`).join("");
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escaped(name)}</title><style>body{font:16px/1.6 system-ui;max-width:44rem;margin:3rem auto;padding:0 1rem}</style><h1>${escaped(name)}</h1>${story.sentences.map((each) => `<p>${escaped(each)}</p>`).join("")}${steps ? `<ol>${steps}</ol>` : ""}<p>${counted(story.steps.length, "step")}</p></html>`;
 }

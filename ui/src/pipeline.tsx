@@ -1,5 +1,5 @@
 // A pipeline: operators from left to right, the words of each, what was saved, and where columns come from.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useAnswer } from "./ask";
 import { Graph, Legend, type Picture } from "./graph";
 import { Empty, Facts, Waiting } from "./parts";
@@ -13,7 +13,7 @@ interface From {
 interface Pipeline {
   name: string;
   activity: string | null;
-  plan: string | null;
+  row: Record<string, string | number | null> | null;
   started: string | null;
   ended: string | null;
   runs: { id: number; created: string }[];
@@ -26,6 +26,7 @@ interface Pipeline {
   reason: string | null;
   columns: { name: string; from: From[] }[];
   picture: Picture | null;
+  operators?: { title: string; asked: string; kept: string }[];
 }
 
 function seconds(started: string | null, ended: string | null): string {
@@ -39,14 +40,29 @@ const spelled = (from: From): string => plain(`${from.source.split("/").pop()!.r
 
 export function PipelineView() {
   const here = place.value;
-  const asked = useAnswer<Pipeline>("pipeline", { name: here.name });
+  const asked = useAnswer<Pipeline>("pipeline", { name: here.name, row: here.row });
   const found = asked.data;
-  const node = found?.picture?.nodes[Number(here.step ?? -1)];
+  const at = Number(here.step ?? -1);
+  const node = found?.picture?.nodes[at];
+  const operator = found?.operators?.[at];
+  const [playing, play] = useState(false);
+  useEffect(() => {
+    if (!playing || !found?.picture) return;
+    // From the output to the sources, as a question goes: operators are listed that way, the output last.
+    const last = found.picture.nodes.length - 1;
+    const next = at < 0 ? last : at === last ? 0 : at + 1;
+    if (at >= 0 && at === last - 1) {
+      play(false);
+      return;
+    }
+    const timer = setTimeout(() => go({ step: next }, { replace: true }), at < 0 ? 0 : 900);
+    return () => clearTimeout(timer);
+  }, [playing, at, found]);
   return (
     <main class="split">
       <section class="stage" aria-label="Pipeline">
         <h1 class="sr">Pipeline {plain(here.name!)}</h1>
-        <nav class="crumbs" aria-label="Pipeline"><a {...link({ view: "pipeline" })}>Pipelines</a><span>{plain(here.name!)}</span></nav>
+        <nav class="crumbs" aria-label="Pipeline"><a {...link({ view: "pipeline" })}>Pipelines</a><span>{plain(here.name!)}</span>{found?.row ? <em>row {here.row}: {Object.entries(found.row).map(([name, value]) => `${plain(name)} ${plain(String(value))}`).join(", ")}</em> : null}{found?.picture ? <button type="button" onClick={() => { go({ step: undefined }, { replace: true }); play(!playing); }}>{playing ? "Stop" : "Play"}</button> : null}</nav>
         <div class="canvas">
           <Waiting asked={asked}>
             {found?.picture ? <Graph picture={found.picture} label="Operators" chosen={(each) => each === node} onChoose={(each) => go({ step: found.picture!.nodes.indexOf(each) })} /> : <Empty title="No plan">The log has no plan of this pipeline.</Empty>}
@@ -55,7 +71,7 @@ export function PipelineView() {
         <footer class="under"><Legend failed={false} /><p>Rows run from the sources on the left to the output on the right.</p></footer>
       </section>
       <aside class="side" aria-label="Details">
-        {node ? <div class="card"><p class="kind">operator</p><h2>{plain(node.label)}</h2><p class="code">{plain(node.title)}</p></div> : null}
+        {node ? <div class="card"><p class="kind">operator</p><h2>{plain(node.label)}</h2><p class="code">{plain(node.title)}</p>{operator?.asked ? <><h3>{found?.row ? "Rows of this row's lineage" : "Rows of one row's lineage"}</h3><p class="code">{plain(operator.asked)}</p></> : null}{operator?.kept ? <p class="note">{plain(operator.kept)}</p> : null}</div> : null}
         {found ? (
           <div class="card">
             <p class="kind">pipeline</p>

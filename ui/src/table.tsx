@@ -13,6 +13,7 @@ interface Page {
   from: number;
   same: boolean | null;
   traced: boolean;
+  pipeline: string | null;
 }
 interface Source {
   name: string;
@@ -111,6 +112,7 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
       <dl class="facts">{cells.map(([name, value]) => <div key={name}><dt>{plain(name)}</dt><dd class={here.column === name ? "asked" : undefined}>{shown(value)}</dd></div>)}</dl>
       <div class="row" role="group" aria-label="Direction">
         {(["backward", "forward"] as const).map((way) => <button key={way} type="button" aria-pressed={(here.way ?? "backward") === way} onClick={() => go({ way: way === "backward" ? undefined : way })}>{way === "backward" ? "Came from" : "Went to"}</button>)}
+        {page?.pipeline ? <a {...link({ view: "pipeline", name: page.pipeline, row: here.row })}>Through the pipeline</a> : null}
         <button type="button" class="plain" onClick={() => go({ row: undefined, column: undefined, way: undefined })}>Close</button>
       </div>
       <Waiting asked={asked}>

@@ -1,10 +1,9 @@
-"""The one place where the page asks the log: cells in all datasets of a chain, rows of tables, stories."""
+"""The one place where the page asks the log: cells in all datasets of a chain, and stories."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,15 @@ from whence import _core
 from whence.errors import NotTraceable
 from whence.selection import Selection
 from whence.store.derivations import asking
-from whence.store.derivations.walk import Direction, plan
+from whence.store.derivations.adjacency import Adjacency, Direction, is_activity
+from whence.store.derivations.walk import plan
 
 if TYPE_CHECKING:
     from whence.log import Log
-    from whence.relation.protocol import RelationLike, Traced
+    from whence.store.answers import Answer
 
 MOST_BOXES = 4000  # of one dataset that are sent to the page
+CHAIN = 30  # datasets of a chain that are shown, each way
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,83 +28,56 @@ class Reached:
     """The cells of every dataset on the way, in the order of the walk, and what is to be said of them."""
 
     cells: dict[str, Selection]
-    notes: tuple[str, ...]
+    answer: Answer
     seconds: float
-    precise: bool = True
-    reason: str | None = None
 
 
-def reached(log: Log, direction: Direction, name: str, cells: object) -> Reached:
+def reached(log: Log, direction: Direction, name: str, cells: Selection) -> Reached:
     """Where cells came from, or went: in each dataset on the way, not only where it ends."""
-    store, start = log._store, time.perf_counter()
-    own = asking.latest(store, name)
-
-    reasons: dict[str, None] = {}
-
-    def every(graph: Any) -> Any:
-        made = plan(graph, own, direction, None)
-        reasons.clear()
-        return _Listening(replace(made, ends=made.order, public={}), reasons)
-
-    found = store.reader.ask(own, cells, every)
+    start = time.perf_counter()
+    answer = log.backward(name, cells) if direction == "backward" else log.forward(name, cells)
     seconds = time.perf_counter() - start
-    return Reached(dict(found), tuple(found.notes), seconds, not reasons, "; ".join(reasons) or None)
+    own = {name, *_called(log, name)}
+    return Reached({each: found for each, found in answer.reached.items() if each not in own}, answer, seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Listening:
-    """A plan whose relations say, on the way, why an answer of theirs is a superset."""
-
-    plan: Any
-    reasons: dict[str, None]
-
-    def follow(self, selection: Selection, load: Callable[[str], RelationLike]) -> Any:
-        return self.plan.follow(selection, lambda each: _Heard(load(each), self.reasons))
+def selected(log: Log, name: str, cells: str) -> Selection:
+    """The cells of a dataset that a text says."""
+    return log._store.reader.selected(asking.latest(log._store, name), cells)
 
 
-@dataclass(frozen=True, slots=True)
-class _Heard:
-    relation: Any
-    reasons: dict[str, None]
-
-    @property
-    def out_shape(self) -> tuple[int, ...]:
-        return tuple(self.relation.out_shape)
-
-    @property
-    def in_shape(self) -> tuple[int, ...]:
-        return tuple(self.relation.in_shape)
-
-    def backward(self, cells: Any, /) -> Selection:
-        return self._asked(cells, "backward")
-
-    def forward(self, cells: Any, /) -> Selection:
-        return self._asked(cells, "forward")
-
-    def _asked(self, cells: Any, direction: Direction) -> Selection:
-        if not hasattr(self.relation, "traced"):
-            found: Selection = getattr(self.relation, direction)(cells)
-            return found
-        traced: Traced = self.relation.traced(cells, direction)
-        if traced.reason:
-            self.reasons[traced.reason] = None
-        return traced.selection
-
-
-def selected(log: Log, name: str, cells: str) -> tuple[str, Selection]:
-    """A dataset, and the cells of it that a text says."""
+def _called(log: Log, name: str) -> tuple[str, str]:
+    """What a dataset is called in the catalog, and in answers: of several versions, the first is `B@v1`."""
     own = asking.latest(log._store, name)
-    return own, log._store.reader.selected(own, cells)
+    return own, _planned(log, own, "backward")[0]
 
 
-def chain(log: Log, name: str) -> list[str]:
-    """All datasets that this one came from or led to, itself included, the oldest first."""
-    store = log._store
-    own = asking.latest(store, name)
-    empty = Selection.empty(store.reader.shapes((own,))[own])
-    back = reached(log, "backward", own, empty).cells
-    forth = reached(log, "forward", own, empty).cells
-    return [*reversed([each for each in back if each != own]), own, *(each for each in forth if each != own)]
+def chain(log: Log, name: str) -> tuple[str, list[str]]:
+    """What a dataset is called, and all that it came from or led to, itself included, the oldest first."""
+    own = asking.latest(log._store, name)
+    me, *back = _planned(log, own, "backward")
+    _, *forth = _planned(log, own, "forward")
+    return me, [*reversed(back[:CHAIN]), me, *forth[:CHAIN]]
+
+
+def _planned(log: Log, own: str, direction: Direction) -> list[str]:
+    """The datasets that a walk would come by, itself first."""
+
+    def made(graph: Adjacency) -> _Order:
+        found = plan(graph, own, direction, None)
+        return _Order([graph.public(each) for each in found.order if not is_activity(each)])
+
+    return log._store.reader.ask(own, Selection.empty(log._store.reader.shapes((own,))[own]), made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A plan that is looked at and not followed."""
+
+    names: list[str]
+
+    def follow(self, selection: Selection, load: object) -> list[str]:
+        return self.names
 
 
 def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
@@ -113,7 +87,7 @@ def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
     """
     found = selection.boxes
     step = [1] * len(selection.shape)
-    while len(found) > MOST_BOXES and any(side > 1 for side in selection.shape):
+    while len(found) > MOST_BOXES and any(side > each for side, each in zip(selection.shape, step, strict=True)):
         step = [min(each * 2, max(side, 1)) for each, side in zip(step, selection.shape, strict=True)]
         scale = np.array(step, dtype=np.int64)[:, None]
         small = _core.normalize(np.ascontiguousarray(selection.boxes // scale))
@@ -123,9 +97,9 @@ def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
     return found.tolist(), step
 
 
-def story(log: Log, name: str, question: object) -> Any:
+def story(log: Log, name: str, question: object, direction: str) -> Any:
     """The story of some cells, where the log can tell it."""
     explain = getattr(log, "explain", None)
     if explain is None:
         raise NotTraceable("this version of the log tells no stories")
-    return explain(name, question)
+    return explain(name, question, direction=direction)

@@ -22,10 +22,10 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
     """What is known of an array: shape, chain, who made it, and the range of its values if they are at hand."""
     described = explorer.log.show(text(params, "name"))
     dataset = described.dataset
-    chain = answers.chain(explorer.log, dataset.name)
+    me, chain = answers.chain(explorer.log, text(params, "name"))
     made = [each for each in described.operations if dataset.name in each.outputs]
     return {
-        "name": dataset.name, "kind": dataset.kind, "shape": list(dataset.shape), "created": dataset.created,
+        "name": me, "kind": dataset.kind, "shape": list(dataset.shape), "created": dataset.created,
         "by": dataset.by, "note": dataset.properties.get("note"),
         "made": [{"id": each.label, "name": each.name, "inputs": list(each.inputs)} for each in made],
         "derived": [
@@ -40,7 +40,7 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
 def _member(explorer: Explorer, name: str) -> dict[str, Any]:
     dataset = explorer.log.show(name).dataset
     return {
-        "name": dataset.name, "kind": dataset.kind, "shape": list(dataset.shape),
+        "name": name, "kind": dataset.kind, "shape": list(dataset.shape),
         "values": dataset.name in explorer.values.files,
     }  # fmt: skip
 
@@ -133,20 +133,28 @@ def value(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     """What some cells came from and went to, in every dataset of the chain."""
-    name, cells = answers.selected(explorer.log, text(params, "name"), text(params, "cells"))
-    asked = {"name": name, **_told(cells)}
-    ways = {}
+    name = text(params, "name")
+    cells = answers.selected(explorer.log, name, text(params, "cells"))
+    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **_told(cells)}
+    ways: dict[str, Any] = {"asked": asked}
     notes: dict[str, None] = {}
+    reasons: list[str] = []
     for direction in ("backward", "forward"):
         found = answers.reached(explorer.log, direction, name, cells)
-        ways[direction] = [{"name": each, **_told(own)} for each, own in found.cells.items() if each != name]
-        notes |= dict.fromkeys(found.notes)
+        ways[direction] = [{"name": each, **_told(own)} for each, own in found.cells.items()]
+        ways[f"{direction}_steps"] = [each.as_dict() for each in found.answer.steps]
+        notes |= dict.fromkeys(each for each in found.answer.notes if each not in found.answer.reasons)
+        reasons += [found.answer.reason] if found.answer.reason else []
         asked[f"{direction}_ms"] = round(found.seconds * 1000, 2)
-        asked["precise"], asked["reason"] = found.precise, found.reason
-    return {"asked": asked, **ways, "notes": list(notes)}
+        if direction == "backward":
+            ways |= {"people": list(found.answer.people), "commits": list(found.answer.commits)}
+    asked |= {"precise": not reasons, "reason": "; ".join(reasons) or None}
+    return ways | {"notes": list(notes)}
 
 
 def _told(selection: Selection) -> dict[str, Any]:
+    if not selection.shape:  # a file is one cell
+        return {"shape": [], "count": selection.count, "boxes": [[]] if selection else [], "step": [], "text": "whole"}
     found, step = answers.boxes(selection)
     return {
         "shape": list(selection.shape), "count": selection.count, "boxes": found, "step": step,

@@ -25,6 +25,7 @@ def bound(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
+        found.listen()  # who asks before the server runs waits for it
     except OSError as error:
         found.close()
         raise StoreError(f"port {port} cannot be used: {error.strerror}; --port 0 takes one that is free") from error

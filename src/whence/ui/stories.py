@@ -1,35 +1,30 @@
-"""A story: the log's own explanation of some cells or of a row, in sentences, each with what it speaks of."""
+"""A story: the log's own explanation of some cells, in sentences, with a picture."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from whence.errors import NotTraceable
 from whence.ui import answers
-from whence.ui.explorer import Explorer, Params, text
+from whence.ui.explorer import BadRequest, Explorer, Params, text
 
 
 def story(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """The sentences of a story, and the steps they speak of, where the log tells stories."""
-    name = text(params, "name")
-    question: object = json.loads(params["row"]) if params.get("row") else text(params, "cells")
+    """The sentences of a story, how it ends, and the whole of it as a document and as a picture to be saved."""
+    name, cells = text(params, "name"), text(params, "cells")
+    direction = params.get("way", "backward")
+    if direction not in ("backward", "forward"):
+        raise BadRequest("'way' is backward or forward")
     try:
-        found = answers.story(explorer.log, name, question)
+        found = answers.story(explorer.log, name, cells, direction)
     except NotTraceable as error:
-        return {"available": False, "reason": str(error), "sentences": [], "steps": []}
-    sentences = getattr(found, "sentences", None)
-    told = [str(each) for each in sentences] if sentences is not None else str(found).splitlines()
+        return {"available": False, "reason": str(error)}
     return {
-        "available": True, "sentences": told, "steps": [_step(each) for each in getattr(found, "steps", ())],
-        "precise": getattr(found, "precise", True), "reason": getattr(found, "reason", None),
+        "available": True, "title": found.title, "sentences": [_said(each) for each in found.sentences()],
+        "endings": [str(each) for each in found.endings()], "html": found.to_html(), "svg": found.to_svg(),
+        "document": found.as_dict(),
     }  # fmt: skip
 
 
-def _step(step: Any) -> dict[str, Any]:
-    names = ("dataset", "activity", "count", "how", "seconds")
-    return {name: _plain(getattr(step, name, None)) for name in names}
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+def _said(sentence: Any) -> dict[str, Any]:
+    return {"text": getattr(sentence, "text", str(sentence)), "doubt": getattr(sentence, "doubt", None)}

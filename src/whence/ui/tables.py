@@ -113,7 +113,8 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
     """A page of rows: `from`, `rows`, `sort` (a column, with - before it for descending), `where` (column, text)."""
     import duckdb
 
-    place = _found(explorer, text(params, "name"))
+    name_of = text(params, "name")
+    place = _found(explorer, name_of)
     start, count = number(params, "from", 0), number(params, "rows", ROWS, 1, MOST_ROWS)
     with _connected() as connection:
         try:
@@ -137,8 +138,15 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
     return {
         "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in columns], "total": total,
         "rows": [{"number": row[0], "cells": [_shown(each) for each in row[1:]]} for row in page], "from": start,
-        "same": place.same, "traced": place.is_traced,
+        "same": place.same, "traced": place.is_traced, "pipeline": _pipeline(explorer, name_of),
     }  # fmt: skip
+
+
+def _pipeline(explorer: Explorer, name: str) -> str | None:
+    """The pipeline that a table is the output of."""
+    graph = explorer.graph()
+    run = graph.properties.get(graph.ids.number(name), "run")
+    return next((each.pipeline for each in explorer.log.runs() if each.id == run), None) if run is not None else None
 
 
 def _found(explorer: Explorer, name: str) -> Place:
@@ -208,13 +216,13 @@ def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
     column = params.get("column", "")
     if column and column not in names:
         raise BadRequest(f"there is no column {column!r}; there are {', '.join(names)}")
-    cells = f"{row},{names.index(column) if column else ':'}"
-    own, asked = answers.selected(explorer.log, name, cells)
-    found = answers.reached(explorer.log, direction, own, asked)  # type: ignore[arg-type] # checked above
+    asked = answers.selected(explorer.log, name, f"{row},{names.index(column) if column else ':'}")
+    found = answers.reached(explorer.log, direction, name, asked)  # type: ignore[arg-type] # checked above
     return {
-        "available": True, "precise": found.precise, "reason": found.reason, "notes": list(found.notes),
+        "available": True, "precise": found.answer.precise, "reason": found.answer.reason,
+        "notes": [each for each in found.answer.notes if each not in found.answer.reasons],
         "ms": round(found.seconds * 1000, 1),
-        "sources": [_source(explorer, each, cells) for each, cells in found.cells.items() if each != own],
+        "sources": [_source(explorer, each, cells) for each, cells in found.cells.items()],
     }  # fmt: skip
 
 
@@ -223,7 +231,7 @@ def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
     kind = explorer.log.show(name).dataset.kind
     told: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
     told |= {"rows": [], "marked": [], "found": 0}
-    if kind != "table" or not cells:
+    if kind != "table" or len(cells.shape) != 2 or not cells:  # a directory is one cell
         return told
     spans = [np.arange(first, last + 1) for first, last in cells.boxes[:, 0].tolist()]
     numbers = np.unique(np.concatenate(spans))
