@@ -615,6 +615,11 @@ class Log:
     def __repr__(self) -> str:
         return f"Log({self.where!r}: {self._summary()})"
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.where)}</b>: {html.escape(self._summary())}"
         try:

@@ -8,6 +8,7 @@ import { PipelineView } from "./pipeline";
 import { link, place } from "./place";
 import { Project, type Summary } from "./project";
 import { Search } from "./search";
+import { Still, type StillThing } from "./still";
 import css from "./style.css";
 import { TableView } from "./table";
 import { shown, type Model } from "./widget";
@@ -63,7 +64,9 @@ export default {
     const inside = document.createElement("div");
     inside.className = "whence-widget";
     shadow.append(inside);
-    shown(model, inside, setTransport, () => <App />);
+    const still = model.get("still") as StillThing | undefined;
+    if (still?.kind) render(<Still thing={still} />, inside);
+    else shown(model, inside, setTransport, () => <App />);
     return () => render(null, inside);
   },
 };

@@ -218,6 +218,11 @@ class Answer(dict[str, Selection]):
             told.append(_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
         return "\n".join([*told, *self._said()])
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         told = f"<p>{html.escape(self.how)}</p>" if self.how else ""
         said = "".join(f"<p>{html.escape(each)}</p>" for each in self._said())
