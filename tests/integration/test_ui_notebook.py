@@ -40,8 +40,9 @@ def executed(place: Path, **environment: str) -> dict[str, dict[str, Any]]:
     import nbformat
     from nbclient import NotebookClient
 
-    cells = [nbformat.v4.new_code_cell(code.replace("PLACE", repr(str(place)))) for code in CELLS.values()]
-    notebook = nbformat.v4.new_notebook(cells=cells)
+    made: Any = nbformat.v4  # its functions have no types
+    cells = [made.new_code_cell(code.replace("PLACE", repr(str(place)))) for code in CELLS.values()]
+    notebook = made.new_notebook(cells=cells)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Jupyter's own
         NotebookClient(notebook, timeout=300, kernel_name="python3").execute(env={**os.environ, **environment})

@@ -43,8 +43,22 @@ function noted<T>(promise: Promise<T>): Promise<T> {
   return promise.finally(() => told(-1));
 }
 
+// Questions that are asked before a view does: the first picture need not wait for what stands in the page's head.
+const early = new Map<string, Promise<unknown>>();
+const keyOf = (name: string, params: Params): string => `${name}?${JSON.stringify(cleaned(params))}`;
+
+export function askEarly(name: string, params: Params): void {
+  const found = noted(transport(name, cleaned(params), false));
+  found.catch(() => undefined); // whoever asks next gets the error
+  early.set(keyOf(name, params), found);
+}
+
 export function ask<T>(name: string, params: Params = {}): Promise<T> {
-  return noted(transport(name, cleaned(params), false) as Promise<T>);
+  const key = keyOf(name, params);
+  const known = early.get(key);
+  if (!known) return noted(transport(name, cleaned(params), false) as Promise<T>);
+  early.delete(key);
+  return known as Promise<T>;
 }
 
 export function askBytes(name: string, params: Params): Promise<ArrayBuffer> {
@@ -59,7 +73,7 @@ export interface Asked<T> {
 
 /** The answer to a question; while a new one is on its way, the old one stays. `null` asks nothing. */
 export function useAnswer<T>(name: string, params: Params | null): Asked<T> {
-  const key = params === null ? null : `${name}?${JSON.stringify(cleaned(params))}`;
+  const key = params === null ? null : keyOf(name, params);
   const [state, set] = useState<Asked<T> & { key?: string | null }>({ loading: key !== null });
   useEffect(() => {
     if (key === null) {

@@ -1,12 +1,12 @@
 // The explorer: a page on a log, or, as an anywidget, the same views in a notebook.
 import { render } from "preact";
-import { setTransport, useAnswer } from "./ask";
+import { askEarly, setTransport, useAnswer } from "./ask";
 import { ArrayView } from "./array";
 import { Chooser, Pipelines, Start, StoryView } from "./lists";
 import { Mark, Waiting } from "./parts";
 import { PipelineView } from "./pipeline";
 import { link, place } from "./place";
-import { Project, type Summary } from "./project";
+import { filters, Project, type Summary } from "./project";
 import { Search } from "./search";
 import { Still, type StillThing } from "./still";
 import css from "./style.css";
@@ -53,6 +53,8 @@ const root = document.getElementById("whence");
 if (root) {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet()];
   document.documentElement.classList.add("whence-page");
+  const { view, of, dst } = place.value;
+  if (!view && !of && !dst) askEarly("overview", filters());
   render(<App />, root);
 }
 

@@ -43,7 +43,7 @@ interface Vertex extends Brief {
   opens: string[];
 }
 
-const filters = () => ({ kinds: place.value.kinds, who: place.value.who, after: place.value.after, before: place.value.before });
+export const filters = () => ({ kinds: place.value.kinds, who: place.value.who, after: place.value.after, before: place.value.before });
 
 const ends = (name: "src" | "dst"): string[] => {
   try {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -36,11 +37,14 @@ def command(port: int, no_open: bool, values: tuple[str, ...], log: str | None, 
 def show(log: str | None, blobs: str | None, values: Sequence[str], port: int, *, is_opened: bool) -> None:
     """Serve the page until interrupted; the only line that is printed has its address."""
     from whence.ui.explorer import Explorer
+    from whence.ui.project import warm
     from whence.ui.serving import server
     from whence.ui.values import Values
 
     with open_log(log, blobs) as opened:
-        url, made, place = server(Explorer(opened, Values.of(values)), port)
+        explorer = Explorer(opened, Values.of(values))
+        url, made, place = server(explorer, port)
+        threading.Thread(target=warm, args=(explorer,), daemon=True).start()  # while the browser opens
         with place, suppress(KeyboardInterrupt):  # which is how it ends
             click.echo(f"whence ui: {url}")
             if is_opened:

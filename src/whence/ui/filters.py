@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from whence.graph import Graph, when, who
 from whence.graph.boundary import Boundary
 from whence.graph.model import ACTIVITY, AGENT, ENTITY
-from whence.ui.explorer import BadRequest, Params
+from whence.ui.explorer import BadRequest, Explorer, Params
 
 KINDS = ("file", "array", "table", "activity", "other")
 
 
-def chosen(graph: Graph, params: Params) -> NDArray[np.int32]:
+def chosen(graph: Graph, params: Params, explorer: Explorer) -> NDArray[np.int32]:
     """The vertices that all filters let through; agents are never hidden by a kind or a time."""
     numbers = np.arange(len(graph), dtype=np.int32)
     kinds = [each for each in params.get("kinds", "").split(",") if each]
@@ -21,7 +21,7 @@ def chosen(graph: Graph, params: Params) -> NDArray[np.int32]:
     if unknown:
         raise BadRequest(f"there is no kind {unknown[0]!r}; there are {', '.join(KINDS)}")
     if kinds:
-        codes = kind_codes(graph)
+        codes = explorer.once("kinds", lambda: kind_codes(graph))
         wanted = np.isin(codes, [KINDS.index(each) for each in kinds])
         numbers = numbers[wanted | (graph.kinds == AGENT)]
     boundaries: list[Boundary] = []

@@ -7,9 +7,8 @@ summary would be too large, vertices are grouped by what they are called alone, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -42,53 +41,58 @@ class Overview:
 def overview(graph: Graph, numbers: Numbers) -> Overview:
     """Kinds of things and how they lead to each other, of these vertices."""
     numbers = numbers[graph.kinds[numbers] != AGENT]
-    names = _named(graph, numbers, _fine)
-    if len(numbers) <= EXACT:
-        found = _summary(graph, numbers, names)
-        if len(found.nodes) <= MOST:
-            return Overview(found, "Runs and versions that came about alike are one; every path drawn exists.")
-    if len(set(names)) <= MOST:
-        return Overview(_grouped(graph, numbers, names), _BY_NAME)
-    counts = Counter(names)
-    frequent = {name for name, _ in counts.most_common(MOST // 3)} if counts.most_common(1)[0][1] > 1 else set()
-    coarse = _named(graph, numbers, _coarse)
-    names = [name if name in frequent else other for name, other in zip(names, coarse, strict=True)]
+    if len(numbers) > EXACT:
+        return _by_name(graph, numbers, _from_ids(graph, numbers))
+    names = _named(graph, numbers)
+    found = _summary(graph, numbers, names)
+    if len(found.nodes) <= MOST:
+        return Overview(found, "Runs and versions that came about alike are one; every path drawn exists.")
+    return _by_name(graph, numbers, names)
+
+
+def _by_name(graph: Graph, numbers: Numbers, names: list[tuple[int, str]]) -> Overview:
+    """Grouped by name; where there are too many names, by the endings of files, but for those that are frequent."""
+    if len(set(names)) > MOST:
+        counts = Counter(names)
+        frequent = {name for name, count in counts.most_common(MOST // 3) if count > 1}
+        names = [name if name in frequent else (name[0], _coarse(*name)) for name in names]
     if len(set(names)) > MOST:
         kept = {name for name, _ in Counter(names).most_common(MOST - 2)}
-        other = {ENTITY: "other data", ACTIVITY: "other activities"}
-        kinds = graph.kinds[numbers].tolist()
-        names = [name if name in kept else (kind, other[kind]) for name, kind in zip(names, kinds, strict=True)]
+        names = [name if name in kept else (name[0], _OTHER[name[0]]) for name in names]
     return Overview(_grouped(graph, numbers, names), _BY_NAME)
 
 
+_OTHER = {ENTITY: "other data", ACTIVITY: "other activities"}
 _BY_NAME = "Grouped by name and kind: a line says that some of the one came from some of the other."
 
 
-def _fine(kind: int, name: str, properties: dict[str, Any]) -> str:
+def _coarse(kind: int, name: str) -> str:
     if kind == ACTIVITY:
-        return program_of(properties) or numbered(name)[0]
-    artifact = properties.get("artifact")
-    return artifact if isinstance(artifact, str) else split_version(name)[0]
+        return _OTHER[ACTIVITY]
+    file = name.rpartition("/")[2]
+    return f"*.{file.rpartition('.')[2]}" if "." in file[1:] else "arrays and tables"
 
 
-def _coarse(kind: int, name: str, properties: dict[str, Any]) -> str:
-    if kind == ACTIVITY:
-        return "other activities"
-    path = PurePosixPath(_fine(kind, name, properties))
-    if path.suffix:
-        return f"*{path.suffix}"
-    return "arrays and tables"
-
-
-def _named(graph: Graph, numbers: Numbers, name: Callable[[int, str, dict[str, Any]], str]) -> list[tuple[int, str]]:
-    kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
-    columns = ("artifact", "program", "command", "error", "exit_code")
-    own = zip(*(graph.properties.column(each, numbers) for each in columns), strict=True)
+def _from_ids(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
+    """What vertices are called without their versions and numbers: properties of very many take long to read."""
     found = []
-    for kind, label, values in zip(kinds, ids, own, strict=True):
-        told = {key: value for key, value in zip(columns, values, strict=True) if value is not None}
-        mark = FAILED if kind == ACTIVITY and failed(told) else ""
-        found.append((kind, f"{name(kind, label, told)}{mark}"))
+    for kind, label in zip(graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist()), strict=True):
+        own, mark, number = label.rpartition("#" if kind == ACTIVITY else "@v")
+        found.append((kind, own if mark and number.isdecimal() else label))
+    return found
+
+
+def _named(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
+    """What vertices are called: the program that was run, the file whose version it is."""
+    kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
+    found = []
+    for kind, label, told in zip(kinds, ids, graph.properties.rows(numbers), strict=True):
+        if kind == ACTIVITY:
+            name = program_of(told) or numbered(label)[0]
+            found.append((kind, f"{name}{FAILED}" if failed(told) else name))
+        else:
+            artifact = told.get("artifact")
+            found.append((kind, artifact if isinstance(artifact, str) else split_version(label)[0]))
     return found
 
 

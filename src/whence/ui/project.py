@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sqlalchemy as sa
 
 from whence.graph import Graph, who
 from whence.graph.boundary import Boundary, times_of
 from whence.graph.model import ACTIVITY, AGENT, ASSOCIATED, ENTITY, GENERATED, KINDS, USED
 from whence.graph.picture.folding import failed
 from whence.graph.picture.scene import of_graph
+from whence.store.catalog import runs
+from whence.store.catalog import schema as t
 from whence.ui import filters
 from whence.ui.explorer import Explorer, Params, listed, number, text
+from whence.ui.overview import Overview
 from whence.ui.overview import overview as overview_of
 from whence.ui.picturing import picture
+
+if TYPE_CHECKING:
+    from whence.store import Store
 
 FOUND = 60  # results of a search
 NEIGHBOURS = 60  # around what is opened
 PAGE = 100  # members of a list
+LOOKED_UP = 400  # files that may hold rows, and may be gone
 FILTERS = ("kinds", "who", "after", "before")
 
 
@@ -27,58 +36,81 @@ def summary(explorer: Explorer, params: Params) -> dict[str, Any]:
     graph = explorer.graph()
 
     def make() -> dict[str, Any]:
-        codes = filters.kind_codes(graph)
-        kinds = {kind: int((codes == place).sum()) for place, kind in enumerate(filters.KINDS)}
+        kinds, times = counted(explorer.log._store)
         people = np.flatnonzero(graph.kinds == AGENT).tolist()
         return {
             "where": explorer.log.where, "vertices": len(graph), "edges": len(graph.edge_table),
-            "kinds": {kind: count for kind, count in kinds.items() if count}, "people": graph.ids.of(people[:500]),
-            "times": _times(graph), "pipelines": sorted({run.pipeline for run in explorer.log.runs()}),
+            "kinds": {kind: kinds[kind] for kind in filters.KINDS if kinds[kind]},
+            "people": graph.ids.of(people[:500]), "times": times,
+            "pipelines": sorted({run.pipeline for run in runs.listed(explorer.log._store)}),
             "values": sorted(explorer.values.files), "stories": hasattr(explorer.log, "explain"),
         }  # fmt: skip
 
     return explorer.once("summary", make)
 
 
-def _times(graph: Graph) -> list[str]:
-    """The first and the last time that anything is known to have begun."""
-    every = np.flatnonzero(graph.kinds != AGENT).astype(np.int32)
-    names = ("started", "created", "prov:startTime")
-    found = [each for name in names for each in graph.properties.column(name, every) if isinstance(each, str)]
-    return [min(found), max(found)] if found else []
+def counted(store: Store) -> tuple[Counter[str], list[str]]:
+    """How many things of each kind there are, and the first and the last time that anything began; by SQL, which is
+    soon done where reading the properties of a large project is not."""
+    entities, activities = t.entities.c, t.activities.c
+    with store.database.read() as connection:
+        found = connection.execute(sa.select(entities.kind, sa.func.count()).group_by(entities.kind)).all()
+        done = connection.execute(sa.select(sa.func.count()).select_from(t.activities)).scalar_one()
+        ends = [
+            connection.execute(sa.select(sa.func.min(column), sa.func.max(column))).one()
+            for column in (activities.started, entities.created)
+        ]
+    kinds = Counter({"activity": int(done)})
+    for kind, count in found:
+        kinds[kind if kind in filters.KINDS else "other"] += count
+    times = [str(each) for pair in ends for each in pair if each is not None]
+    return kinds, [min(times), max(times)] if times else []
+
+
+def warm(explorer: Explorer) -> None:
+    """Make what the first pictures need, before anybody asks."""
+    summary(explorer, {})
+    overview(explorer, {})
+    search(explorer, {"q": "\0"})
+    explorer.once("kinds", lambda: filters.kind_codes(explorer.graph()))
 
 
 def overview(explorer: Explorer, params: Params) -> dict[str, Any]:
     """The whole project in one picture, as far as the filters let it through."""
-    graph = explorer.graph()
 
     def make() -> dict[str, Any]:
-        numbers = filters.chosen(graph, params)
-        found = overview_of(graph, numbers)
-        shown = int((graph.kinds[numbers] != AGENT).sum())
+        found = _overview(explorer, params)
+        shown = sum(node.stands_for for node in found.scene.nodes)
         return {"picture": picture(found.scene), "how": found.how, "shown": shown}
 
-    return explorer.once(("overview", *(params.get(name, "") for name in FILTERS)), make)
+    return explorer.once(("drawn", *(params.get(name, "") for name in FILTERS)), make)
+
+
+def _overview(explorer: Explorer, params: Params) -> Overview:
+    graph = explorer.graph()
+    key = ("overview", *(params.get(name, "") for name in FILTERS))
+    return explorer.once(key, lambda: overview_of(graph, filters.chosen(graph, params, explorer)))
 
 
 def part(explorer: Explorer, params: Params) -> dict[str, Any]:
     """One node of the overview, opened: its members one by one, with what they were made from and what they led to."""
     graph = explorer.graph()
     member = text(params, "of")
+    alone = (graph.ids[graph.ids.number(member)],)
 
     def make() -> dict[str, Any]:
-        found = overview_of(graph, filters.chosen(graph, params)).scene
-        own = next(
-            (node.ids for node in found.nodes if member in node.ids), (graph.vertex_at(graph.ids.number(member)).id,)
-        )
-        numbers = graph.numbers(own[:NEIGHBOURS]) if len(own) > 1 else np.array([graph.ids.number(own[0])], np.int32)
-        shown = _with_neighbours(graph, numbers)
+        found = _overview(explorer, params).scene
+        own = next((node.ids for node in found.nodes if member in node.ids), alone)
+        # Those around the one that was named are drawn, and all are counted.
+        at = max(0, min(own.index(member) - NEIGHBOURS // 2, len(own) - NEIGHBOURS))
+        chosen = own[at : at + NEIGHBOURS]
+        shown = _with_neighbours(graph, np.array([graph.ids.number(each) for each in chosen], np.int32))
         segment = graph.induced(graph.ids.of(shown.tolist()))
         scene = of_graph(graph, segment.numbers.tolist(), segment.rows.tolist(), ())
         return {
             "picture": picture(scene), "members": list(own[:PAGE]), "count": len(own),
             "how": f"{len(own):,} of one kind, with what they were made from and what they led to."
-            + (f" The first {NEIGHBOURS} are drawn." if len(own) > NEIGHBOURS else ""),
+            + (f" {NEIGHBOURS} of them are drawn." if len(own) > NEIGHBOURS else ""),
         }  # fmt: skip
 
     return explorer.once(("part", member, *(params.get(name, "") for name in FILTERS)), make)
@@ -96,16 +128,14 @@ def _with_neighbours(graph: Graph, numbers: np.ndarray[Any, Any]) -> np.ndarray[
 def search(explorer: Explorer, params: Params) -> dict[str, Any]:
     """What is called like this, the nearest first."""
     graph, asked = explorer.graph(), text(params, "q").lower()
+    names = explorer.once("names", lambda: [name.lower() for name in graph.ids])
+    commands = explorer.once("commands", lambda: [(at, each.lower()) for at, each in _commands(graph)])
     ranked: list[tuple[int, int, int]] = []
-    for at, name in enumerate(graph.ids):
-        low = name.lower()
-        place = low.find(asked)
-        if place >= 0:
-            last = low.rpartition("/")[2]
-            ranked.append((0 if low == asked else 1 if last.startswith(asked) or place == 0 else 2, len(name), at))
-    for at, command in _commands(graph):
-        if asked in command.lower():
-            ranked.append((3, len(command), at))
+    for at, name in enumerate(names):
+        if asked in name:
+            is_start = name.startswith(asked) or name.rpartition("/")[2].startswith(asked)
+            ranked.append((0 if name == asked else 1 if is_start else 2, len(name), at))
+    ranked += [(3, len(command), at) for at, command in commands if asked in command]
     ranked.sort()
     numbers = list(dict.fromkeys(at for *_, at in ranked))
     return {"found": [_brief(graph, at) for at in numbers[:FOUND]], "count": len(numbers)}
@@ -218,13 +248,16 @@ def timeline(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:
     """Arrays, or things with rows, to choose from: the latest first."""
-    from whence.ui.tables import has_table
+    from whence.ui.tables import has_table, may_be_table
 
     graph, kind, asked = explorer.graph(), text(params, "kind"), params.get("q", "").lower()
-    codes = filters.kind_codes(graph)
+    codes = explorer.once("kinds", lambda: filters.kind_codes(graph))
     wanted = ("array",) if kind == "array" else ("table", "file")
     numbers = np.flatnonzero(np.isin(codes, [filters.KINDS.index(each) for each in wanted])).tolist()
     named = [(at, graph.ids[at]) for at in reversed(numbers) if asked in graph.ids[at].lower()]
+    if kind != "array":  # those that may have rows; whether the file is still there is looked up for some
+        named = [(at, name) for at, name in named if codes[at] == filters.KINDS.index("table") or may_be_table(name)]
+        named = named[:LOOKED_UP]
     found = []
     for at, name in named:
         if kind != "array" and not has_table(explorer, name):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from whence.errors import StoreError, WhenceError
+from whence.graph.finding import split_version
 from whence.selection import Selection
 from whence.store.answers import boxes as spelled
 from whence.ui import answers
@@ -52,6 +53,15 @@ def has_table(explorer: Explorer, name: str) -> bool:
         return _place(explorer, name) is not None
     except WhenceError:
         return False
+
+
+def may_be_table(name: str) -> bool:
+    """Whether a file is called like one that holds rows.
+
+    >>> may_be_table("raw/a.csv@v2"), may_be_table("model.bin@v1")
+    (True, False)
+    """
+    return Path(split_version(name)[0]).suffix.lower() in _READ
 
 
 def _place(explorer: Explorer, name: str) -> Place | None:
