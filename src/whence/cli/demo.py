@@ -91,6 +91,10 @@ def command(out: Path, only: str | None, open_: bool, as_json: bool) -> None:
 
     A made-up shop's tables are joined, filtered and grouped by Spark; one row of the result is traced back to the rows
     of three files, and a customer forward to the rows it is in; pandas checks the answers.
+
+    \b
+      whence demo
+      whence demo --only arrays --open
     """
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
