@@ -1,7 +1,7 @@
 """Hand-overs to Spark: a pandas frame or an array as a DataFrame whose rows the log knows.
 
-The rows are written to the log as a Parquet file, and Spark reads that. So they have numbers, a pipeline over them can be
-asked like any other, and a later program can ask it, too.
+The rows are written to the log as a Parquet file, and Spark reads that. So they have numbers, a pipeline over them can
+be asked like any other, and a later program can ask it, too.
 """
 
 from __future__ import annotations
