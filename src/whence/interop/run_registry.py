@@ -128,7 +128,8 @@ class Registered:
             if self.ended is None:
                 self.end()
         os.close(self._lock)
-        oldest = min((other.started for other in self._all() if other.ended is None), default=None)
+        # A run whose command has ended still needs the notes of others, until it has left.
+        oldest = min((other.started for other in self._all() if _is_locked(other.place)), default=None)
         registry = self.place.parent
         for place in _entries(registry):
             with suppress(OSError):  # another run, which ends at the same time, removes it too; or another user may
@@ -153,17 +154,27 @@ def _ended(place: Path) -> int | None:
     """When a run ended; None if it goes on. One that was killed ends when another run notices."""
     if (place / "ended").exists():
         return os.stat(place / "ended").st_mtime_ns
-    lock = os.open(place / "started", os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if _is_locked(place):
         return None
-    finally:
-        os.close(lock)
     try:
         return _touch(place / "ended")
     except PermissionError:  # a run of another user
         return max(os.stat(each).st_mtime_ns for each in (place, place / "started"))
+
+
+def _is_locked(place: Path) -> bool:
+    """Whether the process of a run is alive and has not left."""
+    try:
+        lock = os.open(place / "started", os.O_RDONLY)
+    except FileNotFoundError:  # it was just removed
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 def _touch(path: Path) -> int:
