@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.rules._rows import Factor, Rows, affine, factor, gathered, linked, product, row
+from whence.arrays.rules._rows import Factor, affine, factor, gathered, linked, product, row
 from whence.errors import BadCells, BadType, ShapeMismatch, UnknownName
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 Ints = NDArray[np.int64]
 Column = Hashable
@@ -151,7 +152,7 @@ def add_columns(
         if values.shape != (rows,):
             raise ShapeMismatch(f"the column {name!r} has the shape {values.shape}, and not {rows} rows")
     out = (rows, columns + len(made))
-    parts: list[Rows | None] = [row((0, columns - 1), (0, 0, 0, 1, 1))]
+    parts: list[Part | None] = [row((0, columns - 1), (0, 0, 0, 1, 1))]
     for place, name in enumerate(functions, columns):
         given = reads.get(name) if isinstance(reads, Mapping) else reads
         used = range(columns) if given is None else sorted({_column(table, each) for each in given})
@@ -219,7 +220,7 @@ def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) 
     groups = linked(codes, np.arange(rows), (len(keys),), (rows,))
     natural = groups._views == ((len(keys),), (rows,))
     if natural:
-        members = tuple(Rows(p.rows, tuple(p.axes), p.lo, p.width) for p in groups.parts())
+        members = tuple(groups.parts())
         by_rows = Factor((0,), (0,), members)
         moves = [row((0, 0), (at, at)), row((1, at), (-1, -1, 0, 1, 1)), row((at + 1, columns - 1), (0, 0, 0, 1, 1))]
         own = product(out, (rows, columns), [by_rows, factor([1], [1], moves)])

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.rules._rows import Factor, Rows, Shape, affine, factor, product, row, whole_in, whole_out
+from whence.arrays.rules._rows import Factor, Shape, affine, factor, product, row, whole_in, whole_out
 from whence.arrays.rules._rules import Link, Links, rule, shape
 from whence.arrays.rules.joining import joined
 from whence.arrays.rules.shapes import reshaped
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def batched(in_shape: Shape, core: int, out_core: Shape, batch: Shape | None = None) -> Relation:
@@ -51,7 +52,7 @@ _matrix("linalg.svdvals", lambda n, m: (min(n, m),))
 _matrix("linalg.matrix_power", lambda n, m: (n, n))
 
 
-def factored(in_shape: Shape, out_core: Shape, *rows: Rows | None) -> Relation:
+def factored(in_shape: Shape, out_core: Shape, *rows: Part | None) -> Relation:
     """A factor of each matrix of a batch: rows over two axes of the output and two of the input."""
     own = in_shape[:-2]
     axes = [len(own), len(own) + 1]
@@ -127,7 +128,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return links if len(links) > 1 else links[0]
 
 
-def _above_diagonal(n: int, side: int) -> list[Rows | None]:
+def _above_diagonal(n: int, side: int) -> list[Part | None]:
     """Column j for the cells above the diagonal of a square factor: its last row has none."""
     return [row((0, side - 2), (1, side - 1, 0, 1, 0), (0, n - 1), (0, 0, 1, 1, 1))]
 

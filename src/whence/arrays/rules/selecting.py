@@ -14,7 +14,6 @@ from whence.arrays.rules._rows import (
     FREE,
     Factor,
     Ints,
-    Rows,
     Shape,
     linked,
     moved,
@@ -27,6 +26,7 @@ from whence.arrays.rules.elementwise import broadcast
 from whence.arrays.rules.windows import lane
 from whence.errors import NoRule
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def _restricted(in_shape: Shape, chosen: Any) -> Relation:
@@ -50,7 +50,7 @@ def up_to(picked: Ints, in_shape: Shape, rest: Shape = ()) -> Relation:
     first = np.concatenate([[0], breaks])
     width = np.diff(np.concatenate([first, [count]])) - 1
     zero = np.zeros_like(first)
-    rows = Rows(len(first), (FREE, (0, 0, 1)), (first, zero), (width, picked[first] - first))
+    rows = Part(len(first), (FREE, (0, 0, 1)), (first, zero), (width, picked[first] - first))
     factors = [Factor((0,), (0,), (rows,)), *(whole_out(i + 1, side) for i, side in enumerate(rest))]
     return product((count, *rest), in_shape, factors, in_view=(size,))
 

@@ -11,7 +11,6 @@ import numpy as np
 from whence.arrays.rules._layouts import axes_read, order_of
 from whence.arrays.rules._rows import (
     Factor,
-    Rows,
     Shape,
     affine,
     factor,
@@ -28,6 +27,7 @@ from whence.arrays.rules._rows import (
 )
 from whence.arrays.rules._rules import Link, Links, axis_of, rule, shape
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def reshaped(in_shape: Shape, out_shape: Shape) -> Relation:
@@ -222,7 +222,7 @@ def _triangle(in_shape: Shape, k: int, *, lower: bool) -> Relation:
     n = len(batch)
     factors = [affine(i, i, side) for i, side in enumerate(batch)]
     same = ((0, 0, 0, 1, 1), (0, 0, 1, 1, 1))
-    made: list[Rows | None] = []
+    made: list[Part | None] = []
     if lower:  # column <= row + k: from row -k on, and all columns from row columns - 1 - k on
         full = min(max(columns - 1 - k, 0), rows)
         made = [

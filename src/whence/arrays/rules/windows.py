@@ -9,7 +9,6 @@ import numpy as np
 
 from whence.arrays.rules._rows import (
     Factor,
-    Rows,
     Shape,
     affine,
     band,
@@ -23,6 +22,7 @@ from whence.arrays.rules._rows import (
 from whence.arrays.rules._rules import Link, Links, axes_of, axis_of, rule, shape
 from whence.arrays.rules.joining import concatenate
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def along(in_shape: Shape, out_shape: Shape, axis: int, one: Factor) -> Relation:
@@ -115,7 +115,7 @@ def _coordinates(in_shape: Shape, at: int, edge_order: int, even: bool) -> list[
 
 
 def _gradient(at: int, side: int, edge_order: int, even: bool) -> Factor:
-    rows: list[Rows | None] = [
+    rows: list[Part | None] = [
         row((0, 0), (0, edge_order)),
         row((side - 1, side - 1), (side - 1 - edge_order, side - 1)),
     ]

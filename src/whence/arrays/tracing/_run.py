@@ -13,6 +13,7 @@ import numpy as np
 
 from whence import _tracked
 from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.tracing._buffer import Buffer
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._tape import Tape, Witness
@@ -145,7 +146,7 @@ class Run:
 
     def input(self, array: Any, what: str = "an input") -> Any:
         """A traced array over this one's memory, each cell from itself."""
-        from whence.arrays.tracing._traced import Buffer, Traced
+        from whence.arrays.tracing._traced import Traced
 
         checked(array, what)
         number = len(self.shapes)
@@ -168,7 +169,7 @@ class Run:
 
     def fresh(self, value: Any) -> Any:
         """A traced array whose cells come from nothing."""
-        from whence.arrays.tracing._traced import Buffer, Traced
+        from whence.arrays.tracing._traced import Traced
 
         if self.finished:
             return value
