@@ -202,4 +202,4 @@ def test_a_run_leaves_the_description_of_jobs_as_it_was(spark: SparkSession, ord
         log.pipeline(totals(orders)).run()
         assert spark.sparkContext.getLocalProperty("spark.job.description") == "the user's own"
     finally:
-        spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+        spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type] # None clears it

@@ -293,7 +293,7 @@ def test_temporary_files_go_with_the_pipeline(spark: SparkSession, shop: Path) -
     pipeline = Pipeline(revenue(spark, shop))
     pipeline.run()
     assert pipeline.artifacts is not None
-    folder = pipeline.artifacts.held[0].folder  # type: ignore[attr-defined]
+    folder = pipeline.artifacts.held[0].folder  # type: ignore[attr-defined] # of results in files
     assert os.path.isdir(folder)
     del pipeline
     assert not os.path.isdir(folder)

@@ -322,6 +322,7 @@ def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
     for names, count in pairs:
         if not isinstance(count, int) or not counts(count):
             raise BadType(f"expand counts activities, 0 or more, and {count!r} is no such number")
+        # A name of a wrong type is refused there.
         start = base.query.named if names is None else base.graph.numbers(names, "entity")  # type: ignore[arg-type]
         found.append((start, count))
     return found

@@ -59,6 +59,7 @@ def _along(axes: Any, operands: tuple[Any, ...], rule_of: Callable[..., Links]) 
     """A product over axes that are named: of the operands with these axes last, and the result turned back."""
     named = [(each,) if isinstance(each, (int, np.integer)) else tuple(each) for each in axes]
     turns = [
+        # mypy infers no type for a default.
         viewed(shape(each), lambda x, at=at: np.moveaxis(x, at, range(-len(at), 0)))  # type: ignore[misc]
         for each, at in zip(operands, named, strict=False)
     ]

@@ -261,7 +261,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     in_shape, chosen = shape(a), np.asarray(indices)
     view = (math.prod(in_shape),) if axis is None else in_shape
     at = 0 if axis is None else axis_of(axis, len(in_shape))
-    picked = np.take(np.arange(view[at]), chosen, mode=mode)  # type: ignore[call-overload]
+    picked = np.take(np.arange(view[at]), chosen, mode=mode)  # type: ignore[call-overload] # any text
     return [Link(a, _picked(in_shape, view, at, picked))]
 
 

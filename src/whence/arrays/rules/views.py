@@ -103,6 +103,7 @@ def _returning_views(name: str) -> None:
             return function(x, *args, **kwargs)
 
         count = len(cut(np.broadcast_to(np.zeros(()), shape(ary))))
+        # mypy infers no type for a default.
         return tuple([Link(ary, viewed(shape(ary), lambda x, n=n: cut(x)[n]))] for n in range(count))  # type: ignore[misc]
 
 

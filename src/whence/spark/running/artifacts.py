@@ -112,7 +112,7 @@ def described_jobs(jvm: Jvm, what: str) -> Iterator[None]:
     try:
         yield
     finally:
-        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type] # None clears it
 
 
 def first_line(error: BaseException) -> str:
