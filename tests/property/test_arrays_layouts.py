@@ -15,7 +15,7 @@ from whence.arrays.recording.calls import captured
 from whence.arrays.tracing import Run
 from whence.arrays.tracing._rebound import rebound
 from whence.errors import NoRule
-from whence.testing.survey import _changes
+from whence.testing.survey import _pairs_that_change
 
 Function = Callable[..., Any]
 
@@ -142,7 +142,7 @@ def changes(function: Function, array: Any) -> Any:
         made[...] = values
         return function(made)
 
-    return _changes(Call(laid, (np.ascontiguousarray(array),), {}))
+    return _pairs_that_change(Call(laid, (np.ascontiguousarray(array),), {}))
 
 
 @pytest.mark.parametrize("order", "CFAK")

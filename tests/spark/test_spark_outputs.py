@@ -188,7 +188,7 @@ def test_an_output_that_cannot_be_local_is_cached_and_said(
     def refused(*_: object) -> None:
         raise ValueError("no room for local data")
 
-    monkeypatch.setattr("whence.spark.running.outputs._relation", refused)
+    monkeypatch.setattr("whence.spark.running.outputs._local_relation", refused)
     p = log.pipeline(totals(orders))
     out = p.run()
     assert out.storageLevel.useMemory

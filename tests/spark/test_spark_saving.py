@@ -233,7 +233,7 @@ def test_nor_does_anything_else_that_a_run_adds(
     def broken(*_: object) -> None:
         raise AssertionError("a mistake of whence's own")
 
-    monkeypatch.setattr(materialize, "_run", broken)
+    monkeypatch.setattr(materialize, "_compute_output", broken)
     df = revenue(spark, shop)
     p = log.pipeline(df)
     assert sorted(p.run().collect()) == sorted(df.collect())

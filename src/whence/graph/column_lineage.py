@@ -46,7 +46,7 @@ def column_lineage(
         found = []
         for source, field in sorted({*direct, *through}):
             kinds = [kind for kind, own in (("DIRECT", direct), ("INDIRECT", through)) if (source, field) in own]
-            called = _called(known.get(source, source), namespace)
+            called = _dataset_name(known.get(source, source), namespace)
             found.append({**called, "field": field, "transformations": [{"type": each} for each in kinds]})
         return found
 
@@ -59,7 +59,7 @@ def column_lineage(
     return {"fields": fields, "dataset": whole} if whole else {"fields": fields}
 
 
-def _called(dataset: object, namespace: str) -> dict[str, str]:
+def _dataset_name(dataset: object, namespace: str) -> dict[str, str]:
     match dataset:
         case str(name):
             return {"namespace": namespace, "name": name}

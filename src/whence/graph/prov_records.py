@@ -39,7 +39,7 @@ class Records:
             for own in told.values():
                 if OPEN in own:
                     own[OPEN].sort(key=lambda each: json.dumps(each, sort_keys=True))  # however they were read
-        return [(name, kind, _together(self.told.get(name, {}))) for name, kind in self.kinds.items()]
+        return [(name, kind, _in_all_places(self.told.get(name, {}))) for name, kind in self.kinds.items()]
 
     def add_bundle(self, name: str) -> None:
         """A bundle is an entity, whether the document describes it as one or not."""
@@ -88,7 +88,7 @@ class Records:
                 GraphWarning, stacklevel=5,
             )  # fmt: skip
             own = self.told.setdefault(source, {}).setdefault(bundle, {})
-            own.setdefault(OPEN, []).append({"relation": name, "attributes": _held(attributes)})
+            own.setdefault(OPEN, []).append({"relation": name, "attributes": _as_held_in_log(attributes)})
             return
         self.require(target, relation.target, record)
         self.edges.append((source, name, target, {**attributes, **({BUNDLE: bundle} if bundle else {})}))
@@ -141,7 +141,7 @@ def several(values: list[Any]) -> Any:
     return tuple(sorted(values, key=lambda value: (type(value).__name__, json.dumps(value, sort_keys=True))))
 
 
-def _together(told: Mapping[str, Attributes]) -> Attributes:
+def _in_all_places(told: Mapping[str, Attributes]) -> Attributes:
     """What is said of a vertex in all places; where that is not the document alone, the places are kept."""
     if not told.keys() - {""}:
         return told.get("", {})
@@ -155,10 +155,10 @@ def _together(told: Mapping[str, Attributes]) -> Attributes:
             known += [each for each in (value if isinstance(value, tuple) else (value,)) if each not in known]
     values.pop(OPEN, None)
     merged = {name: several(each) for name, each in values.items()}
-    return {**merged, BUNDLE: {bundle: _held(own) for bundle, own in told.items()}}
+    return {**merged, BUNDLE: {bundle: _as_held_in_log(own) for bundle, own in told.items()}}
 
 
-def _held(attributes: Attributes) -> Attributes:
+def _as_held_in_log(attributes: Attributes) -> Attributes:
     """Attributes in the terms of JSON, as a log holds them: several values are told from a list."""
     return {
         name: {"$": "values", "value": list(value)} if isinstance(value, tuple) else value

@@ -83,7 +83,7 @@ class Summary(Drawable):
         for each in self.vertices:
             shared.setdefault(each.label, []).append(each)
         return {
-            each.id: label if len(own) == 1 else f"{label} [{_members(each)}]"
+            each.id: label if len(own) == 1 else f"{label} [{_list_of_members(each)}]"
             for label, own in shared.items()
             for each in own
         }
@@ -150,7 +150,7 @@ def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
     tried = [(laid, merge(laid.graph())) for laid in (lay(parts, relations, classes.of, way) for way in ways)]
     laid, found = min(tried, key=lambda each: each[1].count)
     told = Told(laid, parts, [number for number, _ in full], found.classes, found.count)
-    vertices = _vertices(full, told, classes, len(segments))
+    vertices = _summary_vertices(full, told, classes, len(segments))
     edges = tuple(
         SummaryEdge(vertices[a], RELATIONS[code].name, vertices[b], count / len(segments))
         for a, code, b, count in told.edges()
@@ -158,10 +158,10 @@ def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
     return Summary(vertices, edges, len(segments), told.size, found.exact)
 
 
-def _vertices(
+def _summary_vertices(
     segments: Sequence[tuple[int, Segment]], told: Told, classes: Classes, total: int
 ) -> tuple[SummaryVertex, ...]:  # fmt: skip
-    names = _names(classes, sorted(set(told.types.tolist())))
+    names = _names_of_types(classes, sorted(set(told.types.tolist())))
     members, shares = told.members([segment.graph.ids for _, segment in segments]), told.shares()
     occurring = Occurring(told, segments)
     found = []
@@ -192,7 +192,7 @@ class Occurring:
         return found
 
 
-def _members(vertex: SummaryVertex) -> str:
+def _list_of_members(vertex: SummaryVertex) -> str:
     """The members of a vertex, in short; no two vertices of a summary have the same in the same segments."""
     shown = ", ".join(vertex.members[:2])
     return shown if len(vertex.members) <= 2 else f"{shown} and {len(vertex.members) - 2} more"
@@ -202,7 +202,7 @@ def _said(value: Any) -> str:
     return ", ".join(map(str, each_of(value)))
 
 
-def _names(classes: Classes, types: Sequence[int]) -> dict[int, str]:
+def _names_of_types(classes: Classes, types: Sequence[int]) -> dict[int, str]:
     """What vertices of a type are called; with a number where several types would have the same name."""
     plain = {}
     for each in types:

@@ -65,7 +65,7 @@ class Classes:
         if k == 0:
             found[numbers] = [self._number(label, None, None) for label in labels]
             return found
-        steps = _steps(graph, numbers, np.unique(np.concatenate([segment.rows for segment in segments])))
+        steps = _steps_of_vertices(graph, numbers, np.unique(np.concatenate([segment.rows for segment in segments])))
         colour = list(labels)
         for _ in range(k):
             colour = [
@@ -87,7 +87,7 @@ class Classes:
         for code, kind in enumerate(KINDS):
             places = np.flatnonzero(graph.kinds[numbers] == code)
             names = keep.get(kind, ())
-            columns = [_column(graph, name, numbers[places]) for name in names]
+            columns = [_property_values(graph, name, numbers[places]) for name in names]
             for at, place in enumerate(places.tolist()):
                 values = [column[at] for column in columns]
                 key = (kind, *map(hashable, values))
@@ -110,7 +110,7 @@ class Classes:
         return number
 
 
-def _column(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
+def _property_values(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
     """The values of a property. The program of an activity that does not tell it is that of its command."""
     found = graph.properties.column(name, numbers)
     if name == "program" and None in found:
@@ -122,7 +122,7 @@ def _column(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
     return found
 
 
-def _steps(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) -> list[list[Step]]:
+def _steps_of_vertices(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) -> list[list[Step]]:
     """For each vertex its edges within the union of the segments: direction, relation, place of the other end."""
     place = np.full(len(graph), -1, np.int64)
     place[numbers] = np.arange(len(numbers))

@@ -56,10 +56,12 @@ class as_prov:  # lower case, because it is used like a function
     def records(self) -> tuple[list[tuple[str, Kind, Attributes]], list[tuple[str, str, str, Attributes]]]:
         """Vertices and edges with their properties."""
         vertices, edges = self.graph.records()
-        return [(name, kind, _renamed(own) if kind == "activity" else own) for name, kind, own in vertices], edges
+        return [
+            (name, kind, _with_prov_times(own) if kind == "activity" else own) for name, kind, own in vertices
+        ], edges
 
 
-def _renamed(properties: Attributes) -> Attributes:
+def _with_prov_times(properties: Attributes) -> Attributes:
     """Properties with the times under PROV's names; a time that was imported stays as it was written."""
     given = {column for column, name in _TIMES.items() if name in properties}
     return {_TIMES.get(key, key): value for key, value in properties.items() if key not in given}

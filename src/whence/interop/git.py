@@ -242,7 +242,7 @@ def _commits(repository: Path) -> Iterator[_Commit]:
         if not _HASH.match(own) or not all(_HASH.match(each) for each in parents.split()):
             raise parts.unexpected(own)
         name = "".join(each for each in author if each.isprintable()).strip() or email or "unknown"
-        changes = tuple(_changes(parts))
+        changes = tuple(_changes_of_log(parts))
         yield _Commit(
             own, tuple(parents.split()), name[:_LONGEST_AUTHOR].strip(), email, _utc(authored), _utc(committed),
             subject, changes,
@@ -283,7 +283,7 @@ class _Parts:
         )
 
 
-def _changes(parts: _Parts) -> Iterator[_Change]:
+def _changes_of_log(parts: _Parts) -> Iterator[_Change]:
     """The changes out of `git log --raw -z`: `:modes old new status`, then one path, or two of a rename.
 
     Of a merge there is a colon, a mode, an old blob and a path for each parent.

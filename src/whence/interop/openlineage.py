@@ -37,7 +37,7 @@ def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
     an activity of unknown time has one event, of the type OTHER, at the beginning of 1970.
     """
     vertices, edges = graph.records()
-    writer = _Writer({name: (kind, _as_json(own, name)) for name, kind, own in vertices}, namespace)
+    writer = _EventWriter({name: (kind, _as_json(own, name)) for name, kind, own in vertices}, namespace)
     for source, relation, target, own in edges:
         attributes = _as_json(own, relation)
         if relation in ("used", "wasAssociatedWith"):
@@ -49,7 +49,7 @@ def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
     return [event for name, kind, _ in vertices if kind == "activity" for event in writer.run(name)]
 
 
-class _Writer:
+class _EventWriter:
     def __init__(self, described: Mapping[str, tuple[str, Event]], namespace: str) -> None:
         self.described, self.namespace = described, namespace
         self.ends: dict[tuple[str, str], Side] = {}
@@ -58,7 +58,7 @@ class _Writer:
     def run(self, name: str) -> list[Event]:
         properties = self.described[name][1]
         told = _extra_facets(properties)
-        run: Event = {"runId": _run_id(name, properties), "facets": {**_facets(told.get("run"))}}
+        run: Event = {"runId": _run_id_of(name, properties), "facets": {**_facets(told.get("run"))}}
         agents = [
             {"id": each, "properties": self.described[each][1], **({"attributes": own} if own else {})}
             for each, own in self.ends.get(("wasAssociatedWith", name), ())
@@ -69,7 +69,7 @@ class _Writer:
             run["facets"].setdefault("errorMessage", _facet("ErrorMessageRunFacet", message, "1-0-1"))
         inputs = self.datasets(("used", name), "inputFacets")
         outputs = self.datasets(("wasGeneratedBy", name), "outputFacets") + _not_generated(properties)
-        times = [("START", _time(properties, _STARTED)), (_end(properties), _time(properties, _ENDED))]
+        times = [("START", _event_time(properties, _STARTED)), (_end(properties), _event_time(properties, _ENDED))]
         known = [(kind, time) for kind, time in times if time is not None]
         return [
             {
@@ -164,7 +164,7 @@ def _facet(name: str, content: Event, version: str | None = None) -> Event:
     return {"_producer": PRODUCER, "_schemaURL": schema, **content}
 
 
-def _run_id(name: str, properties: Mapping[str, Any]) -> str:
+def _run_id_of(name: str, properties: Mapping[str, Any]) -> str:
     given = properties.get("openlineage_run")
     try:
         return str(uuid.UUID(given)) if isinstance(given, str) else str(uuid.uuid5(_RUNS, name))
@@ -172,7 +172,7 @@ def _run_id(name: str, properties: Mapping[str, Any]) -> str:
         return str(uuid.uuid5(_RUNS, str(given)))
 
 
-def _time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+def _event_time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """The time that a property tells, with an offset, as the format asks for."""
     value = next((properties[name] for name in names if name in properties), None)
     if value is None:

@@ -41,7 +41,7 @@ def graph_of(items: Iterable[Any], names: Sequence[str] | None = None) -> Graph:
             continue
         identity = _run_id(event.object("run"), event)
         runs.setdefault(identity, _Run(identity)).add(event)
-    taker = _Taker({run.id: run.name for run in runs.values()})
+    taker = _RunReader({run.id: run.name for run in runs.values()})
     for run in sorted(runs.values(), key=lambda each: each.started):
         taker.run(run)
     return Graph.build(taker.vertices.values(), [*taker.edges.values(), *taker.related()])
@@ -102,7 +102,9 @@ class _Run:
     def name(self) -> str:
         """What the run is called in the graph."""
         own = self.facets("run")
-        return own.object("whence_activity").text("id") if "whence_activity" in own else _called(self.job, self.id)
+        return (
+            own.object("whence_activity").text("id") if "whence_activity" in own else _activity_name(self.job, self.id)
+        )
 
     def times(self) -> Event:
         found: Event = {}
@@ -127,11 +129,11 @@ class _Run:
         return list(found.values())
 
 
-def _called(job: Mapping[str, str], run: str) -> str:
+def _activity_name(job: Mapping[str, str], run: str) -> str:
     return f"{job['namespace']}/{job['name']}/{run}"
 
 
-class _Taker:
+class _RunReader:
     def __init__(self, runs: Mapping[str, str]) -> None:
         self.runs = runs  # what the runs are called that there are events of
         self.vertices: dict[str, tuple[str, str, Event]] = {}
@@ -190,11 +192,11 @@ class _Taker:
             self.edge(name, "wasAssociatedWith", person, told.object("attributes").content)
         for each in inputs:
             used = self.dataset(each, made=False)
-            for attributes in _attributes(each):
+            for attributes in _edge_attributes(each):
                 self.edge(name, "used", used, attributes)
         for each in outputs:
             made = self.dataset(each, made=True)
-            for attributes in _attributes(each):
+            for attributes in _edge_attributes(each):
                 self.edge(made, "wasGeneratedBy", name, attributes)
 
     def described(self, run: _Run, facets: Fields) -> Event:
@@ -214,7 +216,7 @@ class _Taker:
         for each in above:
             job = {key: each.object("job").text(key) for key in ("namespace", "name")}
             run = each.object("run").text("runId")
-            other = self.runs.get(run) or _called(job, run)
+            other = self.runs.get(run) or _activity_name(job, run)
             if other == name:
                 continue
             self.vertices.setdefault(other, (other, "activity", _stub(job, run)))
@@ -257,7 +259,7 @@ def _stub(job: Mapping[str, str], run: str) -> Event:
     return {"command": called, "openlineage_run": run, "openlineage_job": dict(job)}
 
 
-def _attributes(dataset: _Dataset) -> list[Event]:
+def _edge_attributes(dataset: _Dataset) -> list[Event]:
     """The attributes of each edge to a dataset: whence's own, and, with the first, the facets of others."""
     more = Fields(dataset.told.event, f"{dataset.told.path}.facets", dict(dataset.more))
     found = [each.content for each in more.object("whence_relation").objects("edges")]

@@ -85,7 +85,7 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of values that an older format would have written otherwise
-            text = str(document.serialize(**_options(format)))
+            text = str(document.serialize(**_library_options(format)))
     except ValueError as error:  # a character that XML has no way to write
         raise BadGraph(f"the graph cannot be written as {format}: {error}") from error
     if format in _NOTATIONS:  # prefixes that only names with odd characters have are left out, and missed when reading
@@ -162,7 +162,7 @@ def parse_by_library(
     with warnings.catch_warnings():
         try:
             warnings.simplefilter("ignore")
-            document = ProvDocument.deserialize(content=text, **_options(format))
+            document = ProvDocument.deserialize(content=text, **_library_options(format))
             document = document.unified()
         except Exception as error:  # of any kind: the parsers of four formats fail on bad input each in its own ways
             raise BadGraph(f"{where} is no PROV document in the format {format}: {error}") from error
@@ -207,7 +207,7 @@ def _without_warnings_of_prov() -> Iterator[None]:
         yield
 
 
-def _options(format: str) -> dict[str, str]:
+def _library_options(format: str) -> dict[str, str]:
     """What the library calls a format: those of RDF are one, in different notations."""
     return {"format": "rdf", "rdf_format": _NOTATIONS[format]} if format in _NOTATIONS else {"format": format}
 

@@ -106,7 +106,7 @@ class Registered:
 
     def _all(self) -> list[Other]:
         above = {each / DIRECTORY for each in (self.project, *self.project.parents)}
-        found = (self._other(place) for registry in above | self.below for place in _entries(registry))
+        found = (self._other(place) for registry in above | self.below for place in _runs_in(registry))
         return [each for each in found if each is not None]
 
     def _other(self, place: Path) -> Other | None:
@@ -131,18 +131,18 @@ class Registered:
         # A run whose command has ended still needs the notes of others, until it has left.
         oldest = min((other.started for other in self._all() if _is_locked(other.place)), default=None)
         registry = self.place.parent
-        for place in _entries(registry):
+        for place in _runs_in(registry):
             with suppress(OSError):  # another run, which ends at the same time, removes it too; or another user may
                 ended = _ended(place)
                 if ended is not None and (oldest is None or ended + TICK < oldest):
                     shutil.rmtree(place)
-        if not _entries(registry):
+        if not _runs_in(registry):
             with suppress(OSError):  # a run that begins now has put itself there
                 (registry / ".gitignore").unlink()
                 registry.rmdir()
 
 
-def _entries(registry: Path) -> list[Path]:
+def _runs_in(registry: Path) -> list[Path]:
     try:
         found = [Path(each.path) for each in os.scandir(registry) if each.is_dir(follow_symlinks=False)]
     except (FileNotFoundError, NotADirectoryError, PermissionError):

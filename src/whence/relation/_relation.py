@@ -176,10 +176,10 @@ class Relation:
     def _ask(self, given: Selection, backward: bool) -> Selection:
         wanted = self._in_shape if backward else self._out_shape
         if self._table is not None:
-            return Selection._trusted(_asked(self._table, given, backward), wanted)
+            return Selection._trusted(_ask_table(self._table, given, backward), wanted)
         answer: Selection | None = None
         for table in self._touched(given, backward):
-            found = Selection._trusted(_asked(table, given, backward), wanted)
+            found = Selection._trusted(_ask_table(table, given, backward), wanted)
             answer = found if answer is None else answer | found
         return Selection.empty(wanted) if answer is None else answer
 
@@ -358,7 +358,7 @@ class Relation:
         return cls.from_bytes(memoryview(data), name)
 
 
-def _asked(table: _core.Table, given: Selection, backward: bool) -> Ints:
+def _ask_table(table: _core.Table, given: Selection, backward: bool) -> Ints:
     try:
         return table.ask(given.boxes, backward, ANSWER_LIMIT)
     except TooLarge:

@@ -167,7 +167,9 @@ class Stored:
                 loaded.append(self._run_on(index, column, known[0], loaded[column], spans))
                 continue
             if known is not None:
-                loaded.append(known if blocks is None else _join([columns.spread(known, a, b) for _, a, b in spans]))
+                loaded.append(
+                    known if blocks is None else _concatenated([columns.spread(known, a, b) for _, a, b in spans])
+                )
                 continue
             pieces = [self._read(index, place[column], block, b - a) for block, a, b in spans]
             if part.codes[column] == GAPS:
@@ -175,7 +177,7 @@ class Stored:
                 ends = np.cumsum([b - a for _, a, b in spans]).tolist()
                 wide = [columns.spread(width, end - len(piece), end) for end, piece in zip(ends, pieces, strict=True)]
                 pieces = [columns.fill(piece, w) for piece, w in zip(pieces, wide, strict=True)]
-            loaded.append(_join(pieces))
+            loaded.append(_concatenated(pieces))
         rows = sum(b - a for _, a, b in spans) if blocks is not None else part.rows
         return Part(rows, part.axes, tuple(loaded[count:]), tuple(loaded[:count]))
 
@@ -190,7 +192,7 @@ class Stored:
             start = first if bounds is None else int(bounds[axis, 0, block])
             pieces.append(columns.run_on(start, columns.spread(width, at, at + b - a)))
             at += b - a
-        return _join(pieces)
+        return _concatenated(pieces)
 
     def meeting(self, index: int, boxes: Ints, first: int) -> Ints | None:
         """The blocks of a part that may hold rows meeting boxes on the axes from `first` on; None: all of them."""
@@ -300,5 +302,5 @@ class Stored:
         return np.stack([declared[:, 0, blocks].min(axis=1), declared[:, 1, blocks].max(axis=1)], axis=1)
 
 
-def _join(pieces: Sequence[Ints]) -> Ints:
+def _concatenated(pieces: Sequence[Ints]) -> Ints:
     return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)

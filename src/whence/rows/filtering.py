@@ -79,7 +79,7 @@ def steps(condition: Expr, *, of_pairs: bool = False) -> list[Expr]:
     A filter asks its conjuncts in their order. A join (`of_pairs`) asks those about one side before it looks for pairs.
     """
     choices = condition.args if isinstance(condition, Or) else (condition,)
-    parts = [_groups(choice, of_pairs) for choice in choices]
+    parts = [_steps_of(choice, of_pairs) for choice in choices]
     count = max(map(len, parts))
     if len(parts) == 1:
         return parts[0]
@@ -88,7 +88,7 @@ def steps(condition: Expr, *, of_pairs: bool = False) -> list[Expr]:
     return [disjunction(*(each[min(step, len(each) - 1)] for each in sums)) for step in range(count)]
 
 
-def _groups(condition: Expr, of_pairs: bool) -> list[Expr]:
+def _steps_of(condition: Expr, of_pairs: bool) -> list[Expr]:
     """The parts of a conjunction: what never fails first, then each call of a user's function by itself."""
     facts = conjuncts(condition)
     sure = [fact for fact in facts if not may_fail(fact)]

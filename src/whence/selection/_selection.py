@@ -266,7 +266,7 @@ class Selection:
         """The cells as index tuples, sorted, one at a time."""
         if not self or not self._shape:
             return iter([()] * len(self._boxes))
-        return _walk(self._boxes, 0, ())
+        return _cells_of_boxes(self._boxes, 0, ())
 
     def __contains__(self, cell: object) -> bool:
         """Whether an index tuple (or, with one axis, an integer) is selected; a cell outside the shape is not."""
@@ -353,7 +353,7 @@ class Selection:
         if not self:
             return "no cells"
         counted = "1 cell" if self.count == 1 else f"{self.count:,} cells"
-        ranges = ", ".join(_spelled(box) for box in self._boxes[:SHOWN_BOXES].tolist())
+        ranges = ", ".join(_box_text(box) for box in self._boxes[:SHOWN_BOXES].tolist())
         more = len(self._boxes) - SHOWN_BOXES
         if more > 0:
             ranges += f", ... and {more:,} more box{'es' if more > 1 else ''}"
@@ -388,12 +388,12 @@ def _read_only(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
     return boxes
 
 
-def _spelled(box: list[list[int]]) -> str:
+def _box_text(box: list[list[int]]) -> str:
     """A box as an index: `[0:2, 5]`."""
     return f"[{', '.join(str(lo) if lo == hi else f'{lo}:{hi + 1}' for lo, hi in box) or '()'}]"
 
 
-def _walk(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _cells_of_boxes(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """The cells of boxes that agree on the axes before this one, in order."""
     sides = boxes[:, axis]
     if axis + 1 == boxes.shape[1]:
@@ -404,4 +404,4 @@ def _walk(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Itera
     starts = [0, *(np.flatnonzero(np.diff(sides[:, 0])) + 1).tolist(), len(boxes)]
     for start, stop in pairwise(starts):
         for i in range(int(sides[start, 0]), int(sides[start, 1]) + 1):
-            yield from _walk(boxes[start:stop], axis + 1, (*before, i))
+            yield from _cells_of_boxes(boxes[start:stop], axis + 1, (*before, i))

@@ -30,7 +30,7 @@ class Listed(list[Each]):
         self._columns, self._row, self._empty = columns, row, empty
 
     def __repr__(self) -> str:
-        return _text(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
+        return _table_text(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
 
     def _repr_html_(self) -> str:
         return as_html(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
@@ -66,7 +66,7 @@ class Answers(dict[str, Selection]):
     def __repr__(self) -> str:
         told = [self.how] if self.how else []
         if self or not told:
-            told.append(_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
+            told.append(_table_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
         return "\n".join([*told, *(f"note: {each}" for each in self.notes)])
 
     def _repr_html_(self) -> str:
@@ -79,7 +79,7 @@ class Blamed(dict[str, list[str]]):
     """Agents with what they are responsible for, which print as a table."""
 
     def __repr__(self) -> str:
-        return _text(
+        return _table_text(
             ("agent", "responsible for"), [(who, ", ".join(what)) for who, what in self.items()], len(self), "nobody"
         )
 
@@ -102,7 +102,7 @@ def boxes(selection: Selection) -> str:
     return "; ".join(texts) + (f"; and {more:,} more" if more else "") or "none"
 
 
-def _text(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str) -> str:
+def _table_text(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str) -> str:
     if not count:
         return empty
     return table(columns, rows) + (f"\n... and {count - len(rows):,} more" if count > len(rows) else "")

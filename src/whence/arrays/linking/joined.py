@@ -27,7 +27,7 @@ def joined(array: NDArray[Any], known: Known, shapes: Iterable[Shape]) -> tuple[
     every = set(shapes)
     for axis in range(array.ndim):
         rest = array.shape[:axis] + array.shape[axis + 1 :]
-        found = _stacked(array, axis, known) if rest in every else None
+        found = _as_stack(array, axis, known) if rest in every else None
         if found is None:
             fitting = {s[axis] for s in every if len(s) == array.ndim and s[:axis] + s[axis + 1 :] == rest}
             lengths = sorted((n for n in fitting if 0 < n < array.shape[axis]), reverse=True)
@@ -37,7 +37,7 @@ def joined(array: NDArray[Any], known: Known, shapes: Iterable[Shape]) -> tuple[
     return ()
 
 
-def _stacked(array: NDArray[Any], axis: int, known: Known) -> list[tuple[Any, Relation]] | None:
+def _as_stack(array: NDArray[Any], axis: int, known: Known) -> list[tuple[Any, Relation]] | None:
     if array.shape[axis] > MOST_PIECES:
         return None
     found = []

@@ -126,7 +126,7 @@ def _gradient(at: int, side: int, edge_order: int, even: bool) -> Factor:
     return factor([at], [at], rows)
 
 
-def _window(out: int, start: int, side: int, other: int) -> Factor:
+def _convolved(out: int, start: int, side: int, other: int) -> Factor:
     """An operand of a convolution, whose output b is cell b + start of the full one."""
     return band(0, 0, out, side, start - (other - 1), start)
 
@@ -147,8 +147,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Links:
     n, m = (int(np.prod(shape(each))) for each in (a, v))
     out, start = _modes(n, m, mode)
     return [
-        Link(a, product((out,), shape(a), [_window(out, start, n, m)], in_view=(n,))),
-        Link(v, product((out,), shape(v), [_window(out, start, m, n)], in_view=(m,))),
+        Link(a, product((out,), shape(a), [_convolved(out, start, n, m)], in_view=(n,))),
+        Link(v, product((out,), shape(v), [_convolved(out, start, m, n)], in_view=(m,))),
     ]
 
 
@@ -160,14 +160,14 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Links:
     if mode in ("same", 1) and m > n:
         start = n // 2  # NumPy exchanges the operands and turns the result around, so that the longer half is cut
     # Cell b + start of the full result sees a[f - (m - 1) + j] for each j, so j runs down while b runs up.
-    turned = _turned(band(0, 0, out, m, start - (n - 1), start), m)
+    turned = _reversed_input(band(0, 0, out, m, start - (n - 1), start), m)
     return [
-        Link(a, product((out,), shape(a), [_window(out, start, n, m)], in_view=(n,))),
+        Link(a, product((out,), shape(a), [_convolved(out, start, n, m)], in_view=(n,))),
         Link(v, product((out,), shape(v), [turned], in_view=(m,))),
     ]
 
 
-def _turned(one: Factor, side: int) -> Factor:
+def _reversed_input(one: Factor, side: int) -> Factor:
     """The same factor over the input read from its end."""
     parts = []
     for part in one.parts:

@@ -161,7 +161,7 @@ class Step:
         if not rules.values_matter(function):
             wanted: list[Reads] = ["shapes"] if all(mine) else ["shapes", "plain"]
             for reads in wanted:
-                drawn = _Drawn(args, kwargs, mine, _outline if reads == "shapes" else _outline_of_mine)
+                drawn = _Drawn(args, kwargs, mine, _shape_only if reads == "shapes" else _outline_of_mine)
                 try:
                     found = drawn.lineage(function, self.method)
                 except Exception:  # noqa: S112  # it wants numbers, or cannot do without; another error comes again
@@ -179,7 +179,7 @@ def _keep(where: dict[Any, Any], key: Any, item: Any, places: Places) -> None:
         where[key] = item
 
 
-def _outline(array: Any, _: bool) -> Any:
+def _shape_only(array: Any, _: bool) -> Any:
     return Outline(array)
 
 

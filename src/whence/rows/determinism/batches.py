@@ -49,7 +49,7 @@ def _codes(function: object, seen: set[int]) -> Iterator[types.CodeType]:
         yield from _codes(function.__func__, seen)
     elif isinstance(function, types.FunctionType):
         if not str(function.__module__).startswith("pyspark."):
-            yield from _nested(function.__code__)
+            yield from _code_within(function.__code__)
         for cell in function.__closure__ or ():
             try:
                 inside: object = cell.cell_contents
@@ -62,8 +62,8 @@ def _codes(function: object, seen: set[int]) -> Iterator[types.CodeType]:
                 yield from _codes(each, seen)
 
 
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+def _code_within(code: types.CodeType) -> Iterator[types.CodeType]:
     yield code
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
-            yield from _nested(const)
+            yield from _code_within(const)

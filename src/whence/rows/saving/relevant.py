@@ -90,11 +90,11 @@ def origins(op: o.Operator, attrs: Iterable[Attr]) -> dict[Attr, set[Attr]]:
     """Each column with what it was called below."""
     found = {attr: {attr} for attr in attrs}
     called = {attr: attr for attr in found}  # what each column is called at the operator
-    _descend(op, called, found)
+    _add_origins(op, called, found)
     return found
 
 
-def _descend(op: o.Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[Attr]]) -> None:
+def _add_origins(op: o.Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[Attr]]) -> None:
     if not called or not isinstance(op, BLOCK):
         return
     if isinstance(op, o.Project):
@@ -103,10 +103,10 @@ def _descend(op: o.Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[
         called = {attr: expr for attr, expr in below.items() if isinstance(expr, Attr)}
         for attr, name in called.items():
             found[attr].add(name)
-        _descend(op.child, called, found)
+        _add_origins(op.child, called, found)
     elif isinstance(op, o.Join):
         left = frozenset(op.left.output)
-        _descend(op.left, {attr: name for attr, name in called.items() if name in left}, found)
-        _descend(op.right, {attr: name for attr, name in called.items() if name not in left}, found)
+        _add_origins(op.left, {attr: name for attr, name in called.items() if name in left}, found)
+        _add_origins(op.right, {attr: name for attr, name in called.items() if name not in left}, found)
     else:
-        _descend(op.child, called, found)
+        _add_origins(op.child, called, found)

@@ -44,13 +44,13 @@ def without_subqueries(jvm: Jvm, plan: Any) -> tuple[Any, int]:
     """
     inlined = jvm.made("optimizer.InlineCTE").apply(plan)
     first = jvm.class_(f"{CATALYST}.expressions.NamedExpression").newExprId().id()
-    return _joined(jvm, inlined), int(first)
+    return _with_joins(jvm, inlined), int(first)
 
 
-def _joined(jvm: Jvm, plan: Any) -> Any:
+def _with_joins(jvm: Jvm, plan: Any) -> Any:
     def round_(plan: Any) -> Any:
         plan = _applied(jvm, plan, SCALARS)
-        return _applied(jvm, inner_first(jvm, plan, lambda inner: _joined(jvm, inner)), PREDICATES)
+        return _applied(jvm, inner_first(jvm, plan, lambda inner: _with_joins(jvm, inner)), PREDICATES)
 
     return _repeat(plan, round_)
 

@@ -62,11 +62,13 @@ class AnnotatedOutput:
             chosen.append(rows.columns[-1])
             names = [*names, ROW_ID]
         shown = tuple(Named(like(attr), attr) for attr in chosen)
-        in_order = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.mixed and _ordered(plan) else rows
+        in_order = (
+            Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.mixed and _has_order(plan) else rows
+        )
         return frame(Project(in_order, shown), jvm).toDF(*names)
 
 
-def _ordered(plan: Operator) -> bool:
+def _has_order(plan: Operator) -> bool:
     """Whether its rows come in an order."""
     while isinstance(plan, Project | Filter | Limit | Arrange):
         plan = plan.child

@@ -80,7 +80,7 @@ def local(
         return None
     names = [f"c{index}" for index in range(len(plan.output))]
     analyzed = df._jdf.queryExecution().analyzed()
-    relation = _relation(table.rename_columns(names), df, names)
+    relation = _local_relation(table.rename_columns(names), df, names)
     if relation.nodeName() != "LocalRelation":  # it is more than Spark holds in a plan
         return None
     token = f"output{next(_numbers)}"
@@ -108,7 +108,7 @@ def plan_of(java: Any, jvm: Jvm) -> Any:
     return made.plan
 
 
-def _relation(table: pa.Table, df: DataFrame, names: list[str]) -> Any:
+def _local_relation(table: pa.Table, df: DataFrame, names: list[str]) -> Any:
     from pyspark.sql.types import StructField, StructType
 
     fields = [StructField(name, field.dataType) for name, field in zip(names, df.schema.fields, strict=True)]

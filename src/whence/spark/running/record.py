@@ -57,7 +57,7 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
             "row_ids": run.row_id is not None,
             "pinned_time": None if analysis.time is None else analysis.time.isoformat(),
         }
-        activity = _activity(store, analysis, run, started)
+        activity = _activity_of_run(store, analysis, run, started)
         stored = runs.record(store, activity, analysis.name, fingerprint(analysis), document, files)
         return replace(run, results=opened(store, stored.files, saved, run.results))
     except (WhenceError, OSError) as error:
@@ -78,7 +78,7 @@ def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], re
     return found
 
 
-def _activity(store: Store, analysis: Analysis, run: RunArtifacts, started: str) -> Activity:
+def _activity_of_run(store: Store, analysis: Analysis, run: RunArtifacts, started: str) -> Activity:
     """The run as the project graph has it: what it read, in which versions, and the output with its columns."""
     from whence.graph.column_lineage import column_lineage
     from whence.store.recording.artifacts import Content
@@ -89,7 +89,7 @@ def _activity(store: Store, analysis: Analysis, run: RunArtifacts, started: str)
         plan=str(analysis.plan)[:PLAN_CHARACTERS], sources=list(analysis.source_names), failures=list(run.failures)
     )
     paths = {source.name: source.paths for source in analysis.sources}
-    read = {name: _content(store, paths[name], files) for name, files in analysis.files.items() if files}
+    read = {name: _content_of_source(store, paths[name], files) for name, files in analysis.files.items() if files}
     for content in read.values():
         activity.used_content(content)
     output = run.results.get(OUTPUT)
@@ -102,7 +102,7 @@ def _activity(store: Store, analysis: Analysis, run: RunArtifacts, started: str)
     return activity
 
 
-def _content(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
+def _content_of_source(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
     """What a source held: a file by its bytes, unless it is large and not known yet; a directory by its files."""
     from whence.store.recording.artifacts import Content, artifact_name, content_of, project_of, unchanged
 

@@ -91,7 +91,7 @@ def alike(store: Store, fingerprint: str, most: int = 10) -> list[Run]:
     """The last runs of the pipeline with this fingerprint, the latest first."""
     with store.database.read() as connection:
         chosen = sa.select(t.runs).where(t.runs.c.fingerprint == fingerprint).order_by(t.runs.c.id.desc()).limit(most)
-        return [_run(connection, row) for row in connection.execute(chosen).all()]
+        return [_run_of_row(connection, row) for row in connection.execute(chosen).all()]
 
 
 def listed(store: Store, pipeline: str | None = None) -> list[Run]:
@@ -100,10 +100,10 @@ def listed(store: Store, pipeline: str | None = None) -> list[Run]:
         chosen = sa.select(t.runs).order_by(t.runs.c.id)
         if pipeline is not None:
             chosen = chosen.where(t.runs.c.pipeline == pipeline)
-        return [_run(connection, row) for row in connection.execute(chosen).all()]
+        return [_run_of_row(connection, row) for row in connection.execute(chosen).all()]
 
 
-def _run(connection: sa.Connection, row: Any) -> Run:
+def _run_of_row(connection: sa.Connection, row: Any) -> Run:
     of = t.results.c
     files = connection.execute(sa.select(of.hash).where(of.run == row.id).order_by(of.position)).scalars()
     return Run(row.id, row.pipeline, row.fingerprint, row.document, tuple(files), row.created)

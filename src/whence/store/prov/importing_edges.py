@@ -103,7 +103,7 @@ class EdgeTaker:
             relation = RELATIONS[code].name
             ends = (self._kind(source), int(self.ids[source]), self._kind(target), int(self.ids[target]))
             own = plain(several(given), f"an attribute of {relation}")
-            key = (relation, *ends, _text(own))
+            key = (relation, *ends, _json_text(own))
             if key not in known:
                 known.add(key)
                 new[row] = True
@@ -116,10 +116,10 @@ class EdgeTaker:
 
     def _known(self) -> Keys:
         return {
-            (row.relation, row.source_kind, row.source, row.target_kind, row.target, _text(row.properties))
+            (row.relation, row.source_kind, row.source, row.target_kind, row.target, _json_text(row.properties))
             for row in self.connection.execute(sa.select(t.statements))
         }
 
 
-def _text(properties: dict[str, Any]) -> str:
+def _json_text(properties: dict[str, Any]) -> str:
     return json.dumps(properties, sort_keys=True)

@@ -55,7 +55,7 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
     if not read:
         return Columns()
     relation = np.array([value for batch in read for value in batch.values(0)])
-    source, target = (_vertices(read, place, numbering) for place in (1, 3))
+    source, target = (_vertex_numbers(read, place, numbering) for place in (1, 3))
     told: list[tuple[Ints, Ints]] = []  # statements, and the rows of their edges
     row = 0
     for name in dict.fromkeys([*edges, *relation.tolist()]):
@@ -85,7 +85,7 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
     return Columns(attributes)
 
 
-def _vertices(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
+def _vertex_numbers(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
     """The vertices at one end of the statements: a column with their kinds, and the next with their ids."""
     kinds = np.array([value for batch in read for value in batch.values(place)])
     ids = np.array([value for batch in read for value in batch.values(place + 1)], np.int64)
