@@ -102,7 +102,7 @@ def java() -> Finding:
     """A Java for Spark: the system's, or the one that comes as a wheel."""
     too_old = []
     for source, path in _javas():
-        found = _java_version(path)
+        found = _java_version_text(path)
         if found is None:
             continue
         major, text = found
@@ -125,7 +125,7 @@ def _javas() -> list[tuple[str, Path]]:
     return places
 
 
-def _java_version(path: Path) -> tuple[int, str] | None:
+def _java_version_text(path: Path) -> tuple[int, str] | None:
     try:
         run = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):

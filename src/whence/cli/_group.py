@@ -60,8 +60,8 @@ class LazyGroup(click.Group):
                 warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)
         except WhenceError as error:
-            told = [str(error), *getattr(error, "__notes__", ())]  # the notes say in which file it was
-            raise click.ClickException(spoken("\n".join(told), _options_of_command(self, ctx))) from error
+            lines = [str(error), *getattr(error, "__notes__", ())]  # the notes say in which file it was
+            raise click.ClickException(spoken("\n".join(lines), _options_of_command(self, ctx))) from error
 
 
 def _options_of_command(group: click.Group, ctx: click.Context) -> set[str]:

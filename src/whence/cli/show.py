@@ -30,10 +30,10 @@ def command(name: str, log: str | None, blobs: str | None, as_json: bool) -> Non
         try:
             description = opened.show(named(opened, name))
         except UnknownName:
-            told = _describe_run(opened, name)
-            if told is None:
+            described = _describe_run(opened, name)
+            if described is None:
                 raise
-            _emit_fields(told, as_json)
+            _emit_fields(described, as_json)
             return
     if as_json:
         emit_json(description.as_dict())
@@ -56,12 +56,12 @@ def _describe_run(log: Log, name: str) -> dict[str, Any] | None:
     }
 
 
-def _emit_fields(told: dict[str, Any], as_json: bool) -> None:
+def _emit_fields(described: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        emit_json(told)
+        emit_json(described)
         return
-    click.echo(told["activity"])
+    click.echo(described["activity"])
     for title in ("by", "used", "generated"):
-        click.echo(f"  {title}: {', '.join(told[title]) or 'nothing that was recorded'}")
-    for name, value in told["properties"].items():
+        click.echo(f"  {title}: {', '.join(described[title]) or 'nothing that was recorded'}")
+    for name, value in described["properties"].items():
         click.echo(f"  {name}: {value}")

@@ -41,8 +41,8 @@ def backwards(segment: Segment) -> tuple[NDArray[np.int64], Numbers, Numbers]:
         edges = _ancestry(len(segment), source, target)
         if len(edges.order) < len(segment):
             ids = segment.graph.ids.of(segment.numbers.tolist())
-            told = " -> ".join(repr(ids[place]) for place in cycle_among(source, target, edges, len(segment))[:8])
-            raise BadGraph(f"a segment with a cycle has paths without end and cannot be summarized: {told}")
+            cycle = " -> ".join(repr(ids[place]) for place in cycle_among(source, target, edges, len(segment))[:8])
+            raise BadGraph(f"a segment with a cycle has paths without end and cannot be summarized: {cycle}")
         warnings.warn(
             f"{int(out.sum())} edge(s) that lead round in a cycle ({', '.join(names)}) are left out of the summary",
             GraphWarning, stacklevel=4,

@@ -86,7 +86,7 @@ def _is_input(held: object) -> bool:
         isinstance(held.get(key), str) for key in ("namespace", "name", "field")
     ):
         return False
-    told = held.get("transformations", [])
-    return isinstance(told, list) and all(
-        isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in told
+    transformations = held.get("transformations", [])
+    return isinstance(transformations, list) and all(
+        isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in transformations
     )

@@ -275,8 +275,8 @@ def _complete(
         "similar": numbers_in(similar & ~direct & ~named), "sibling": numbers_in(sibling), "agent": numbers_in(agent),
     }  # fmt: skip
     texts = {"direct": "on direct paths", "similar": "on similar ones", "sibling": "siblings", "agent": "agents"}
-    told = [f"{len(rules[name]):,} {text}" for name, text in texts.items()]
-    why = f"{len(query.named):,} named, {', '.join(told)}."
+    counts = [f"{len(rules[name]):,} {text}" for name, text in texts.items()]
+    why = f"{len(query.named):,} named, {', '.join(counts)}."
     return Segment(graph, query, numbers_in(whole), rows[inside], rules, why, base, chosen)
 
 

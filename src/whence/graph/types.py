@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence.graph.segment import Segment
 
 Keep = Mapping[str, Sequence[str]]
-Told = tuple[Kind, tuple[tuple[str, Any], ...]]  # kind, kept properties
+Description = tuple[Kind, tuple[tuple[str, Any], ...]]  # kind, kept properties
 
 
 def kept(keep: object) -> dict[str, tuple[str, ...]]:
@@ -44,12 +44,12 @@ def kept(keep: object) -> dict[str, tuple[str, ...]]:
 
 
 class Classes:
-    """The equivalence classes of all vertices of some segments, numbered; `told[c]` says what the vertices of c are."""
+    """The equivalence classes of all vertices of some segments, numbered; `descriptions[c]` describes class c."""
 
     def __init__(self, segments: Sequence[Segment], keep: Mapping[str, Sequence[str]], k: int) -> None:
-        self.told: list[Told] = []
+        self.descriptions: list[Description] = []
         self._base: dict[tuple[object, ...], int] = {}
-        self._named: list[Told] = []
+        self._named: list[Description] = []
         self.of: dict[int, Numbers] = {}  # by id() of the graph: the class of each of its vertices, or -1
         self._types: dict[tuple[int, object], list[tuple[Ball | None, int]]] = {}
         self._colours: dict[object, int] = {}
@@ -104,8 +104,8 @@ class Classes:
         for other, number in known:
             if (around is None) == (other is None) and (around is None or other is None or isomorphic(around, other)):
                 return number
-        number = len(self.told)
-        self.told.append(self._named[label])
+        number = len(self.descriptions)
+        self.descriptions.append(self._named[label])
         known.append((around, number))
         return number
 
@@ -117,8 +117,8 @@ def _property_values(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
         commands = graph.properties.column("command", numbers)
         texts = {each for each in commands if isinstance(each, str)}
         known: dict[Any, str] = {each: program_of({"command": each}) for each in texts}
-        told = zip(found, commands, strict=True)
-        found = [known.get(hashable(command), command) if value is None else value for value, command in told]
+        pairs = zip(found, commands, strict=True)
+        found = [known.get(hashable(command), command) if value is None else value for value, command in pairs]
     return found
 
 

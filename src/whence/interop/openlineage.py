@@ -57,8 +57,8 @@ class _EventWriter:
 
     def run(self, name: str) -> list[Event]:
         properties = self.described[name][1]
-        told = _extra_facets(properties)
-        run: Event = {"runId": _run_id_of(name, properties), "facets": {**_facets(told.get("run"))}}
+        extra = _extra_facets(properties)
+        run: Event = {"runId": _run_id_of(name, properties), "facets": {**_facets(extra.get("run"))}}
         agents = [
             {"id": each, "properties": self.described[each][1], **({"attributes": own} if own else {})}
             for each, own in self.ends.get(("wasAssociatedWith", name), ())
@@ -74,13 +74,13 @@ class _EventWriter:
         return [
             {
                 "eventType": kind, "eventTime": time, "producer": PRODUCER, "schemaURL": SCHEMA,
-                "run": run, "job": self.job(name, properties, told, agents), "inputs": inputs, "outputs": outputs,
+                "run": run, "job": self.job(name, properties, extra, agents), "inputs": inputs, "outputs": outputs,
             }
             for kind, time in known or [("OTHER", _EPOCH)]
         ]  # fmt: skip
 
-    def job(self, name: str, properties: Event, told: Event, agents: list[Event]) -> Event:
-        given = told.get("job") or properties.get("openlineage_job")
+    def job(self, name: str, properties: Event, extra: Event, agents: list[Event]) -> Event:
+        given = extra.get("job") or properties.get("openlineage_job")
         own = given if isinstance(given, Mapping) else {}
         facets = _facets(own)
         if agents:
@@ -97,39 +97,39 @@ class _EventWriter:
             edges.setdefault(name, []).append(dict(attributes))
         found = []
         for name, own in edges.items():
-            told: Event = {}
+            facets: Event = {}
             for attributes in own:
-                told |= _facets(attributes.pop("openlineage", None))
+                facets |= _facets(attributes.pop("openlineage", None))
             if own != [{}]:
-                told["whence_relation"] = _facet("whence_relation", {"edges": own})
-            found.append({**self.dataset(name), more: told} if told else self.dataset(name))
+                facets["whence_relation"] = _facet("whence_relation", {"edges": own})
+            found.append({**self.dataset(name), more: facets} if facets else self.dataset(name))
         return found
 
     def own(self, name: str) -> Event:
         """What only whence reads of a vertex."""
         found: Event = {"id": name, "properties": self.described[name][1]}
         for relation, target, attributes in self.others.get(name, ()):
-            told: Event = {"relation": relation, "target": target}
+            described: Event = {"relation": relation, "target": target}
             if attributes:
-                told["attributes"] = attributes
+                described["attributes"] = attributes
             kind, properties = self.described[target]
             if kind == "agent":  # which no run may speak of
-                told["agent"] = properties
-            found.setdefault("relations", []).append(told)
+                described["agent"] = properties
+            found.setdefault("relations", []).append(described)
         return found
 
     def dataset(self, name: str) -> Event:
         properties = self.described[name][1]
-        told, artifact = _extra_facets(properties), properties.get("artifact")
-        facets = {**_facets(told), "whence_entity": _facet("whence_entity", self.own(name))}
+        extra, artifact = _extra_facets(properties), properties.get("artifact")
+        facets = {**_facets(extra), "whence_entity": _facet("whence_entity", self.own(name))}
         if isinstance(artifact, str) and properties.get("version") is not None:
             version = {"datasetVersion": str(properties["version"])}
             facets["version"] = _facet("DatasetVersionDatasetFacet", version, "1-0-1")
         columns: Any = properties.get("columns")
         if is_column_lineage(columns):
             facets["columnLineage"] = _facet("ColumnLineageDatasetFacet", dict(columns), "1-2-0")
-        called = told.get("name") or (artifact if isinstance(artifact, str) else name)
-        return {"namespace": str(told.get("namespace") or self.namespace), "name": str(called), "facets": facets}
+        called = extra.get("name") or (artifact if isinstance(artifact, str) else name)
+        return {"namespace": str(extra.get("namespace") or self.namespace), "name": str(called), "facets": facets}
 
 
 def _not_generated(properties: Mapping[str, Any]) -> list[Event]:

@@ -55,16 +55,16 @@ def _run_id(run: Fields, event: Fields) -> str:
 class _Dataset:
     """What all events of a run say of one of its inputs or outputs."""
 
-    told: Fields
+    fields: Fields
     facets: Event = field(default_factory=dict)
     more: Event = field(default_factory=dict)  # facets of the edge
 
     @property
     def named(self) -> dict[str, str]:
-        return {key: self.told.text(key) for key in ("namespace", "name")}
+        return {key: self.fields.text(key) for key in ("namespace", "name")}
 
     def facet(self, name: str) -> Fields:
-        return Fields(self.told.event, f"{self.told.path}.facets", self.facets).object(name)
+        return Fields(self.fields.event, f"{self.fields.path}.facets", self.facets).object(name)
 
 
 @dataclass
@@ -145,8 +145,8 @@ class _RunReader:
         """The relations whose other end some event speaks of."""
         return [
             (source, relation, target, attributes)
-            for source, told in self.relations.items()
-            for relation, target, attributes in told
+            for source, edges in self.relations.items()
+            for relation, target, attributes in edges
             if target in self.vertices
         ]
 
@@ -187,9 +187,9 @@ class _RunReader:
                     ]
                 outputs = []
         self.vertices[name] = (name, "activity", properties)
-        for person, told in agents:
-            self.vertices.setdefault(person, (person, "agent", told.object("properties").content))
-            self.edge(name, "wasAssociatedWith", person, told.object("attributes").content)
+        for person, given in agents:
+            self.vertices.setdefault(person, (person, "agent", given.object("properties").content))
+            self.edge(name, "wasAssociatedWith", person, given.object("attributes").content)
         for each in inputs:
             used = self.dataset(each, made=False)
             for attributes in _edge_attributes(each):
@@ -202,10 +202,10 @@ class _RunReader:
     def described(self, run: _Run, facets: Fields) -> Event:
         """The properties of a run of others."""
         job = run.job
-        told: Event = {"job": _with_facets(dict(job), run.facets("job").content, _JOB)}
+        described: Event = {"job": _with_facets(dict(job), run.facets("job").content, _JOB)}
         if facets.content:
-            told["run"] = {"facets": facets.content}
-        return {**_stub(job, run.id), **run.times(), "openlineage": told}
+            described["run"] = {"facets": facets.content}
+        return {**_stub(job, run.id), **run.times(), "openlineage": described}
 
     def parents(self, name: str, facets: Fields) -> None:
         """The run was informed by the one that started it, and that by the first of all."""
@@ -261,13 +261,13 @@ def _stub(job: Mapping[str, str], run: str) -> Event:
 
 def _edge_attributes(dataset: _Dataset) -> list[Event]:
     """The attributes of each edge to a dataset: whence's own, and, with the first, the facets of others."""
-    more = Fields(dataset.told.event, f"{dataset.told.path}.facets", dict(dataset.more))
+    more = Fields(dataset.fields.event, f"{dataset.fields.path}.facets", dict(dataset.more))
     found = [each.content for each in more.object("whence_relation").objects("edges")]
     more.content.pop("whence_relation", None)
     first, *rest = found or [{}]
     return [{**first, "openlineage": {"facets": more.content}} if more.content else first, *rest]
 
 
-def _with_facets(told: Event, facets: Event, known: set[str]) -> Event:
+def _with_facets(event: Event, facets: Event, known: set[str]) -> Event:
     others = {name: each for name, each in facets.items() if name not in known}
-    return {**told, "facets": others} if others else {key: each for key, each in told.items() if key != "facets"}
+    return {**event, "facets": others} if others else {key: each for key, each in event.items() if key != "facets"}

@@ -115,7 +115,7 @@ def _plain_json(text: str, where: str) -> Document | None:
     prefixes = whole.get("prefix", {}) if isinstance(whole, dict) else None
     if not isinstance(prefixes, dict) or "bundle" in whole or "default" in prefixes:
         return None
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             vertices, edges, declared = prov_json.read(whole)
@@ -123,7 +123,7 @@ def _plain_json(text: str, where: str) -> Document | None:
             graph = Graph.build(vertices, edges)
         except (WhenceError, AttributeError, TypeError, ValueError):  # the library says what is wrong, or reads it
             return None
-    for each in told:
+    for each in caught:
         warnings.warn(each.message, each.category, stacklevel=4)
     used = _used_prefixes(graph)
     graph.prefixes = {prefix: uri for prefix, uri in sorted(declared.items()) if prefix in used}

@@ -78,8 +78,8 @@ class Writer:
         try:
             for name, kind, properties in vertices:
                 own = dict(properties)
-                told = own.pop(BUNDLE, "")
-                for bundle, attributes in told.items() if isinstance(told, Mapping) else [(told, own)]:
+                bundles = own.pop(BUNDLE, "")
+                for bundle, attributes in bundles.items() if isinstance(bundles, Mapping) else [(bundles, own)]:
                     self.vertex(name, kind, dict(attributes), str(bundle))
             described = self.described(edges)
             for source, relation, target, properties in edges:

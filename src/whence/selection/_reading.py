@@ -167,7 +167,7 @@ def _indices_on_axis(entry: Any, size: int, axis: int, shape: Shape) -> range:
         at = _int(entry)
     except TypeError:
         raise BadCells(
-            f"an index has integers, slices and '...'; on axis {axis} it has {_shortened(entry)}. Cells go in as a "
+            f"an index has integers, slices and '...'; on axis {axis} it has {_shortened_list(entry)}. Cells go in as a "
             "list of index tuples (np.argwhere gives them), a mask as a boolean array"
         ) from None
     if not -size <= at < size:
@@ -211,7 +211,7 @@ def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
         try:
             array = np.array(given)
         except ValueError:
-            raise BadCells(f"all cells need the same number of {what}: {_shortened(given)}") from None
+            raise BadCells(f"all cells need the same number of {what}: {_shortened_list(given)}") from None
         except OverflowError:
             raise _not_integers(given, what) from None
     else:
@@ -236,7 +236,7 @@ def _not_integers(given: Iterable[Any], what: str) -> BadCells | OutOfRange:
                 return OutOfRange(f"{value} is larger than any index of an array")
         except TypeError:
             return BadCells(f"{what} are integers, and {value!r} is not one")
-    return BadCells(f"{what} are integers; got {_shortened(given)}")
+    return BadCells(f"{what} are integers; got {_shortened_list(given)}")
 
 
 def _flattened(values: Iterable[Any]) -> Iterator[Any]:
@@ -289,10 +289,10 @@ def _wrong_rank(what: str, has: int, shape: Shape) -> str:
 def _not_a_cell(cell: Sequence[Any], shape: Shape) -> str:
     if any(isinstance(part, np.ndarray) for part in cell):
         return "a tuple of arrays is no list of cells: np.argwhere gives an array (n, axes), which is"
-    return f"an index of the shape {shape} is a tuple of {len(shape)} integers; got {_shortened(list(cell))}"
+    return f"an index of the shape {shape} is a tuple of {len(shape)} integers; got {_shortened_list(list(cell))}"
 
 
-def _shortened(values: Any) -> str:
+def _shortened_list(values: Any) -> str:
     text = repr(values)
     return text if len(text) <= 80 else text[:77] + "..."
 

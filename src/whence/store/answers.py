@@ -64,15 +64,15 @@ class Answers(dict[str, Selection]):
         return [(name, f"{each.count:,}", boxes(each)) for name, each in list(self.items())[:SHOWN_ROWS]]
 
     def __repr__(self) -> str:
-        told = [self.how] if self.how else []
-        if self or not told:
-            told.append(_table_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
-        return "\n".join([*told, *(f"note: {each}" for each in self.notes)])
+        parts = [self.how] if self.how else []
+        if self or not parts:
+            parts.append(_table_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
+        return "\n".join([*parts, *(f"note: {each}" for each in self.notes)])
 
     def _repr_html_(self) -> str:
-        told = f"<p>{html.escape(self.how)}</p>" if self.how else ""
+        how = f"<p>{html.escape(self.how)}</p>" if self.how else ""
         notes = "".join(f"<p>note: {html.escape(each)}</p>" for each in self.notes)
-        return told + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + notes
+        return how + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + notes
 
 
 class Blamed(dict[str, list[str]]):

@@ -97,7 +97,7 @@ def plain(value: Any, where: str) -> Any:
 
 
 def several(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties in which several values of one, a tuple, are told from a list, which has an order.
+    """Properties in which several values of one property (a tuple) are not taken for a list, which has an order.
 
     >>> several({"tag": ("a", "b"), "shape": [2, 3]})
     {'tag': {'$': 'values', 'value': ['a', 'b']}, 'shape': [2, 3]}

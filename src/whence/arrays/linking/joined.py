@@ -31,7 +31,7 @@ def joined(array: NDArray[Any], known: Known, shapes: Iterable[Shape]) -> tuple[
         if found is None:
             fitting = {s[axis] for s in every if len(s) == array.ndim and s[:axis] + s[axis + 1 :] == rest}
             lengths = sorted((n for n in fitting if 0 < n < array.shape[axis]), reverse=True)
-            found = _concatenated(array, axis, known, lengths) if 0 < len(lengths) <= MOST_LENGTHS else None
+            found = _as_concatenation(array, axis, known, lengths) if 0 < len(lengths) <= MOST_LENGTHS else None
         if found is not None:
             return tuple(found)
     return ()
@@ -52,7 +52,7 @@ def _as_stack(array: NDArray[Any], axis: int, known: Known) -> list[tuple[Any, R
     return found
 
 
-def _concatenated(
+def _as_concatenation(
     array: NDArray[Any], axis: int, known: Known, lengths: list[int]
 ) -> list[tuple[Any, Relation]] | None:
     found = []

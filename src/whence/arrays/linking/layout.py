@@ -79,7 +79,7 @@ class _Axis:
 
 
 def shown(view: Layout, known: Layout) -> Relation | None:
-    """The relation of an array to a known one of which it shows cells; None if it shows others, or it cannot be told.
+    """The relation of an array to a known one of which it shows cells; None if it shows others, or that is not known.
 
     >>> x = np.arange(24.0).reshape(4, 6)
     >>> shown(Layout.of(x[::2, 5]), Layout.of(x)).to_array().tolist()

@@ -73,7 +73,7 @@ class Numpy:
         return Module(np.lib, {"stride_tricks": self._stride_tricks()})
 
 
-def _plain_value(item: Any) -> Any:
+def _value_of(item: Any) -> Any:
     from whence.arrays.tracing._traced import Traced
 
     return item.value if isinstance(item, Traced) else item
@@ -84,7 +84,7 @@ def _make(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if real is not np.full:
             return real(*args, **kwargs)  # which asks the traced array, or takes its number
         filled = args[1] if len(args) > 1 else kwargs["fill_value"]
-        made = run.fresh(real(*map(_plain_value, args), **{key: _plain_value(each) for key, each in kwargs.items()}))
+        made = run.fresh(real(*map(_value_of, args), **{key: _value_of(each) for key, each in kwargs.items()}))
         made[...] = filled
         return made
     made = real(*args, **kwargs)

@@ -66,7 +66,7 @@ class Run:
 
     @property
     def witness(self) -> Witness | None:
-        """What was done so far; None if some of it cannot be told."""
+        """What was done so far; None if the tape is not complete."""
         return self.tape.witness(mode_of(self.selection, self.winner), self.shapes)
 
     def cast(self, origins: Any, cells: int) -> None:
@@ -152,7 +152,7 @@ class Run:
         number = len(self.shapes)
         self.shapes.append(array.shape)
         if any(each.value is array for each in self._inputs):
-            array = array.view()  # arrays of a run are told apart by identity
+            array = array.view()  # arrays of a run are distinguished by identity
         self.tape.add(array.dtype.str)
         made = Traced(self, Buffer(array.shape, Later(_from_itself, number, array.shape)), None, array)
         self._inputs.append(made)

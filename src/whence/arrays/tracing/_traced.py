@@ -348,7 +348,7 @@ class Traced(Members, Body):
             plain.append(spelled.spell(part))
             if type(part) in PLAIN_ARRAYS:
                 said.append(content(part))
-        tape.told &= spelled.told
+        tape.complete &= spelled.complete
         whole = tuple(plain) if type(key) is tuple else plain[0]
         picked = self.value[whole] if not spelled.arrays else None  # NumPy's own error, if it is out of bounds
         index = indexed(self.value.shape, whole, spelled)

@@ -193,12 +193,12 @@ def _down(
         near = before if sweep % 2 == 0 else after
         for layer in layers if sweep % 2 == 0 else reversed(layers):
             wanted = [sum(y[m] for m in near[n]) / len(near[n]) if near[n] else y[n] for n in layer]
-            y.update(zip(layer, _spread_out(wanted, [heights[node] for node in layer]), strict=True))
+            y.update(zip(layer, _kept_apart(wanted, [heights[node] for node in layer]), strict=True))
     top = min((y[node] - heights[node] / 2 for node in y), default=0.0)
     return {node: at - top + _MARGIN for node, at in y.items()}
 
 
-def _spread_out(wanted: list[float], heights: list[float]) -> list[float]:
+def _kept_apart(wanted: list[float], heights: list[float]) -> list[float]:
     """Places in order, far enough apart, with the least sum of squared distances from the wanted ones.
 
     With the gaps taken off, that is isotonic regression: neighbours that are out of order share their mean.

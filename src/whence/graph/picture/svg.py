@@ -61,7 +61,7 @@ def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) ->
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{style.width_of(line.weight)}" '
         f'marker-end="url(#to-{colour[1:]})"/>'
     )
-    told = f"{line.relation} {line.label}".strip()
+    title = f"{line.relation} {line.label}".strip()
     label = ""
     if line.label:
         (ax, ay), (bx, by) = points[len(points) // 2 - 1], points[len(points) // 2]
@@ -69,7 +69,7 @@ def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) ->
             f'<text x="{(ax + bx) / 2:.1f}" y="{(ay + by) / 2 - 4:.1f}" text-anchor="middle" font-size="10" '
             f'fill="{colour}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{_xml_text(line.label)}</text>'
         )
-    return f'<g class="{line.relation}"><title>{_xml_text(told)}</title>{drawn}{label}</g>'
+    return f'<g class="{line.relation}"><title>{_xml_text(title)}</title>{drawn}{label}</g>'
 
 
 def _xml_text(text: str) -> str:

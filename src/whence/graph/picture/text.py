@@ -37,9 +37,9 @@ def dot(scene: Scene) -> str:
         lines.append(f"  n{number} [label={_dot_string(node.label)}, tooltip={_dot_string(node.title)}, {look}];")
     for line in scene.lines:
         colour = style.LINE.get(line.relation, style.OTHER_LINE)
-        told = f"{line.relation} {line.label}".strip()
+        label = f"{line.relation} {line.label}".strip()
         look = f'color="{colour}", penwidth={style.width_of(line.weight)}'
-        lines.append(f"  n{line.source} -> n{line.target} [label={_dot_string(told)}, {look}];")
+        lines.append(f"  n{line.source} -> n{line.target} [label={_dot_string(label)}, {look}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -36,7 +36,7 @@ def _widens(old: str, new: str) -> bool:
     return False
 
 
-def _like(call: Call, of: Of) -> str | None:
+def _like_sql(call: Call, of: Of) -> str | None:
     text, pattern = call.args
     escape = call.detail.removeprefix("escapeChar=")
     if text.dtype != "string" or len(escape) != 1 or not isinstance(pattern, Literal):
@@ -233,7 +233,7 @@ CALLS: dict[str, Made] = {
     "IsNaN": _is_nan,
     "Left": _substring,
     "Length": _length_sql,
-    "Like": _like,
+    "Like": _like_sql,
     "Month": _part_of_date("month"),
     "Multiply": _arithmetic_sql("*"),
     "NullIfResult": _null_if,

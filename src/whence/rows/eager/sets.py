@@ -11,7 +11,7 @@ from whence.rows.operators import Aggregate, Except, Filter, Generate, Intersect
 def intersect(plan: Intersect, tag: Tag) -> Tagged:
     """Both sides: all rows of either that are equal to it."""
     left, right = _each_row_once(tag(plan.left), plan.left), _each_row_once(tag(plan.right), plan.right)
-    joined = Join(left.plan, right.plan, "inner", _equal_columns(left.columns, right.columns))
+    joined = Join(left.plan, right.plan, "inner", _rows_equal(left.columns, right.columns))
     ids = {**left.ids, **right.ids}
     least = Call("least", (left.count, right.count), LONG)
     return _tagged_set(
@@ -23,7 +23,7 @@ def subtract(plan: Except, tag: Tag) -> Tagged:
     """The left side: nothing of the right is in it."""
     left = _each_row_once(tag(plan.left), plan.left)
     right = _each_row_once(Tagged(plan.right, {}), plan.right)
-    same = _equal_columns(left.columns, right.columns)
+    same = _rows_equal(left.columns, right.columns)
     if not plan.all:
         joined: Operator = Join(left.plan, right.plan, "anti", same)
         return _tagged_set(joined, plan.output, left.columns, left.ids, None, left.reasons)
@@ -58,7 +58,7 @@ def _each_row_once(below: Tagged, original: Operator) -> _Grouped:
     return _Grouped(Aggregate(below.plan, attrs, outputs), columns, count, ids, below.reasons)
 
 
-def _equal_columns(left: tuple[Attr, ...], right: tuple[Attr, ...]) -> Expr:
+def _rows_equal(left: tuple[Attr, ...], right: tuple[Attr, ...]) -> Expr:
     return conjunction(*(Compare("<=>", a, b) for a, b in zip(left, right, strict=True)))
 
 

@@ -42,7 +42,7 @@ def rows_of(value: Any, zone: tzinfo | None = None) -> Any:
         return value
     names = list(value.columns)
     rows = (tuple(_read_value(each, zone) for each in row) for row in value.itertuples(index=False, name=None))
-    if len(set(names)) < len(names):  # columns with the same name are told apart by their places
+    if len(set(names)) < len(names):  # columns with the same name are distinguished by their places
         return list(rows)
     return [dict(zip(names, row, strict=True)) for row in rows]
 

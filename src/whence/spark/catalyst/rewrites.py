@@ -49,18 +49,18 @@ def without_subqueries(jvm: Jvm, plan: Any) -> tuple[Any, int]:
 
 def _with_joins(jvm: Jvm, plan: Any) -> Any:
     def round_(plan: Any) -> Any:
-        plan = _applied(jvm, plan, SCALARS)
-        return _applied(jvm, inner_first(jvm, plan, lambda inner: _with_joins(jvm, inner)), PREDICATES)
+        plan = _with_rules(jvm, plan, SCALARS)
+        return _with_rules(jvm, inner_first(jvm, plan, lambda inner: _with_joins(jvm, inner)), PREDICATES)
 
     return _repeat(plan, round_)
 
 
 def tidied(jvm: Jvm, plan: Any) -> Any:
     """The plan without aliases and views, its filters where they belong."""
-    return _repeat(plan, lambda plan: _applied(jvm, plan, NAMES + TIDY))
+    return _repeat(plan, lambda plan: _with_rules(jvm, plan, NAMES + TIDY))
 
 
-def _applied(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
+def _with_rules(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
     for name in rules:
         plan = jvm.singleton(name).apply(plan)
     return plan

@@ -74,7 +74,7 @@ def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = N
 
 
 def prefixes_of(store: Store) -> dict[str, str]:
-    """What prefixes in the names of a log mean, as far as documents that were imported told."""
+    """What the prefixes in the names of a log mean, according to the documents that were imported."""
     with store.database.read() as connection:
         return {row.prefix: row.uri for row in connection.execute(sa.select(t.prefixes))}
 

@@ -40,12 +40,12 @@ class EdgeTaker:
         """Write what the log does not have; how many edges that is."""
         edges = self.graph.edge_table
         described = self._described()
-        told = described | ~np.isin(edges.relation, [CODES[name] for name in _TABLES])
+        as_statements = described | ~np.isin(edges.relation, [CODES[name] for name in _TABLES])
         rows = np.zeros(len(edges), np.bool_)  # those whose row is new
         for relation in _TABLES:
             own = np.flatnonzero(edges.relation == CODES[relation])
             rows[own[self._rows(relation, own)]] = True
-        return int((rows | self._statements(np.flatnonzero(told))).sum())
+        return int((rows | self._statements(np.flatnonzero(as_statements))).sum())
 
     def _described(self) -> NDArray[np.bool_]:
         """The edges that have attributes, or the ends and the relation of one that has: each is written down."""
