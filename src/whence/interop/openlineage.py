@@ -211,7 +211,7 @@ def is_event_file(path: Path) -> bool:
     """Whether a file of JSON holds run events: an object with a run and a job, or a list that begins with one."""
     try:
         text = path.read_text(encoding="utf-8")
-        if "\\" not in text and not ('"run"' in text and '"job"' in text):  # as a large PROV document is told at once
+        if "\\" not in text and not ('"run"' in text and '"job"' in text):  # a large PROV document, most likely
             return False
         found = strict_json.loads(text, str(path))
     except (OSError, UnicodeDecodeError, BadGraph):  # whoever reads it next says what is wrong

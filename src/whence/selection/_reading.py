@@ -70,7 +70,7 @@ def boxes_of_mask(mask: Any, shape: Shape | None = None) -> Boxes:
     """The boxes of the true cells of a boolean array."""
     array = np.asarray(mask)
     if array.dtype != np.bool_:
-        raise BadCells(f"a mask is an array of booleans, and this one is of {array.dtype}; write `array != 0`, say")
+        raise BadCells(f"a mask is an array of booleans, and this one is of {array.dtype}; write `array != 0`, for example")
     if shape is not None and array.shape != shape:
         raise ShapeMismatch(f"the mask has the shape {array.shape}, and the dataset has {shape}")
     return _core.boxes_of_mask(np.asarray(array, order="C").view(np.uint8))
@@ -167,8 +167,8 @@ def _indices_on_axis(entry: Any, size: int, axis: int, shape: Shape) -> range:
         at = _int(entry)
     except TypeError:
         raise BadCells(
-            f"an index has integers, slices and '...'; on axis {axis} it has {_shortened_list(entry)}. Cells go in as a "
-            "list of index tuples (np.argwhere gives them), a mask as a boolean array"
+            f"an index has integers, slices and '...'; on axis {axis} it has {_shortened_list(entry)}. Pass cells as a "
+            "list of index tuples (np.argwhere gives them), and a mask as a boolean array"
         ) from None
     if not -size <= at < size:
         raise OutOfRange(_off_axis(f"index {at} on axis {axis}", at, axis, shape))
@@ -220,7 +220,7 @@ def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
     if array.size == 0 and kind in "fiu":
         return np.empty(array.shape, dtype=np.int64)
     if kind == "b":
-        raise BadCells(f"{what} are integers, and these are booleans; a mask goes in through from_mask")
+        raise BadCells(f"{what} are integers, and these are booleans; pass a mask to from_mask")
     if kind == "u" and int(array.max()) > LONGEST_AXIS:
         raise _not_integers(array.ravel().tolist(), what)
     if kind not in "iu":
