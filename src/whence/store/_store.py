@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from whence.store.recording.tracking import Tracker
 
 
+class Stoppable(Protocol):
+    """Something that goes on until it is stopped."""
+
+    def stop(self) -> None: ...
+
+
 class Tables(Protocol):
     """What the layer above knows of tables: how their rows are read, and how a run is asked."""
 
@@ -34,6 +40,9 @@ class Tables(Protocol):
     def by_rows(self, relation: Relation, output: str, input: str) -> RelationLike:
         """The same where the rows are stored: what it says of cells."""
 
+    def watched(self) -> Stoppable:
+        """From now on, until it is stopped, frames that go from Spark to pandas and back are known."""
+
 
 class Store:
     """An open log: `database` holds the catalog, `blobs` the relations and saved results, `reader` answers questions.
@@ -44,10 +53,10 @@ class Store:
     def __init__(self, where: str, database: Database, blobs: Blobs, cache: int) -> None:
         # All that recording and asking need is imported now: were one thread to import it while another forks, the
         # child would wait for ever for an import that nobody finishes.
-        import pcodec  # noqa: F401
+        import pcodec  # noqa: F401 # loaded before it is needed
 
         from whence.store.derivations.reader import Reader
-        from whence.store.recording import writer  # noqa: F401
+        from whence.store.recording import writer  # noqa: F401 # likewise
 
         self.where = where  # the directory, or the URL without its password
         self.opened_as: tuple[str, str | None] = (where, None)  # path or URL, and blobs, for other processes

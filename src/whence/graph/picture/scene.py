@@ -130,7 +130,7 @@ def collapsed(scene: Scene) -> Scene:
     for own in groups.values():
         for number in own:
             group_of[number] = len(nodes)
-        nodes.append(scene.nodes[own[0]] if len(own) == 1 else _many([scene.nodes[number] for number in own]))
+        nodes.append(scene.nodes[own[0]] if len(own) == 1 else _merged_node([scene.nodes[number] for number in own]))
     counts = Counter((group_of[line.source], group_of[line.target], line.relation) for line in scene.lines)
     most = max(counts.values(), default=1)
     lines = [
@@ -144,12 +144,12 @@ def collapsed(scene: Scene) -> Scene:
     return Scene(tuple(nodes), tuple(lines), tuple(place[each] for each in order))
 
 
-def _many(nodes: list[Node]) -> Node:
+def _merged_node(nodes: list[Node]) -> Node:
     kind, labels = nodes[0].kind, {node.label for node in nodes}
     count = sum(node.stands_for for node in nodes)
-    told = f"{count:,} {_PLURAL[kind]}" if len(labels) > 1 else f"{shortened(nodes[0].label, 16)} x {count:,}"
+    label = f"{count:,} {_PLURAL[kind]}" if len(labels) > 1 else f"{shortened(nodes[0].label, 16)} x {count:,}"
     title = ", ".join(node.title.partition("\n")[0] for node in nodes[:8]) + (", ..." if len(nodes) > 8 else "")
     return Node(
-        kind, told, title, count, any(node.strong for node in nodes), any(node.failed for node in nodes),
+        kind, label, title, count, any(node.strong for node in nodes), any(node.failed for node in nodes),
         ids=tuple(each for node in nodes for each in node.ids),
     )  # fmt: skip

@@ -15,6 +15,7 @@ from whence.errors import SourceChanged
 from whence.rows import Attr, Literal
 from whence.rows.duck import Files
 from whence.spark.catalyst.jvm import items
+from whence.spark.sources.handed import handed_file
 from whence.spark.sources.kind import Kind, Listing, Version
 from whence.spark.sources.options import GIVEN_APART, OPTIONS
 
@@ -54,6 +55,9 @@ class FileKind(Kind):
         return str(table.get().identifier().table()) if table.isDefined() else None
 
     def default_name(self, leaf: Any) -> str | None:
+        handed = handed_file(self.paths(leaf))
+        if handed is not None:
+            return handed.name
         for last in _last_parts(self.paths(leaf)):
             stem = last.split(".", 1)[0]
             if stem:
@@ -232,10 +236,12 @@ def _partition_values(spec: Any, paths: list[Any]) -> dict[str, tuple[object, ..
     if any(row is None for row in rows):
         return {}
     known = [(place, field) for place, field in enumerate(fields) if field.dataType().typeName() in PARTITION_TYPES]
-    return {str(field.name()): tuple(_value(row, place, field.dataType()) for row in rows) for place, field in known}
+    return {
+        str(field.name()): tuple(_field_value(row, place, field.dataType()) for row in rows) for place, field in known
+    }
 
 
-def _value(row: Any, place: int, dtype: Any) -> object:
+def _field_value(row: Any, place: int, dtype: Any) -> object:
     return None if row.isNullAt(place) else PARTITION_TYPES[dtype.typeName()](row.get(place, dtype))
 
 
