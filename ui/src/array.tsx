@@ -249,7 +249,7 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
         </div>
       </div>
       <footer class="under">
-        <ul class="legend" aria-label="Legend"><li><i class="k asked" />asked</li><li><i class="k from" />came from</li><li><i class="k to" />went to</li>{facts.values && view.k < 0.9 ? <li class="time">one pixel is {count(2 ** Math.ceil(Math.log2(1 / view.k)))}{"\u00b2"} cells, of which the first is shown</li> : null}</ul>
+        <ul class="legend" aria-label="Legend"><li><i class="k asked" />asked</li><li><i class="k from" />came from</li><li><i class="k to" />went to</li>{facts.values?.not_finite ? <li><i class="k lost" />not finite</li> : null}{facts.values && view.k < 0.9 ? <li class="time">one pixel is {count(2 ** Math.ceil(Math.log2(1 / view.k)))}{"\u00b2"} cells, of which the first is shown</li> : null}</ul>
         <p>{facts.values ? null : <>Values are not at hand, so its shape is drawn: <code>whence ui --values {plain(facts.name)}=FILE.npy</code></>}</p>
       </footer>
     </>

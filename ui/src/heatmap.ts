@@ -82,7 +82,7 @@ function parsed(colour: string): [number, number, number] {
 }
 
 function rampOf(colours: Theme): Uint8ClampedArray {
-  const [low, high, bad] = [parsed(colours.low), parsed(colours.high), parsed(colours.badLine)];
+  const [low, high, bad] = [parsed(colours.low), parsed(colours.high), parsed(colours.lost)];
   const found = new Uint8ClampedArray(256 * 4);
   for (let value = 1; value < 256; value++) {
     for (let part = 0; part < 3; part++) found[4 * value + part] = low[part]! + ((high[part]! - low[part]!) * (value - 1)) / 254;

@@ -18,9 +18,10 @@ export interface Theme {
   focus: string;
   low: string;
   high: string;
+  lost: string;
 }
 
-const NAMES = ["ink", "faint", "line", "paper", "card", "data", "dataLine", "act", "actLine", "bad", "badLine", "from", "to", "used", "made", "focus", "low", "high"] as const;
+const NAMES = ["ink", "faint", "line", "paper", "card", "data", "dataLine", "act", "actLine", "bad", "badLine", "from", "to", "used", "made", "focus", "low", "high", "lost"] as const;
 
 export function theme(element: Element): Theme {
   const style = getComputedStyle(element);

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-import whence as wh
 from whence.log import Log
+from whence.log import open as open_log
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
@@ -28,7 +28,7 @@ def project(directory: Path) -> Path:
     """A small project: readings fetched in versions, cleaned, models trained in a sweep of which one run fails, by two
     people; and an image whose hot spots are found. Values of the arrays are beside it, in `values`."""
     path = directory / "project.whence"
-    with wh.open(path) as log:
+    with open_log(path) as log:
         for version in range(1, 4):
             with log.activity("fetch.py", command=f"python fetch.py --day {version}", agent="ada") as run:
                 raw = _written(directory / "raw" / "readings.csv", _readings(version))
@@ -78,7 +78,7 @@ def _spots(log: Log) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float6
 def hostile(directory: Path) -> Path:
     """A log whose datasets have names that would do harm if they were anything but text."""
     path = directory / "hostile.whence"
-    with wh.open(path) as log:
+    with open_log(path) as log:
         for name in HOSTILE:
             log.array(name, shape=(3, 2))
         for before, after in itertools.pairwise(HOSTILE):
