@@ -20,7 +20,7 @@ from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._holding import laid_out
 from whence.arrays.tracing._left import RunArray, plain_afterwards
-from whence.errors import NoRule, WhenceError
+from whence.errors import NoRule
 from whence.relation import Relation
 
 _runs = itertools.count()
@@ -38,7 +38,7 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
         names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
         with plain_afterwards(call.function, names):
             return _followed(call, names)
-    except (TypeError, WhenceError) as refused:  # what no dtype can carry, or a plain result, which lost its lineage
+    except Exception as refused:  # what no dtype can carry, or a plain result; an error of the function's comes again
         raise error from refused
 
 

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from whence.arrays import rules
+from whence.arrays.adapters import load
+from whence.arrays.adapters.foreign import stand_in
 from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
 from whence.arrays.recording.structures import Array, Function, Shape, arrays_in, named, outputs_of, replaced
 from whence.arrays.recording.unknown import Unknown, by_guess
@@ -212,7 +214,8 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         traced.append(run.same_input(same[0]) if same else run.input(each.value, repr(each.label)))
     args, kwargs = placed(call, traced)
     try:
-        result = rebound(function, run)(*args, **kwargs)
+        own = rebound(function, run)
+        result = own(*(stand_in(run, each) for each in args), **{k: stand_in(run, each) for k, each in kwargs.items()})
         if run.refused is not None:
             raise run.refused  # the function went on without what was refused, on a way that is not its own
     except Overlapping as error:
@@ -329,6 +332,7 @@ def captured(
     call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)), memory)
     for each in call.inputs:
         checked(each.value, repr(each.label))
+    load()
     if rules.has_rule(function) and not (winner and function in rules.EXTREMES):
         try:
             return by_rule(call)
