@@ -12,6 +12,7 @@ from importlib import import_module
 ADAPTERS = {
     "scipy.ndimage": "ndimage",
     "scipy.signal": "signal",
+    "sklearn": "learn",
 }
 """The adapter of each package, by its module in this one."""
 

@@ -7,13 +7,14 @@ and says so.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.linking.besides import read_besides
+from whence.arrays.linking.besides import closed_models, read_besides
 from whence.arrays.linking.frames import is_frame, is_listed
 from whence.arrays.recording.calls import Captured, Edge
 from whence.arrays.recording.structures import Array, Function, arrays_in, is_followed, named
@@ -32,6 +33,7 @@ class HandedOver:
     inputs: tuple[Array, ...]
     opaque: tuple[Array, ...]
     handed: Any
+    closed: tuple[str, ...] = ()  # models of which nothing can be seen
 
 
 def handed_over(
@@ -54,7 +56,8 @@ def handed_over(
         passed = {id(each.value) for each in inputs}
         opaque += [Array(name, each) for name, each in besides.items() if id(each) not in passed]
     handed = recorder.arrived(each.value for each in (*inputs, *opaque))
-    return HandedOver(given, options, inputs, tuple(opaque), handed)
+    closed = closed_models(function, named(names, given, options)) if "sklearn" in sys.modules else ()
+    return HandedOver(given, options, inputs, tuple(opaque), handed, tuple(closed))
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
@@ -80,8 +83,14 @@ def _opaque(
             yield Array(label, known)
 
 
-def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
+def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, ...] = ()) -> Captured:
     """The call with every output from all of what no run could see into."""
+    if closed:
+        models = ", ".join(map(repr, closed))
+        found = _noted(
+            found,
+            f"also comes from what {models} was fitted on, which is not recorded: fit and use it in one tracked function",
+        )
     if not opaque:
         return found
     first = len(found.inputs)
@@ -94,5 +103,10 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
     note = (
         f"may come from fewer cells of {labels} than all: tables, lists, texts, globals and attributes are not followed"
     )
+    found = _noted(found, note)
+    return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges))
+
+
+def _noted(found: Captured, note: str) -> Captured:
     notes = tuple(f"{own}; it {note}" if own else note for own in (found.said or ("",) * len(found.outputs)))
-    return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges), said=notes)
+    return replace(found, said=notes)

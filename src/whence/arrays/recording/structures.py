@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.arrays.linking.besides import learned_by
 from whence.arrays.tracing import Traced
 from whence.errors import BadType
 
@@ -112,7 +113,10 @@ def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def outputs_of(result: Any, label: str) -> list[Array]:
-    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count."""
+    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count.
+
+    An estimator of scikit-learn is what it learned.
+    """
     if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
         raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
     if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float:
@@ -125,6 +129,6 @@ def outputs_of(result: Any, label: str) -> list[Array]:
         names = getattr(result, "_fields", range(len(result)))
         for key, each in zip(names, result, strict=True):
             found += outputs_of(each, f"{label}.{key}")
-    for key, each in _fields(result):
+    for key, each in (*_fields(result), *learned_by(result)):
         found += outputs_of(each, f"{label}.{key}")
     return found

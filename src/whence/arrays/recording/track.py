@@ -121,7 +121,7 @@ class Tracked:
                 learned.verify(found)
         scalars = _scalars(self._parameters, own.args, own.kwargs)
         self._last.record = self._recorder.record(
-            self.name, with_opaque(found, own.opaque), self._names, scalars, found.reused, own.handed
+            self.name, with_opaque(found, own.opaque, own.closed), self._names, scalars, found.reused, own.handed
         )
         return found.result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -62,6 +63,7 @@ class Run:
         self._checked: set[int] = set()
         self._alive: list[weakref.ref[Any]] = []
         self._many = 1 << 10
+        self.at_end: list[Callable[[], None]] = []  # of those who hold arrays of the run elsewhere
 
     @property
     def witness(self) -> Witness | None:
@@ -91,6 +93,9 @@ class Run:
 
     def finish(self) -> None:
         """The run is over: arrays of it that are still somewhere become plain ones."""
+        for each in self.at_end:
+            each()
+        self.at_end.clear()
         self.finished = True
         self.refused = None  # an error holds the frames that it went through, and these the run
         self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds
