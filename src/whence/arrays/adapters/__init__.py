@@ -13,6 +13,7 @@ ADAPTERS = {
     "scipy.ndimage": "ndimage",
     "scipy.signal": "signal",
     "sklearn": "learn",
+    "xarray": "labelled",
 }
 """The adapter of each package, by its module in this one."""
 

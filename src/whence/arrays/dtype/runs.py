@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
@@ -30,6 +31,8 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
     """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
     if any(each.value.dtype != np.float64 for each in call.inputs):
         raise error  # results would be of another type than the function's own
+    if any(map(is_labelled, call.named.values())):
+        raise error  # xarray would take tracked cells for plain numbers
     if handles_errors(call.function):
         raise error  # it might handle a refusal, and go on in a way that is not its own
     if any(each == "as_strided" for each in mentioned(call.function) if isinstance(each, str)):

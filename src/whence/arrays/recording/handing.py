@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.arrays.adapters.labelled import coordinates, is_labelled
 from whence.arrays.linking.besides import closed_models, read_besides
 from whence.arrays.linking.frames import is_frame, is_listed
 from whence.arrays.recording.calls import Captured, Edge
@@ -51,7 +52,7 @@ def handed_over(
     given, options = tuple(_numbers(item, known) for item in args), {k: _numbers(v, known) for k, v in kwargs.items()}
     if any(a is not b for a, b in zip((*given, *options.values()), (*args, *kwargs.values()), strict=True)):
         inputs = tuple(arrays_in(names, given, options))
-    opaque = [*_opaque(names, given, options, recorder.number)]
+    opaque = [*_opaque(function, names, given, options, recorder.number)]
     if besides := read_besides(function, named(names, given, options)):
         passed = {id(each.value) for each in inputs}
         opaque += [Array(name, each) for name, each in besides.items() if id(each) not in passed]
@@ -74,11 +75,20 @@ def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _opaque(
-    names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any], number: Callable[[Any], Any]
+    function: Function,
+    names: tuple[str, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    number: Callable[[Any], Any],
 ) -> Iterator[Array]:
+    mentioned = getattr(getattr(function, "__code__", None), "co_names", ())
     for label, item in named(names, args, kwargs).items():
         if is_frame(item) or is_listed(item) or (isinstance(item, np.ndarray) and not is_followed(item)):
             yield Array(label, item)
+        elif is_labelled(item):
+            for key, each in coordinates(item).items():
+                if key in mentioned:
+                    yield Array(f"{label}.{key}", each)
         elif type(item) is float and (known := number(item)) is not None:
             yield Array(label, known)
 
@@ -89,7 +99,7 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, .
         models = ", ".join(map(repr, closed))
         found = _noted(
             found,
-            f"also comes from what {models} was fitted on, which is not recorded: fit and use it in one tracked function",
+            f"also comes from what {models} was fitted on, which is not recorded: fit and use it in one tracked call",
         )
     if not opaque:
         return found

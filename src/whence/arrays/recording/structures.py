@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.arrays.adapters.labelled import changed, is_labelled, parts
 from whence.arrays.linking.besides import learned_by
 from whence.arrays.tracing import Traced
 from whence.errors import BadType
@@ -77,6 +78,9 @@ def _arrays(label: str, item: Any) -> Iterator[Array]:
     elif isinstance(item, dict):
         for key, each in item.items():
             yield from _arrays(f"{label}[{key!r}]", each)
+    elif is_labelled(item):
+        for key, each in parts(item):
+            yield from _arrays(f"{label}.{key}" if key else label, each)
     else:
         for key, each in _fields(item):
             yield from _arrays(f"{label}.{key}", each)
@@ -99,6 +103,8 @@ def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
         return type(item)(replaced(each, change) for each in item)
     if isinstance(item, dict):
         return {key: replaced(each, change) for key, each in item.items()}
+    if is_labelled(item):
+        return changed(item, lambda each: change(each) if is_followed(each) else each)
     return replaced_fields(item, lambda each: replaced(each, change))
 
 
@@ -122,6 +128,8 @@ def outputs_of(result: Any, label: str) -> list[Array]:
     if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float:
         return [Array(label, result)]
     found: list[Array] = []
+    if is_labelled(result):
+        return [one for key, each in parts(result) for one in outputs_of(each, f"{label}.{key}" if key else label)]
     if isinstance(result, dict):
         for key, each in result.items():
             found += outputs_of(each, f"{label}.{key}")
