@@ -54,6 +54,8 @@ def _followed(call: Call, names: list[str]) -> Captured:
     with watch() as lost:
         result = call.function(*args, **kwargs)
     outputs = outputs_of(result, label)
+    if any(isinstance(each.value, np.ma.MaskedArray) for each in outputs):
+        raise NoRule(f"{label} returns a masked array")
     loose = [at for at, each in enumerate(outputs) if type(each.value) is float]
     if not all(is_tracked(each.value) or at in loose for at, each in enumerate(outputs)):
         raise NoRule(f"{label} returns plain numbers for tracked ones")

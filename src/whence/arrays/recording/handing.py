@@ -85,6 +85,8 @@ def _opaque(
     for label, item in named(names, args, kwargs).items():
         if is_frame(item) or is_listed(item) or (isinstance(item, np.ndarray) and not is_followed(item)):
             yield Array(label, item)
+            if isinstance(item, np.ma.MaskedArray) and item.mask is not np.ma.nomask:
+                yield Array(f"{label}.mask", np.asarray(item.mask))
         elif is_labelled(item):
             for key, each in coordinates(item).items():
                 if key in mentioned:
@@ -111,7 +113,8 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, .
     )
     labels = ", ".join(repr(each.label) for each in opaque)
     note = (
-        f"may come from fewer cells of {labels} than all: tables, lists, texts, globals and attributes are not followed"
+        f"may come from fewer cells of {labels} than all: tables, lists, masked arrays, texts, globals and attributes "
+        "are not followed"
     )
     found = _noted(found, note)
     return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from whence import _tracked
 from whence.arrays.adapters.labelled import changed, is_labelled, parts
 from whence.arrays.linking.besides import learned_by
 from whence.arrays.tracing import Traced
@@ -55,10 +56,15 @@ def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any])
 def is_followed(item: Any) -> bool:
     """Whether it is an array of which lineage is kept: of real numbers; others are arguments like any other.
 
-    >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.array(["2026-01-01"], "M8[D]"))
+    Masked arrays and matrices compute in ways of their own, so they are others.
+
+    >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.ma.masked_less([1, 2], 2))
     (True, False, False)
     """
-    return isinstance(item, Traced) or (isinstance(item, np.ndarray) and item.dtype.kind not in "cUSOMm")
+    if isinstance(item, Traced):
+        return True
+    plain = type(item) in (np.ndarray, np.memmap) or isinstance(item, _tracked.Held)
+    return plain and item.dtype.kind not in "cUSOMm"
 
 
 def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:

@@ -280,15 +280,16 @@ def _held(item: Any) -> Iterable[Array]:
 
 
 def _scalars(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that are no arrays, by parameter."""
+    """The arguments that are no arrays and hold none, by parameter."""
     found: dict[str, Any] = {}
     for position, item in enumerate(args):
-        if not isinstance(item, np.ndarray) and not is_labelled(item):
-            found[names[position] if position < len(names) else f"argument {position}"] = item
-    found.update(
-        {key: item for key, item in kwargs.items() if not isinstance(item, np.ndarray) and not is_labelled(item)}
-    )
-    return found
+        found[names[position] if position < len(names) else f"argument {position}"] = item
+    found.update(kwargs)
+    return {key: item for key, item in found.items() if not isinstance(item, np.ndarray) and not _any_held(item)}
+
+
+def _any_held(item: Any) -> bool:
+    return _holds_others(item) and any(True for _ in _held(item))
 
 
 __all__ = ["Capture", "Learned", "LineageLost", "Recorder", "Tracked", "track"]
