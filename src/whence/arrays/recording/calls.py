@@ -24,6 +24,7 @@ from whence.arrays.tracing._spelling import Spelled
 from whence.arrays.tracing._tape import Tape, Witness
 from whence.errors import TooLarge
 from whence.relation import Relation
+from whence.relation.compress import drafting
 
 FEW_ROWS = 4  # rows that are not worth folding
 MANY = 64  # rows that have no form to be kept
@@ -200,7 +201,8 @@ def _same_memory(a: Any, b: Any) -> bool:
 def _traced_once(call: Call, *, shared: bool) -> Captured:
     run = Run(selection=call.selection, winner=call.winner, at_once=call.memory is None)
     try:
-        return _traced(call, run, shared=shared)
+        with drafting():
+            return _traced(call, run, shared=shared)
     finally:
         run.finish()
 
@@ -304,7 +306,8 @@ def _refolded(relation: Relation) -> Relation:
         relation = folded
     if len(relation) <= MANY:
         return relation
-    best = merged([relation])
+    with drafting(False):
+        best = merged([relation])
     return best if len(best.to_bytes()) < len(relation.to_bytes()) else relation
 
 
