@@ -52,7 +52,6 @@ def drafting(draft: bool = True) -> Iterator[None]:
         _draft.reset(before)
 
 
-
 def fold(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> _core.Table:
     """The rows of a relation from all its tuples, in any order, duplicates allowed."""
     layout = natural(out_shape, in_shape)

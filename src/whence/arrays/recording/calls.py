@@ -261,7 +261,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
             returns, inputs, plain, known.edges, witness, tuple(written), reused=True, notes=known.notes, said=notes
         )
     if run.most_writes > MANY_WRITES and not written and not any(loose) and not any(taken):
-        by_cells = edges_by_cells(call, plain)
+        by_cells = edges_by_cells(call, plain, run.selects)
         if by_cells is not None:
             return Captured(returns, inputs, plain, by_cells, witness, notes=run.notes)
     try:

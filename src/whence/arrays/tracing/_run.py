@@ -54,6 +54,7 @@ class Run:
         self.shapes: list[tuple[int, ...]] = []
         self.tape = Tape()
         self.most_writes = 0  # into one array
+        self.selects = False  # whether values may have decided, as far as that is recorded
         self.branches = 0  # Python decisions on traced values
         self.texts = 0  # traced values made into text
         self._casts: list[tuple[Any, int]] = []  # numbers that left the traced world, and where they came from
