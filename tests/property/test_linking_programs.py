@@ -219,6 +219,7 @@ class Program:
             case "reopen":
                 self.log.close()
                 self.log = wh.open(self.path)
+                self.numbers.clear()  # known by identity, to a log that is open
                 self.track()
 
     def beside(self) -> None:
