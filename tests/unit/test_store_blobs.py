@@ -13,8 +13,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import whence as wh
 from whence.errors import Damaged, MissingExtra, StoreError
+from whence.relation.parts import hash_of
 from whence.store.blobs import local as module
-from whence.store.blobs.local import LocalBlobs, hash_of
+from whence.store.blobs.local import LocalBlobs
 from whence.store.blobs.remote import RemoteBlobs
 from whence.store.derivations.cache import RelationCache
 

@@ -333,7 +333,11 @@ class Relation:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Relation:
-        """Open a relation's file: memory-mapped, and read only as far as questions need it."""
+        """Open a relation's file, or a directory of its parts: read only as far as questions need it."""
+        if cls is Relation and os.path.isdir(path):
+            from whence.relation.parts import PartedRelation
+
+            return PartedRelation.load(path)
         name = repr(os.fspath(path))
         try:
             with open(path, "rb") as file:
