@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
-from whence.relation.parts import Directory, PartedRelation, publish, write_part
+from whence.relation.parts import Directory, PartedRelation, publish, tasks, write_part
 from whence.testing.conformance import Example, RelationConformance
 from whence.testing.operations import Raw
 from whence.testing.oracle import RawRelation
@@ -80,3 +80,34 @@ def test_saved_turned_and_loaded(example: Example) -> None:
     path = Path(tempfile.mkdtemp(dir=FOLDER[0])) / "turned"
     relation.inverse.save(path)
     assert wh.Relation.load(path).to_array().tolist() == raw.inverse.to_array().tolist()
+
+
+@given(relations(), st.data())
+@effort(60)
+def test_tasks_make_the_same_relation(raw: Raw, data: st.DataObject) -> None:
+    """Any number of tasks, in any order, empty ones among them, whether parts are small or written."""
+    cells = [np.prod(shape, dtype=np.int64) for shape in (raw.out_shape, raw.in_shape)]
+    outs = len(raw.out_shape)
+    flat = [
+        np.ravel_multi_index(tuple(side.T), shape) if shape and 0 not in shape else np.zeros(len(side), np.int64)
+        for side, shape in ((raw.tuples[:, :outs], raw.out_shape), (raw.tuples[:, outs:], raw.in_shape))
+    ]
+    assert all(len(side) == 0 or side.max() < size for side, size in zip(flat, cells, strict=True))
+    order = np.lexsort((flat[1], flat[0]))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(order)), max_size=5)))
+    place = Directory(tempfile.mkdtemp(dir=FOLDER[0]))
+    few, wide = data.draw(st.sampled_from([0, 2, 64])), data.draw(st.booleans())
+    done = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "FEW_BOXES", few)
+        if wide and outs + len(raw.in_shape):
+            patch.setattr(tasks, "fits_key", lambda *_: False)
+        for which in np.split(order, cuts):
+            twice = np.concatenate([which, which[:2]]) if not wide else which
+            batches = [(flat[0][part], flat[1][part]) for part in np.array_split(twice, 2)]
+            done += list(tasks.parts_of(batches, raw.out_shape, raw.in_shape, place, ordered=True))
+    found = tasks.finished(reversed(done), raw.out_shape, raw.in_shape, place)
+    if isinstance(found, list):
+        found = publish(place.path, raw.out_shape, raw.in_shape, found)
+        found.verify()
+    assert found.to_array().tolist() == RawRelation.from_rows(*raw).to_array().tolist()
