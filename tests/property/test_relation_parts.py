@@ -99,13 +99,12 @@ def test_tasks_make_the_same_relation(raw: Raw, data: st.DataObject) -> None:
     few, wide = data.draw(st.sampled_from([0, 2, 64])), data.draw(st.booleans())
     done = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tasks, "FEW_BOXES", few)
         if wide and outs + len(raw.in_shape):
             patch.setattr(tasks, "fits_key", lambda *_: False)
         for which in np.split(order, cuts):
             twice = np.concatenate([which, which[:2]]) if not wide else which
             batches = [(flat[0][part], flat[1][part]) for part in np.array_split(twice, 2)]
-            done += list(tasks.parts_of(batches, raw.out_shape, raw.in_shape, place, ordered=True))
+            done += list(tasks.parts_of(batches, raw.out_shape, raw.in_shape, place, ordered=True, few=few))
     found = tasks.finished(reversed(done), raw.out_shape, raw.in_shape, place)
     if isinstance(found, list):
         found = publish(place.path, raw.out_shape, raw.in_shape, found)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pytest
+
 import whence as wh
+from whence.errors import OutOfRange
+from whence.spark.scale import recording
+from whence.testing import operations as ops
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,3 +24,25 @@ def test_a_spark_frame(spark: SparkSession, tmp_path: Path) -> None:
         log.array("B", shape=(3,))
         assert log.lineage("B", "A", frame).tuples == 6
         assert log.query(["B", "A"], [(1,)]).cells().tolist() == [[1, 0], [1, 1]]
+
+
+def test_a_large_frame_is_parts_in_the_blobs(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "LOCAL", 0)
+    raw = ops.sort((3000,))
+    frame = spark.createDataFrame(pa.table({"b": raw.tuples[:, 0], "a": raw.tuples[:, 1]}))
+    with wh.open(tmp_path / "log.whence") as log:
+        log.array("A", shape=3000)
+        log.array("B", shape=3000)
+        assert log.lineage("B", "A", frame).tuples == 3000
+        whole = wh.compress(*raw)
+        assert log.backward("B", [(17,)], to="A") == whole.backward([17])
+        assert log.forward("A", [(17,)], to="B") == whole.forward([17])
+        report = log.check()
+        assert report.ok
+        assert not report.notes  # no mark of the job, and nothing unused, is left
+        assert log.collect().blobs == 0
+        with pytest.raises(OutOfRange, match=r"the lineage of 'B' from 'A': output index \(3000,\)"):
+            log.lineage("B", "A", frame.selectExpr("b + 1", "a"))
+        assert not log.check().notes

@@ -101,7 +101,7 @@ def _glued(pieces: list[Relation]) -> Relation:
 
 
 def _unfolded(rows: Rows) -> Rows:
-    """Rows in which an axis of two values is a parent, as two rows each: any two rows lie on a line, also by accident."""
+    """Rows in which an axis of two values is a parent, as two rows each: any two rows lie on a line, if by accident."""
     bounds = rows.bounds
     for axis in {parent for parent, _, _ in rows.axes if parent >= 0}:
         if rows.axes[axis][0] < 0:

@@ -34,6 +34,9 @@ class Place(Protocol):
     def put(self, name: str, data: bytes) -> bool:
         """Write a part so that nobody ever sees half of it; whether it was not there before."""
 
+    def has(self, name: str, size: int) -> bool:
+        """Whether the part is there, with that many bytes."""
+
     def open(self, name: str, title: str) -> Relation:
         """The part of that name, called `title` in errors."""
 
@@ -66,6 +69,13 @@ class Directory:
             return False
         self._write(data, target, os.replace)
         return True
+
+    def has(self, name: str, size: int) -> bool:
+        """Whether the part is there, with that many bytes."""
+        try:
+            return self._file(name).stat().st_size == size
+        except FileNotFoundError:
+            return False
 
     def publish(self, index: bytes) -> None:
         """Write the index, which makes the parts visible; an error if another one did so first."""

@@ -40,17 +40,24 @@ class Done:
 
 
 def parts_of(
-    batches: Iterable[tuple[Ints, Ints]], out_shape: Shape, in_shape: Shape, place: Place, *, ordered: bool = False
+    batches: Iterable[tuple[Ints, Ints]],
+    out_shape: Shape,
+    in_shape: Shape,
+    place: Place,
+    *,
+    ordered: bool = False,
+    few: int = FEW_BOXES,
 ) -> Iterator[Done]:
     """Make parts of the tuples in batches: numbers of output cells, and of the input cells they came from.
 
     Tasks share no tuple if each has its own stretch of output cells, or of (output, input) pairs. `ordered` says that
-    the pairs come in ascending order; it is needed where the shapes have 2^63 pairs or more.
+    the pairs come in ascending order; it is needed where the shapes have 2^63 pairs or more. A part of up to
+    `few` boxes is reported, not written.
     """
     chunks = _keys(batches, out_shape, in_shape) if fits_key(out_shape, in_shape) else _pairs(batches, ordered)
     for chunk in chunks:
         made = _made(chunk, out_shape, in_shape)
-        if len(made) <= FEW_BOXES:
+        if len(made) <= few:
             yield Done(made.count(), small=made.to_bytes())
         else:
             yield Done(made.count(), entry=write_part(place, made))
