@@ -104,7 +104,7 @@ def test_small_frames_are_compressed_here(spark: SparkSession, tmp_path: Path) -
     frame = framed(spark, ops.sort((50,)).tuples)
     assert type(wh.compress(frame, 50, 50)) is wh.Relation
     assert wh.compress(frame, 50, 50, path=tmp_path / "file") == wh.Relation.load(tmp_path / "file")
-    assert wh.compress(frame.pandas_api(), 50, 50) == wh.compress(frame, 50, 50, engine="spark")
+    assert wh.compress(frame.pandas_api(), 50, 50) == wh.compress(frame, 50, 50)
 
 
 def test_bad_frames(spark: SparkSession, tmp_path: Path) -> None:

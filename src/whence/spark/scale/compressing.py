@@ -52,7 +52,7 @@ def compress_frame(
     if engine not in ENGINES:
         raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
     if hasattr(df, "to_spark"):  # pandas on Spark
-        df = df.to_spark()
+        df = df.spark.frame()
     if not classic(df):
         return compress(fetched(df), out, into)
     with explained("compressing"), watched(df.sparkSession, "looking at the tuples"):

@@ -30,7 +30,7 @@ def relation_of_frame(
 ) -> Relation:
     """The relation of a frame of index tuples; while `held` lasts, its parts in the blobs are no garbage."""
     if hasattr(frame, "to_spark"):  # pandas on Spark
-        frame = frame.to_spark()
+        frame = frame.spark.frame()
     with naming(output, input):
         if not classic(frame):
             return compress(fetched(frame), out_shape, in_shape)
