@@ -38,7 +38,7 @@ def test_a_question_opens_only_the_parts_it_meets(tmp_path: Path) -> None:
     for number in range(1, 10):  # the others may as well not be there
         os.remove(relation.place._file(relation.index.entries[number].name))  # type: ignore[attr-defined]
     assert relation.backward([5]).cells().tolist() == [[ORDER[5]]]
-    assert relation.explain([5]).startswith("in this process: 1 of 10 parts (")
+    assert relation.explain([5]).startswith("local: 1 of 10 parts (")
     with pytest.raises(Damaged, match=r"the part [0-9a-f]{12}\.\.\. is missing from .*write the relation again"):
         relation.backward([100])
     with pytest.raises(Damaged, match="is missing"):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from whence import _core
-from whence.errors import Damaged, TooLarge
+from whence.errors import BadType, Damaged, TooLarge
 from whence.relation import codec
 from whence.relation._relation import EXPAND_LIMIT, LOAD_LIMIT, Relation
 from whence.relation.blocks import Ints
@@ -19,8 +21,14 @@ from whence.relation.layout import Shape
 from whence.relation.parts.index import Index, parse
 from whence.relation.parts.near import near
 from whence.relation.parts.places import Directory, Place
+from whence.relation.sources import module_of
 from whence.selection import Selection
 from whence.words import counted, in_units
+
+ENGINES = ("auto", "local", "spark")
+
+MANY = 1 << 28
+"""Parts of more bytes than these are read by Spark, if it runs."""
 
 KEPT = 32
 """So many parts stay open after a question."""
@@ -96,22 +104,55 @@ class PartedRelation(Relation):
 
     # Asking
 
+    def backward(self, cells: Any, *, engine: str = "auto") -> Selection:
+        """The input cells that the given output cells came from.
+
+        Parts are read in this process. Where they are many and a Spark session is running, or with engine="spark",
+        Spark reads them. A Spark frame of cells is answered with a frame of boxes.
+        """
+        return self._answer(cells, True, engine)
+
+    def forward(self, cells: Any, *, engine: str = "auto") -> Selection:
+        """The output cells that the given input cells went into; `engine` as for `backward`."""
+        return self._answer(cells, False, engine)
+
+    def _answer(self, cells: Any, backward: bool, engine: str) -> Selection:
+        if engine not in ENGINES:
+            raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
+        if module_of(cells) == "pyspark":
+            return super().backward(cells) if backward else super().forward(cells)
+        given = Selection.of(cells, self._out_shape if backward else self._in_shape)
+        if self._table is None and self._chosen(given, backward, engine)[0] == "spark":
+            found: Selection = import_module("whence.spark.scale").ask_selection(self, given, backward)
+            return found
+        return self._ask(given, backward)
+
+    def _chosen(self, given: Selection, backward: bool, engine: str) -> tuple[str, str]:
+        """Who answers, and why."""
+        some = [number for number, _ in self._near(given, backward)]
+        size = sum(self._index.entries[number].size for number in some)
+        whole = counted(len(self._index.entries), "part")
+        what = f"{len(some):,} of {whole} ({in_units(size)}) may hold what is asked"
+        if engine != "auto":
+            return engine, f"{what}; engine={engine!r} was given"
+        if size <= MANY:
+            return "local", what
+        running = "pyspark" in sys.modules and import_module("whence.spark.scale").running()
+        return ("spark", what) if running else ("local", f"{what}; no Spark session is running")
+
     def touched(self, cells: Any, *, forward: bool = False) -> tuple[int, ...]:
-        """The numbers of the parts that `backward(cells)`, or `forward(cells)`, opens."""
+        """The numbers of the parts that `backward(cells)`, or `forward(cells)`, reads."""
         shape = self._in_shape if forward else self._out_shape
         return tuple(number for number, _ in self._near(Selection.of(cells, shape), not forward))
 
-    def explain(self, cells: Any, *, forward: bool = False) -> str:
-        """How a question would be answered: how many parts it opens, of how many bytes.
+    def explain(self, cells: Any, *, forward: bool = False, engine: str = "auto") -> str:
+        """How a question would be answered: by whom, how many parts that reads, and why.
 
-        >>> import whence as wh
         >>> PartedRelation(Index((4,), (4,), ()), Directory("nowhere"), "it").explain([1])
-        'in this process: 0 of 0 parts (0 B) may hold what is asked'
+        'local: 0 of 0 parts (0 B) may hold what is asked'
         """
-        some = self.touched(cells, forward=forward)
-        size = in_units(sum(self._index.entries[number].size for number in some))
-        whole = counted(len(self._index.entries), "part")
-        return f"in this process: {len(some)} of {whole} ({size}) may hold what is asked"
+        given = Selection.of(cells, self._in_shape if forward else self._out_shape)
+        return ": ".join(self._chosen(given, not forward, engine))
 
     def part(self, number: int) -> Relation:
         """One part, opened."""
@@ -135,25 +176,29 @@ class PartedRelation(Relation):
             raise Damaged(f"{title} is not the part that the index describes; restore it from a copy")
         return part
 
-    def _near(self, given: Selection, backward: bool) -> Iterator[tuple[int, Ints]]:
-        stored_backward = backward is not self._swapped
+    def _near(self, given: Selection, backward: bool, among: Ints | None = None) -> Iterator[tuple[int, Ints]]:
         outs = len(self._index.out_shape)
-        return near(self._bounds[:, :outs] if stored_backward else self._bounds[:, outs:], given.boxes)
+        bounds = self._bounds[:, :outs] if backward is not self._swapped else self._bounds[:, outs:]
+        if among is None:
+            return near(bounds, given.boxes)
+        return ((int(among[place]), boxes) for place, boxes in near(bounds[among], given.boxes))
+
+    def asked(self, given: Selection, backward: bool, among: Ints | None = None) -> Iterator[Ints]:
+        """The boxes that each part that is met, or each of the given ones, answers with."""
+        for number, boxes in self._near(given, backward, among):
+            some = Selection._trusted(_core.normalize(np.ascontiguousarray(boxes)), given.shape)
+            yield self.part(number)._ask(some, backward is not self._swapped).boxes
 
     def _ask(self, given: Selection, backward: bool) -> Selection:
         wanted = self._in_shape if backward else self._out_shape
         if self._table is not None:
             return super()._ask(given, backward)
         answer, held = Selection.empty(wanted), []
-        for number, boxes in self._near(given, backward):
-            part = self.part(number)
-            some = Selection._trusted(_core.normalize(np.ascontiguousarray(boxes)), given.shape)
-            held.append(part._ask(some, backward is not self._swapped).boxes)
+        for boxes in self.asked(given, backward):
+            held.append(boxes)
             if sum(map(len, held)) >= GATHERED:
                 answer, held = answer | Selection.from_boxes(np.concatenate(held), wanted), []
-        if held:
-            answer = answer | Selection.from_boxes(np.concatenate(held), wanted)
-        return answer
+        return answer | Selection.from_boxes(np.concatenate(held), wanted) if held else answer
 
     # All of it in memory, for what needs that
 
