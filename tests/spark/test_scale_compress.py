@@ -129,14 +129,14 @@ def test_bad_frames(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = framed(spark, ops.sort((4000,)).tuples)
-    real = compressing._place
+    real = compressing.place_for
 
     def gone(*args: Any) -> Any:
         place = real(*args)
         os.rmdir(place.path)
         return place
 
-    monkeypatch.setattr(compressing, "_place", gone)
+    monkeypatch.setattr(compressing, "place_for", gone)
     with pytest.raises(StoreError, match="cannot write to"):
         wh.compress(frame, 4000, 4000, engine="spark", path=tmp_path / "r")
     assert not (tmp_path / "r").exists()

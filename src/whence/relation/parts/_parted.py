@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from whence import _core
-from whence.errors import BadType, Damaged, TooLarge
+from whence.errors import BadType, Damaged, ShapeMismatch, TooLarge
 from whence.relation import codec
 from whence.relation._relation import EXPAND_LIMIT, LOAD_LIMIT, Relation
 from whence.relation.blocks import Ints
@@ -117,8 +117,7 @@ class PartedRelation(Relation):
         return self._answer(cells, False, engine)
 
     def _answer(self, cells: Any, backward: bool, engine: str) -> Selection:
-        if engine not in ENGINES:
-            raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
+        _check_engine(engine)
         if module_of(cells) == "pyspark":
             return super().backward(cells) if backward else super().forward(cells)
         given = Selection.of(cells, self._out_shape if backward else self._in_shape)
@@ -200,6 +199,22 @@ class PartedRelation(Relation):
                 answer, held = answer | Selection.from_boxes(np.concatenate(held), wanted), []
         return answer | Selection.from_boxes(np.concatenate(held), wanted) if held else answer
 
+    # Combining
+
+    def compose(self, other: Relation, *, engine: str = "auto", path: str | os.PathLike[str] | None = None) -> Relation:
+        """What this relation gives, followed further back. What does not fit into memory is joined by Spark.
+
+        With engine="spark", what a few boxes do not hold is written to the directory `path` in parts.
+        """
+        _check_engine(engine)
+        large = max(2 * len(each) * (len(each.out_shape) + len(each.in_shape)) for each in (self, other)) > LOAD_LIMIT
+        if engine == "local" or (engine == "auto" and not large):
+            return super().compose(other)
+        if self._in_shape != other.out_shape:
+            raise ShapeMismatch(f"cannot compose: {self._in_shape} is not the other's output, {other.out_shape}")
+        found: Relation = import_module("whence.spark.scale").compose_parts(self, other, path)
+        return found
+
     # All of it in memory, for what needs that
 
     def _in_memory(self) -> _core.Table:
@@ -270,3 +285,8 @@ class PartedRelation(Relation):
         from whence.relation.parts.checking import check
 
         check(self._index, self._place, self._open, self._name)
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")

@@ -132,7 +132,7 @@ def names(shape: Shape, letter: str) -> list[str]:
 def _framed(spark: SparkSession, boxes: Ints, schema: str) -> DataFrame:
     import pyarrow as pa
 
-    flat = boxes.reshape(len(boxes), -1)
+    flat = boxes.reshape(len(boxes), 2 * boxes.shape[1])
     names = [column.split()[0] for column in schema.split(", ")]
     return spark.createDataFrame(pa.table([np.ascontiguousarray(column) for column in flat.T], names=names), schema)
 

@@ -24,7 +24,7 @@ from whence.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import SparkSession
 
 LOCAL = 1 << 22
 """So many tuples are fetched and compressed in this process: a cluster would take longer to begin."""
@@ -63,7 +63,7 @@ def compress_frame(
         if path is not None:
             found.save(path)
         return found
-    place = _place(df, path)
+    place = place_for(df.sparkSession, path)
     with watched(df.sparkSession, _words(given)):
         made = on_spark(given, out, into, place, partitions)
     if isinstance(made, Relation):
@@ -157,12 +157,13 @@ class Temporary(Directory):
         return Directory, (self.path,)  # in another process it is not to be removed
 
 
-def _place(df: DataFrame, path: str | os.PathLike[str] | None) -> Directory:
+def place_for(spark: SparkSession, path: str | os.PathLike[str] | None) -> Directory:
+    """The directory for the parts of a relation: the one given, or a temporary one."""
     if path is not None:
         place = Directory(Path(path).absolute())
         place.make()
         return place
-    master = df.sparkSession.sparkContext.master or ""
+    master = spark.sparkContext.master or ""
     if not master.startswith("local"):
         raise BadType(f"Spark runs on {master}: give path=, a directory that all executors reach, for the parts")
     return Temporary()
