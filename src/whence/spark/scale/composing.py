@@ -1,8 +1,8 @@
 """Composing large relations on Spark: a join of tuples by stretches of the middle, each as large as a task can take.
 
 How many pairs each middle cell will make is counted first. Stretches of middle cells are then put together until a task
-has enough to do. One that alone is too much (a cell that everything goes through) is split: its outer tuples are dealt to
-several tasks, each of which gets all of its inner tuples.
+has enough to do. One that alone is too much (a cell that everything goes through) is split: its outer tuples are dealt
+to several tasks, each of which gets all of its inner tuples.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from whence.store.catalog.migrations import (
     m0006_revisions,
     m0007_small,
     m0008_parts,
+    m0009_rows,
 )
 
 TYPES = {
@@ -43,6 +44,7 @@ MIGRATIONS = (
     Migration(m0006_revisions.NAME, m0006_revisions.apply),
     Migration(m0007_small.NAME, m0007_small.apply),
     Migration(m0008_parts.NAME, m0008_parts.apply),
+    Migration(m0009_rows.NAME, m0009_rows.apply),
 )
 
 
