@@ -22,6 +22,7 @@ from whence.relation.parts.index import Entry, index_of
 from whence.relation.parts.places import Place
 from whence.relation.parts.writing import write_part
 from whence.relation.stream import Spool
+from whence.relation.tables import over_columns
 
 PART = 1 << 20
 """How many tuples a part has, about."""
@@ -47,16 +48,22 @@ def parts_of(
     *,
     ordered: bool = False,
     few: int = FEW_BOXES,
+    columns: tuple[int, int] | None = None,
 ) -> Iterator[Done]:
     """Make parts of the tuples in batches: numbers of output cells, and of the input cells they came from.
 
     Tasks share no tuple if each has its own stretch of output cells, or of (output, input) pairs. `ordered` says that
     the pairs come in ascending order; it is needed where the shapes have 2^63 pairs or more. A part of up to
     `few` boxes is reported, not written.
+
+    With `columns`, the shapes are the numbers of rows of two tables with so many columns, and the parts are relations
+    of the tables: every cell of a row from every cell of the other.
     """
     chunks = _keys(batches, out_shape, in_shape) if fits_key(out_shape, in_shape) else _pairs(batches, ordered)
     for chunk in chunks:
         made = _made(chunk, out_shape, in_shape)
+        if columns is not None:
+            made = over_columns(made, *columns)
         if len(made) <= few:
             yield Done(made.count(), small=made.to_bytes())
         else:

@@ -82,15 +82,16 @@ def on_spark(
     place: Place,
     partitions: int | None = None,
     few: int = FEW_BOXES,
+    columns: tuple[int, int] | None = None,
 ) -> Relation | list[Entry]:
-    """One relation, or the entries of the parts that tasks wrote: one job."""
+    """One relation, or the entries of the parts that tasks wrote: one job. `columns` is as for `parts_of`."""
     count = partitions or max(1, -(-given.rows // PART))
     # Pairs, not output cells alone: the many inputs of one cell may be too many for one task.
     dealt = given.frame.repartitionByRange(count, "o", "i")
     if not fits_key(out_shape, in_shape):
         dealt = dealt.sortWithinPartitions("o", "i")
     with explained("compressing"):
-        rows = dealt.mapInArrow(task(out_shape, in_shape, place, few), REPORT).collect()
+        rows = dealt.mapInArrow(task(out_shape, in_shape, place, few, columns), REPORT).collect()
     done = [_read(row) for row in rows]
     missing = [
         each.entry.name for each in done if each.entry is not None and not place.has(each.entry.name, each.entry.size)
@@ -100,11 +101,13 @@ def on_spark(
             f"{counted(len(missing), 'part')} that executors wrote to {place!r} cannot be seen from here: "
             "the place must be one that all of them reach, a shared file system or a URL"
         )
+    if columns is not None:
+        out_shape, in_shape = (*out_shape, columns[0]), (*in_shape, columns[1])
     return finished(done, out_shape, in_shape, place)
 
 
 def task(
-    out_shape: Shape, in_shape: Shape, place: Place, few: int = FEW_BOXES
+    out_shape: Shape, in_shape: Shape, place: Place, few: int = FEW_BOXES, columns: tuple[int, int] | None = None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What `mapInArrow` runs: batches with the numbers of output and input cells become parts, and a report of each."""
 
@@ -117,14 +120,14 @@ def task(
                     raise BadType(AGAIN)
                 yield batch.column(0).to_numpy(), batch.column(1).to_numpy()
 
-        for done in parts_of(pairs(), out_shape, in_shape, place, ordered=True, few=few):
+        for done in parts_of(pairs(), out_shape, in_shape, place, ordered=True, few=few, columns=columns):
             entry = None if done.entry is None else done.entry.to_bytes()
-            columns = [
+            report = [
                 pa.array([str(done.tuples)]),
                 pa.array([entry], pa.binary()),
                 pa.array([done.small], pa.binary()),
             ]
-            yield pa.RecordBatch.from_arrays(columns, ["tuples", "entry", "small"])
+            yield pa.RecordBatch.from_arrays(report, ["tuples", "entry", "small"])
 
     return run
 
