@@ -443,7 +443,7 @@ class Log:
         >>> answer.precise, [str(step) for step in answer.steps]
         (True, ['C -> B: 3 cells (boxes)', 'B -> A: 6 cells (boxes)'])
         """
-        return asking.walk(self._store, "backward", name, cells, to, above, lineage, columns)
+        return asking.walk(self._store, "backward", name, self._given(name, cells), to, above, lineage, columns)
 
     @overload
     def forward(
@@ -492,7 +492,17 @@ class Log:
 
         See `backward`: the way goes on through activities to what they generated.
         """
-        return asking.walk(self._store, "forward", name, cells, to, above, lineage, columns)
+        return asking.walk(self._store, "forward", name, self._given(name, cells), to, above, lineage, columns)
+
+    def _given(self, name: str, cells: object) -> object:
+        """The cells of a question; those in a Spark frame are fetched."""
+        if type(cells).__module__.partition(".")[0] != "pyspark":
+            return cells
+        from whence.spark.scale.asking import selected_of
+
+        dataset = asking.latest(self._store, name)
+        shape = self._store.reader.shapes((dataset,))[dataset]
+        return selected_of(cells, shape, table=self._store.reader.is_table(dataset))
 
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import whence as wh
-from whence.errors import OutOfRange
+from whence.errors import BadCells, OutOfRange
 from whence.relation.parts import PartedRelation
 from whence.relation.tables import over_columns
-from whence.spark.scale import recording
+from whence.spark.scale import asking, recording
 from whence.testing import operations as ops
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ def test_a_spark_frame(spark: SparkSession, tmp_path: Path) -> None:
         log.array("B", shape=(3,))
         assert log.lineage("B", "A", frame).tuples == 6
         assert log.query(["B", "A"], [(1,)]).cells().tolist() == [[1, 0], [1, 1]]
+        asked = frame.where("b0 > 0").select("b0")
+        assert log.backward("B", asked, to="A") == log.backward("B", "1:3", to="A")
+        assert log.forward("A", frame.where("b0 = 2").select("a0", "a1"))["B"].cells().tolist() == [[2]]
+        with pytest.raises(BadCells, match="cells have 2 "):
+            log.forward("A", asked)
 
 
 def test_a_large_frame_is_parts_in_the_blobs(
@@ -49,6 +54,11 @@ def test_a_large_frame_is_parts_in_the_blobs(
         with pytest.raises(OutOfRange, match=r"the lineage of 'B' from 'A': output index \(3000,\)"):
             log.lineage("B", "A", frame.selectExpr("b + 1", "a"))
         assert not log.check().notes
+
+
+def test_rows_by_number(spark: SparkSession) -> None:
+    found = asking.selected(spark.createDataFrame([(4,), (2,), (3,)], "row int"), (9, 3), table=True)
+    assert found == wh.Selection.parse("2:5,:", (9, 3))
 
 
 def test_rows_of_tables(spark: SparkSession, tmp_path: Path) -> None:

@@ -35,11 +35,7 @@ def ask_frame(relation: Any, df: Any, backward: bool) -> DataFrame:
 
     The question has a column for each axis (cells), or two (boxes: first and last).
     """
-    if not classic(df):
-        raise BadType("a question is a DataFrame of a Spark session in this process")
-    shape = relation.out_shape if backward else relation.in_shape
-    with explained("asking"), watched(df.sparkSession, "reading the question"):
-        given = _selected(df, shape)
+    given = selected_of(df, relation.out_shape if backward else relation.in_shape)
     return answers(relation, given, backward, df.sparkSession)
 
 
@@ -137,7 +133,20 @@ def _framed(spark: SparkSession, boxes: Ints, schema: str) -> DataFrame:
     return spark.createDataFrame(pa.table([np.ascontiguousarray(column) for column in flat.T], names=names), schema)
 
 
-def _selected(df: DataFrame, shape: Shape) -> Selection:
+def selected_of(df: Any, shape: Shape, *, table: bool = False) -> Selection:
+    """The same as `selected`, for whatever is given for a frame."""
+    if not classic(df):
+        raise BadType("a question is a DataFrame of a Spark session in this process")
+    with explained("asking"), watched(df.sparkSession, "reading the question"):
+        return selected(df, shape, table=table)
+
+
+def selected(df: DataFrame, shape: Shape, *, table: bool = False) -> Selection:
+    """The cells, or boxes, that a frame lists; of a table, one column is the numbers of rows, of which all cells."""
+    if table and len(df.columns) == 1 and len(shape) == 2:
+        lines = selected(df, shape[:1]).boxes
+        every = np.broadcast_to(np.array([[[0, shape[1] - 1]]], np.int64), (len(lines), 1, 2))
+        return Selection.from_boxes(np.concatenate([lines, every], axis=1), shape)
     axes = len(shape)
     if not axes:
         raise BadCells("an array without axes has one cell: ask with () instead of a frame")
@@ -153,8 +162,7 @@ def _selected(df: DataFrame, shape: Shape) -> Selection:
     count = checked(plain, given, dims, outside)
     if count > MOST_ASKED:
         raise TooLarge(f"{count:,} cells are too many for one question: ask with boxes, or in parts")
-    table = plain.toArrow()
-    rows = np.stack([column.to_numpy() for column in table.columns], axis=1)
+    rows = np.stack([column.to_numpy() for column in plain.toArrow().columns], axis=1)
     if not boxed:
         return Selection.from_cells(rows, shape)
     boxes = rows.reshape(-1, axes, 2)
