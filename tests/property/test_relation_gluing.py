@@ -64,3 +64,29 @@ def test_a_few_boxes_for_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -
         assert found == whole
         # In pieces of ten tuples there are lines by accident.
         assert len(found) <= (len(whole) if parts <= 3 else len(whole) + 2 if parts == 7 else 16), (parts, cuts)
+
+
+LARGE: dict[str, Raw] = {
+    "element-wise": ops.negative((200, 300)),
+    "matrix product": ops.matmul_left((40, 50), 30),
+    "window of an image": ops.convolve_nd((90, 100), (3, 3)),
+    "pool": ops.pool((120, 120), (3, 4)),
+    "repeat": ops.repeat((20000,), 3),
+    "tile": ops.tile((120, 50), (2, 2)),
+    "cumsum": ops.cumsum((300,)),
+    "reshape": ops.reshape((160, 300), (240, 200)),
+    "roll": ops.roll((120, 150), 40, 1),
+    "rot90": ops.rot90((200, 300)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_pieces_of_thousands_of_tuples_are_what_one_process_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gluing, "AGAIN", 0)
+    raw = LARGE[name]
+    rng = np.random.default_rng(5)
+    for parts in (3, 20):
+        cuts = sorted(rng.integers(0, len(raw.tuples), parts - 1).tolist())
+        (found,) = glued(cut(raw, cuts))
+        assert len(found) == len(wh.compress(*raw))
+        assert found.count() == len(raw.tuples)
