@@ -30,7 +30,7 @@ from whence.rows import (
     conjunction,
     disjunction,
 )
-from whence.spark.catalyst.functions import why_varies
+from whence.spark.catalyst.functions import looked_into, why_varies
 from whence.spark.catalyst.jvm import Origin, items
 from whence.spark.catalyst.shared import CUT, Compact
 
@@ -187,7 +187,8 @@ class Expressions:
         if node.kind not in UDFS:
             return Call(node.kind, args, dtype, _detail(node), pure, node.origin)
         why = _varies(node)
-        return Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
+        udf = Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
+        return looked_into(udf, java) if node.kind == "PythonUDF" else udf
 
     def _aggregate(self, node: Node) -> AggCall:
         function, *rest = node.children

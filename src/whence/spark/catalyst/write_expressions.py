@@ -25,6 +25,7 @@ from whence.rows import (
     WindowCall,
 )
 from whence.rows.tree import Tree, upwards
+from whence.spark.catalyst import write_calls
 from whence.spark.catalyst.jvm import Jvm, Origin
 
 COMPARISONS = {
@@ -149,7 +150,8 @@ class Lowering:
     def _(self, expr: Call) -> Any:
         if isinstance(expr.origin, Origin):
             return self._nondeterminism(expr.origin.java, expr.args)
-        return self._function(expr.name, expr.args, expr.detail)
+        made = write_calls.made(expr, [self.expr(arg) for arg in expr.args], self.jvm)
+        return self._function(expr.name, expr.args, expr.detail) if made is None else made
 
     @_lower.register
     def _(self, expr: AggCall) -> Any:
