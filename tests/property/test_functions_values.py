@@ -184,7 +184,7 @@ def test_a_translation_gives_what_the_function_gives(place: int, data: st.DataOb
     if evaluated(inside.domain, known) is False:
         return
     try:
-        wanted = as_spark(each.function(*row), each.returns, False)
+        wanted = as_spark(each.function(*row), each.returns, "arrow")
     except Exception:  # there a translation means nothing
         return
     made = evaluated(inside.value, known)

@@ -98,10 +98,10 @@ def _conditions(plan: o.Operator) -> tuple[Tree, ...]:
 
 
 def _columns(below: Direct, *trees: Tree) -> frozenset[Column]:
-    return reduce(frozenset.union, (below.get(attr, NONE) for tree in trees for attr in _read(tree)), NONE)
+    return reduce(frozenset.union, (below.get(attr, NONE) for tree in trees for attr in read_by(tree)), NONE)
 
 
-def _read(tree: Tree) -> Iterator[Attr]:
+def read_by(tree: Tree) -> Iterator[Attr]:
     """The attributes in a tree; of a function that was looked into, those that it reads."""
     left = [tree]  # an explicit stack: expressions nest deeper than Python's calls may
     while left:

@@ -31,7 +31,7 @@ DAYS = (
 
 
 def disagreement(
-    function: Any, parameters: tuple[Attr, ...], value: Expr, domain: Expr, returns: str, pickled: bool
+    function: Any, parameters: tuple[Attr, ...], value: Expr, domain: Expr, returns: str, travels: str
 ) -> str | None:
     """Arguments for which the two differ, as text; None if none is found."""
     until = time.monotonic() + SECONDS
@@ -45,7 +45,7 @@ def disagreement(
         except Refusal as refusal:
             return f"{row!r}: {refusal.why}"
         try:
-            wanted = as_spark(function(*row), returns, pickled)
+            wanted = as_spark(function(*_arrived(row, parameters, travels)), returns, travels)
         except Exception:  # noqa: S112  # where it raises an error, its translation may say anything
             continue
         try:
@@ -67,9 +67,18 @@ class _Fails(Exception):
     """Spark refuses what the function returned."""
 
 
-def as_spark(value: Any, returns: str, pickled: bool) -> Any:
+def _arrived(row: tuple[Any, ...], parameters: tuple[Attr, ...], travels: str) -> tuple[Any, ...]:
+    """The arguments as the function is given them."""
+    if travels != "pandas":
+        return row
+    pairs = zip(row, parameters, strict=True)
+    return tuple(math.nan if value is None and each.dtype == "double" else value for value, each in pairs)
+
+
+def as_spark(value: Any, returns: str, travels: str) -> Any:
     """What Spark makes of a returned value."""
-    if value is None:
+    pickled = travels == "pickle"
+    if value is None or (travels == "pandas" and returns == "double" and value != value):
         return None
     if returns in INTEGERS and type(value) is int:
         bits = INTEGERS[returns]

@@ -372,4 +372,6 @@ def _floats(op: str, left: Expr, right: Expr) -> Expr:
 
 
 def is_nan(expr: Expr) -> Expr:
+    if isinstance(expr, Literal):
+        return TRUE if expr.value is not None and expr.value != expr.value else FALSE
     return Call("IsNaN", (expr,), "boolean")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import math
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from whence.rows.expressions import Attr, Call, Expr, Inside, Literal, fresh
+from whence.rows.expressions import Attr, Call, Expr, Inside, IsNull, Literal, fresh
 from whence.rows.functions.checking import disagreement
 from whence.rows.functions.expressions import none_or
 from whence.rows.functions.looking import Findings, returned
-from whence.rows.functions.numbers import TRY
+from whence.rows.functions.numbers import TRY, is_nan
 from whence.rows.functions.refusal import LARGEST, Refusal
 from whence.rows.functions.values import (
     INTEGERS,
@@ -29,9 +30,11 @@ from whence.rows.functions.values import (
     case,
     const,
     lifted,
+    only,
 )
 from whence.rows.tree import walk
 
+NARROW = frozenset({*INTEGERS, "float"})
 PLAIN = frozenset({*INTEGERS, "float", "double", "string", "boolean", "date"})
 
 
@@ -48,42 +51,45 @@ class Untranslated:
 
 
 def translate(
-    function: object, arguments: Sequence[str], returns: str, *, pickled: bool = False
+    function: object, arguments: Sequence[str], returns: str, *, travels: str = "arrow"
 ) -> Inside | Untranslated:
     """What a Python function computes, as an expression; or why it stays opaque.
 
-    `arguments` and `returns` are Spark's types. `pickled` says how values travel between Spark and Python: by pickle,
-    or as Arrow does it, which is the default since Spark 4.2. Nothing of the function is run before all that it does
-    is known; then it is compared with its translation on values that its own conditions suggest.
+    `arguments` and `returns` are Spark's types. `travels` says how values go from Spark to Python and back: by "arrow",
+    the default of Spark 4.2 and later; by "pickle"; or in columns of "pandas", to which NULL is NaN. Nothing of the
+    function is run before all that it does is known; then it is compared with its translation on values that its own
+    conditions suggest.
 
     >>> str(translate(len, ["string"], "long"))
     'it is no plain function, but an object of type builtin_function_or_method'
     """
     try:
-        found = _translated(function, tuple(arguments), returns, pickled)
+        found = _translated(function, tuple(arguments), returns, travels)
     except Refusal as refusal:
         return Untranslated(refusal.why, refusal.line, _file(function))
     except RecursionError:
         return Untranslated("it nests too deeply to be looked through")
-    different = disagreement(function, found.parameters, found.value, found.domain, returns, pickled)
+    different = disagreement(function, found.parameters, found.value, found.domain, returns, travels)
     if different is not None:
         return Untranslated(f"its translation was wrong for {different}")
     return found
 
 
-def _translated(function: object, arguments: tuple[str, ...], returns: str, pickled: bool) -> Inside:
+def _translated(function: object, arguments: tuple[str, ...], returns: str, travels: str) -> Inside:
     if returns not in PLAIN:
         raise Refusal(f"it returns values of the type {returns[:60]}")
+    if travels == "pandas" and (returns in (*INTEGERS, "float") or any(each in NARROW for each in arguments)):
+        raise Refusal("whole numbers become floats in a column of pandas that has nothing somewhere")
     plain, before, named = _unwrapped(function)
     if named:
         raise Refusal("it is a partial function with arguments by name")
     parameters = tuple(fresh(f"_{place}", dtype) for place, dtype in enumerate(arguments))
     findings = Findings()
-    values = [*(const(each) for each in before), *map(_column, parameters)]
+    values = [*(const(each) for each in before), *(_column(each, travels) for each in parameters)]
     answers = returned(plain, values, findings)
     value: Expr | None = None
     for guard, answer in reversed(answers):
-        expr = _returned(answer, returns, pickled)
+        expr = _returned(answer, returns, travels)
         value = expr if value is None else case(guard, expr, value)
     if value is None:
         raise Refusal("it returns nothing")
@@ -106,8 +112,10 @@ def _unwrapped(function: object) -> tuple[types.FunctionType, tuple[object, ...]
     return function, before, {}
 
 
-def _column(attr: Attr) -> Value:
+def _column(attr: Attr, travels: str) -> Value:
     dtype = attr.dtype
+    if travels == "pandas" and dtype == "double":
+        return only(Float(case(IsNull(attr), Literal(math.nan, "double"), attr)))
     if dtype in INTEGERS:
         bits = INTEGERS[dtype]
         return none_or(attr, Int(as_type(attr, "long"), -(1 << bits - 1), (1 << bits - 1) - 1))
@@ -119,11 +127,13 @@ def _column(attr: Attr) -> Value:
     return none_or(attr, Other(attr))
 
 
-def _returned(value: Value, returns: str, pickled: bool) -> Expr:
+def _returned(value: Value, returns: str, travels: str) -> Expr:
     """What Spark makes of what the function returns."""
     result: Expr | None = None
     for alternative in reversed(value):
-        expr = _converted(lifted(alternative.item), returns, pickled)
+        expr = _converted(lifted(alternative.item), returns, travels == "pickle")
+        if travels == "pandas" and returns == "double":
+            expr = case(is_nan(expr), Literal(None, returns), expr)
         result = expr if result is None else case(alternative.guard, expr, result)
     return Literal(None, returns) if result is None else result
 

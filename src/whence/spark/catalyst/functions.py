@@ -12,15 +12,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from whence.rows import Call, Inside, Udf
+from whence.rows import Call, Inside, Udf, fresh
 from whence.rows.determinism.batches import beyond_row
 from whence.rows.determinism.purity import varies
 from whence.rows.functions import Untranslated, code_of, translate
+from whence.spark.catalyst.pandas_functions import by_row, of_each
 
 Function = Callable[..., Any]
 
 # Spark's codes of functions that are given columns, a batch of rows at a time, for a value for each row.
 COLUMNS, PARTS = frozenset({200, 204, 250, 251}), frozenset({204, 251})
+PANDAS = 200
 ROW_BY_ROW, PICKLED = frozenset({100, 101}), 100  # values of one row, in Python's own form or by way of Arrow
 REMEMBERED = 256  # functions that need not be looked through again
 _known: OrderedDict[bytes, str] = OrderedDict()
@@ -66,6 +68,14 @@ def _why(udf: Any) -> str:
     return found or ""
 
 
+def makes_rows_of_rows(java: Any) -> bool:
+    """Whether a function of batches of rows is `apply(axis=1)`, whose function sees one row."""
+    try:
+        return by_row(function_of(java))
+    except Exception:  # whatever loading it raises: then nothing is known of it
+        return False
+
+
 def looked_into(udf: Udf, java: Any) -> Udf:
     """A Python function with what it computes, where that is known, or why it is not."""
     kind = int(java.evalType())
@@ -90,12 +100,24 @@ def _inside(udf: Udf, java: Any, kind: int) -> tuple[Inside | str, str]:
     except Exception as error:  # whatever loading it raises: the workers may have what is missing here
         return f"its code cannot be read here ({type(error).__name__})", ""
     code = f"{kind} {hashed}" if (hashed := code_of(function)) else ""
-    if kind not in ROW_BY_ROW:
-        return "it is given columns, not values", code
     if not udf.pure:
         return "it may give something else each time", code
-    found = translate(function, [arg.dtype for arg in udf.args], udf.dtype, pickled=kind == PICKLED)
+    each = of_each(function) if kind == PANDAS else None
+    if each is not None:
+        found = translate(each.function, [udf.args[each.place].dtype], udf.dtype, travels="pandas")
+        return (str(found) if isinstance(found, Untranslated) else _placed(found, each.place, udf)), code
+    if kind not in ROW_BY_ROW:
+        return "it is given columns, not values", code
+    travels = "pickle" if kind == PICKLED else "arrow"
+    found = translate(function, [arg.dtype for arg in udf.args], udf.dtype, travels=travels)
     return (str(found) if isinstance(found, Untranslated) else found), code
+
+
+def _placed(inside: Inside, place: int, udf: Udf) -> Inside:
+    """The same over all arguments: of the others, an index, nothing is read."""
+    parameters = [fresh(f"_{index}", arg.dtype) for index, arg in enumerate(udf.args)]
+    parameters[place] = inside.parameters[0]
+    return replace(inside, parameters=tuple(parameters))
 
 
 def _command(udf: Any) -> bytes:
