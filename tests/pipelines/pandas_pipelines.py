@@ -135,11 +135,11 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"survey": ids(t.survey[stars == row["stars"]])}
 
 
-@pipeline("dropped duplicates", "pandas", "selection")
+@pipeline("dropped duplicates", "pandas", "selection compare", "rows are numbered as Spark meets them")
 def unique(ps: Any, t: Any) -> Any:
     return t.orders[["item"]].drop_duplicates()
 
 
 @unique.lineage
 def _(t: Tables, row: dict[str, Any]) -> Lineage:
-    return {"orders": ids(t.orders[t.orders["item"] == row["item"]])}
+    return {"orders": {t.orders[t.orders["item"] == row["item"]]["id"].min()}}

@@ -61,19 +61,17 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"survey": ids(survey[same(survey["rating"].map(everyday.to_number), row["stars"])])}
 
 
-@pipeline("a join on keys that a function makes", "spark", "join transform")
+@pipeline("a join on keys that a function makes", "spark", "join transform selection")
 def keyed(spark: Any, F: Any, t: Any) -> Any:
     clean = F.udf(everyday.clean_name, "string")
-    cities = t.people.withColumn("key", clean("city")).select("key", F.col("id").alias("pid"))
-    other = t.people.withColumn("key2", clean("name")).select("key2", F.col("id").alias("oid"))
-    return cities.join(other, F.col("key2").contains(F.col("key"))).select("key", "oid")
+    one = t.people.select(clean("city").alias("key"), F.col("id").alias("one"))
+    other = t.people.select(clean("city").alias("key"), F.col("id").alias("other"))
+    return one.join(other, "key").where("one < other")
 
 
 @keyed.lineage
 def _(t: Tables, row: dict[str, Any]) -> Lineage:
-    people = t.people
-    one = people[same(people["city"].map(everyday.clean_name), row["key"])]
-    return {"people": ids(one) | {row["oid"]}}
+    return {"people": {row["one"], row["other"]}}
 
 
 @pipeline("orders of known people", "spark", "join selection transform")
@@ -104,9 +102,12 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"orders": ids(orders), "items": ids(items[items["item"].isin(list(orders["item"]))])}
 
 
-@pipeline("people without orders", "sql", "subquery selection")
+@pipeline("people without a void order", "sql", "subquery selection")
 def without(spark: Any, F: Any, t: Any) -> Any:
-    return spark.sql("select id, name from people p where not exists (select 1 from orders o where o.person = p.id)")
+    return spark.sql(
+        "select id, name from people p "
+        "where not exists (select 1 from orders o where o.person = p.id and o.state = 'void')"
+    )
 
 
 @without.lineage
@@ -192,10 +193,12 @@ def cohorts(spark: Any, F: Any, t: Any) -> Any:
 
 @cohorts.lineage
 def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    """The orders that are counted, and the first orders of their people, which say where they are counted."""
     orders = t.orders
     start = orders.groupby("person")["day"].transform("min")
-    mine = orders[start.map(lambda day: day.month) == row["month"]]
-    return {"orders": ids(mine)}
+    mine = orders[(start.map(lambda day: day.month) == row["month"]) & orders["item"].isin(["pen", "ink"])]
+    first = orders[(orders["day"] == start) & orders["person"].isin(list(mine["person"]))]
+    return {"orders": ids(mine) | ids(first)}
 
 
 @pipeline("items that nobody ordered", "spark", "join selection")
