@@ -239,3 +239,35 @@ def test_code_is_known_again_by_what_it_is_made_of() -> None:
     assert code_of(made(1)) != code_of(made(2))
     assert code_of(made(object())) == ""
     assert code_of(appends) != code_of(prints)
+
+
+def test_what_a_function_computes_is_held_by_a_document() -> None:
+    import json
+
+    from whence.rows.documents import plan_document, read_plan
+
+    a = Attr(1, "a", "integer")
+    inside = translate(helper, ["integer"], "long")
+    assert isinstance(inside, Inside)
+    plan = Project(Source("t", 0, (a,)), (Named(Attr(3, "c", "long"), Udf("PythonUDF", (a,), "long", inside=inside)),))
+    again = read_plan(json.loads(json.dumps(plan_document(plan)))).plan
+    assert isinstance(again, Project)
+    (column,) = again.columns
+    assert isinstance(column.expr, Udf)
+    assert column.expr.inside is not None
+    assert str(column.expr.over(column.expr.inside.value)).count("a#") == str(inside.value).count("_0#")
+
+
+def test_cells_of_a_function_are_those_of_the_branch() -> None:
+    from whence.rows.cells.reads import reads
+
+    def chosen(a: Any, b: Any, c: Any) -> Any:
+        return a if c > 0 else b
+
+    a, b, c = (Attr(number, name, "integer") for number, name in enumerate("abc", 1))
+    inside = translate(chosen, ["integer"] * 3, "integer")
+    assert isinstance(inside, Inside)
+    found = reads([Udf("PythonUDF", (a, b, c), "integer", inside=inside)], False)
+    assert {str(each.key) for each in found.read} == {"a#1", "b#2"}
+    assert all(each.where is not None for each in found.read)
+    assert not found.reasons
