@@ -28,6 +28,7 @@ from whence.rows import (
 )
 from whence.rows.documents import NotHeld
 from whence.rows.tree import Tree, upwards
+from whence.spark.catalyst import write_calls
 from whence.spark.catalyst.jvm import Jvm, Origin
 
 COMPARISONS = {
@@ -155,7 +156,8 @@ class Lowering:
         if isinstance(expr.origin, Origin):
             return self._nondeterminism(expr.origin.java, expr.args)
         require_held(expr)
-        return self._function(expr.name, expr.args, expr.detail)
+        made = write_calls.made(expr, [self.expr(arg) for arg in expr.args], self.jvm)
+        return self._function(expr.name, expr.args, expr.detail) if made is None else made
 
     @_lower.register
     def _(self, expr: AggCall) -> Any:
