@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeVar
 
 from whence.errors import UnknownName
@@ -98,10 +98,11 @@ class Step:
     how: str
     seconds: float
     reason: str | None = None
+    cells: Selection | None = field(default=None, repr=False, compare=False)  # those of `dataset` that it reached
 
     COLUMNS: ClassVar = ("from", "to", "by", "count", "how", "ms")
 
-    def cells(self) -> Row:
+    def row(self) -> Row:
         """What a table says of it."""
         ms = f"{1000 * self.seconds:.2f}"
         return self.previous, self.dataset, self.activity or "", f"{self.count:,}", self.how, ms
@@ -112,7 +113,19 @@ class Step:
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
-        return asdict(self)
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cells"}
+
+
+class Steps(tuple[Step, ...]):
+    """Steps, which print as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return _text(Step.COLUMNS, [each.row() for each in self[:SHOWN_ROWS]], len(self), "no steps")
+
+    def _repr_html_(self) -> str:
+        return as_html(Step.COLUMNS, [each.row() for each in self[:SHOWN_ROWS]], len(self), "no steps")
 
 
 class Answer(dict[str, Selection]):
@@ -138,13 +151,15 @@ class Answer(dict[str, Selection]):
         reached: Mapping[str, Selection] | None = None,
         reasons: Iterable[str] = (),
         circumstances: Callable[[], Circumstances] | None = None,
+        asked: tuple[str, Selection] | None = None,
     ) -> None:
         super().__init__(found)
         self.how = how
         self.notes = tuple(notes)
-        self.steps = tuple(steps)
+        self.steps = Steps(steps)
         self.reached = dict(found if reached is None else reached)
         self.reasons = tuple(dict.fromkeys([*reasons, *(each.reason for each in self.steps if each.reason)]))
+        self.asked = asked or ("", Selection.all(()))  # the dataset, and its cells
         self._ask = circumstances
         self._circumstances: Circumstances | None = None
 

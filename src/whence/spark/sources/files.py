@@ -28,13 +28,7 @@ METADATA = "_metadata"  # what Spark knows of the file that a row is in, where a
 GIVEN_APART = frozenset({"path", "paths"})
 # Options that say what is in the files. Others may name keys, passwords or classes: no log holds them.
 OPTIONS = frozenset(
-    """allowbackslashescapinganycharacter allowcomments allownonnumericnumbers allownumericleadingzeros allowsinglequotes
-    allowunquotedcontrolchars allowunquotedfieldnames basepath chartoescapequoteescaping columnnameofcorruptrecord comment
-    dateformat datetimerebasemode delimiter dropfieldifallnull emptyvalue enabledatetimeparsingfallback encoding
-    enforceschema escape header ignoreleadingwhitespace ignoretrailingwhitespace inferschema int96rebasemode linesep locale
-    maxcharspercolumn maxcolumns mergeschema mode multiline nanvalue negativeinf nullvalue pathglobfilter positiveinf
-    preferdate prefersdecimal primitivesasstring quote recursivefilelookup samplingratio sep singlevariantcolumn
-    timestampformat timestampntzformat timezone unescapedquotehandling wholetext""".split()
+    ["allowbackslashescapinganycharacter", "allowcomments", "allownonnumericnumbers", "allownumericleadingzeros", "allowsinglequotes", "allowunquotedcontrolchars", "allowunquotedfieldnames", "basepath", "chartoescapequoteescaping", "columnnameofcorruptrecord", "comment", "dateformat", "datetimerebasemode", "delimiter", "dropfieldifallnull", "emptyvalue", "enabledatetimeparsingfallback", "encoding", "enforceschema", "escape", "header", "ignoreleadingwhitespace", "ignoretrailingwhitespace", "inferschema", "int96rebasemode", "linesep", "locale", "maxcharspercolumn", "maxcolumns", "mergeschema", "mode", "multiline", "nanvalue", "negativeinf", "nullvalue", "pathglobfilter", "positiveinf", "preferdate", "prefersdecimal", "primitivesasstring", "quote", "recursivefilelookup", "samplingratio", "sep", "singlevariantcolumn", "timestampformat", "timestampntzformat", "timezone", "unescapedquotehandling", "wholetext"]
 )
 HIDDEN = ("_", ".")  # how names of files begin that hold no data
 STATUS = re.compile(r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+);.*?modification_time=(\d+);")

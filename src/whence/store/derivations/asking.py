@@ -57,6 +57,15 @@ def walk(
     return _told(store, name, direction, found)
 
 
+def ask(
+    store: Store, direction: Direction, name: str, cells: object, lineage: Lineage, columns: Sequence[str] | None
+) -> Answer:
+    """The same, to the end."""
+    answer = walk(store, direction, name, cells, None, None, lineage, columns)
+    assert isinstance(answer, Answer)
+    return answer
+
+
 def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
     """The answer with all that can be asked of it later: what was done on the way, by whom."""
     from whence.store.prov.circumstances import circumstances
@@ -68,9 +77,10 @@ def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answe
         from whence.store.prov.asking import how as how_of
 
         how = how_of(store, name, direction)
+    (asked,) = _tables(store, dict([found.asked])).items()
     return Answer(
         _tables(store, ends), how, found.notes, found.steps, _tables(store, found.reached), found.reasons,
-        partial(circumstances, store, tuple(found.reached), found.activities),
+        partial(circumstances, store, tuple(found.reached), found.activities), asked,
     )  # fmt: skip
 
 

@@ -107,9 +107,9 @@ class Plan:
                 if there not in queued:
                     queued.add(there)
                     heapq.heappush(waiting, position[there])
-        return self._answer(reached, trail)
+        return self._answer(selection, reached, trail)
 
-    def _answer(self, reached: Mapping[str, Selection], trail: Trail) -> Answer:
+    def _answer(self, asked: Selection, reached: Mapping[str, Selection], trail: Trail) -> Answer:
         found = {self.public.get(name, name): reached[name] for name in self.coarse if reached.get(name)}
         for name in self.ends:
             found[self.public.get(name, name)] = reached.get(name) or Selection.empty(self.shapes[name])
@@ -122,6 +122,7 @@ class Plan:
                 self.public.get(name, name): cells for name, cells in reached.items() if cells and not is_activity(name)
             },
             reasons=gaps,
+            asked=(self.public.get(self.start, self.start), asked),
         )
 
     def _notes(self, reached: Mapping[str, Selection], found: Mapping[str, Selection]) -> Iterable[str]:
