@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from whence.graph.compare import Difference
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
+    from whence.spark.stored import Runs
     from whence.store import Store
     from whence.store._store import Tables as StoreTables
     from whence.store.answers import Answer
-    from whence.store.catalog.runs import Run
     from whence.store.check import Report
     from whence.store.prov.importing import Imported
     from whence.store.recording.activity import Activity
@@ -271,11 +271,21 @@ class Log:
 
         return Pipeline(df, name, mode, sources, save, witness, self._store)
 
-    def runs(self, pipeline: str | None = None) -> list[Run]:
-        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline."""
-        from whence.store.catalog import runs
+    def runs(self, pipeline: str | None = None) -> Runs:
+        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline.
 
-        return runs.listed(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
+        It is a list that prints as a table. Each run can be asked as its pipeline can, by a program that has not made
+        the pipeline: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed where DuckDB
+        gives the same answer.
+
+        >>> import tempfile, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     log.runs()
+        no runs
+        """
+        from whence.spark.stored import Runs
+
+        return Runs.of(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
 
     def import_(self, source: str | os.PathLike[str]) -> Imported:
         """Add provenance that others recorded: a PROV document, OpenLineage events, or "git" for a repository.

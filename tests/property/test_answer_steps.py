@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
-from whence.store.derivations.adjacency import Adjacency, Direction
+from whence.store.derivations.adjacency import Adjacency, Direction, Way
 from whence.store.derivations.walk import plan
 from whence.testing.oracle import RawRelation, as_cells
 from whence.testing.strategies import effort, shapes, unions
@@ -35,8 +35,8 @@ class Known:
                 used, generated = deeds[place - len(edges)]
                 self.graph.add_activity(place, f"act#{place}", used, generated)
 
-    def load(self, hash: str) -> wh.Relation:
-        raw = self.edges[int(hash)][2]
+    def load(self, way: Way) -> wh.Relation:
+        raw = self.edges[int(way.hash)][2]
         return wh.compress(sorted(raw.tuples), raw.out_shape, raw.in_shape)
 
     def cells(self, name: str) -> set[Cell]:
@@ -112,7 +112,7 @@ def test_steps_are_the_way(made: Known, data: st.DataObject) -> None:
     for name, found in answer.items():
         assert cells_of(found) == expected.get(name, set())
 
-    steps = {(step.previous, step.dataset, step.activity): step for step in answer.steps}
+    steps = {(step.previous, step.dataset, str(step.activity)): step for step in answer.steps}
     assert len(steps) == len(answer.steps)
     whole = {label for *_, label in made.whole()}
     ways = {

@@ -145,7 +145,7 @@ class Asked:
 
     forward = backward
 
-    def traced(self, selection: wh.Selection, direction: Literal["backward", "forward"], /) -> Traced:
+    def traced(self, selection: wh.Selection, direction: Literal["backward", "forward"], lineage: str, /) -> Traced:
         ask: Callable[[object], wh.Selection] = getattr(self.relation, direction)
         return Traced(ask(selection), self.reason, "run")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import whence as wh
 from whence.errors import NoLineage, UnknownName
-from whence.store.derivations.adjacency import Adjacency, Direction
+from whence.store.derivations.adjacency import Adjacency, Direction, Way
 from whence.store.derivations.route import route
 from whence.store.derivations.walk import plan
 from whence.testing.oracle import RawRelation, as_cells
@@ -32,9 +32,9 @@ class Graph:
         for i, (output, source, _) in enumerate(edges):
             self.adjacency.add_edge(output, source, str(i))
 
-    def load(self, hash: str) -> wh.Relation:
-        self.loaded[hash] += 1
-        raw = self.edges[int(hash)][2]
+    def load(self, way: Way) -> wh.Relation:
+        self.loaded[way.hash] += 1
+        raw = self.edges[int(way.hash)][2]
         return wh.compress(sorted(raw.tuples), raw.out_shape, raw.in_shape)
 
     def closure(self, direction: Direction, start: str, cells: frozenset[Cell]) -> set[tuple[str, Cell]]:

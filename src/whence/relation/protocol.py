@@ -44,5 +44,12 @@ class RelationLike(Protocol):
 class AskedRelation(RelationLike, Protocol):
     """A relation that is asked, and not stored: its answer says by itself whether it is exact."""
 
-    def traced(self, selection: Selection, direction: Literal["backward", "forward"], /) -> Traced:
-        """What cells lead to in one direction; the walk prefers it to `backward` and `forward`."""
+    def traced(
+        self,
+        selection: Selection,
+        direction: Literal["backward", "forward"],
+        lineage: Literal["value", "value+selection"],
+        /,
+    ) -> Traced:
+        """What cells lead to in one direction: by value, or also by what only decided. The walk prefers it to
+        `backward` and `forward`."""

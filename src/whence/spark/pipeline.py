@@ -14,6 +14,7 @@ from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import TracePlan
 from whence.spark.analysis import Analysis, Settings
 from whence.spark.catalyst.plan import classic, read
+from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.explanation import Explanation, explanation
 from whence.spark.lineage import Lineage, widest_first
 from whence.spark.reached import Reached
@@ -154,25 +155,56 @@ class Pipeline:
         self._remember()
         return self._subject.output()
 
-    def backward(self, rows: object, witness: str | None = None, engine: str = "auto", *, one: bool = False) -> Lineage:
+    def backward(
+        self,
+        rows: object,
+        witness: str | None = None,
+        engine: str = "auto",
+        *,
+        one: bool = False,
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
+    ) -> Lineage:
         """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
 
         Rows may be given by some of their columns: the question is then about all rows that agree in these. With
         `one=True` it is an error if more than one does. `engine` says who looks the source rows up: duckdb, spark, or
         auto for DuckDB where it gives the same rows as Spark.
-        """
-        return self._tracer(witness, engine).backward(rows, one=one)
 
-    def forward(self, source: str, row: object, witness: str | None = None, engine: str = "auto") -> Reached:
+        With `columns` the question is about these cells of the rows, and the answer has the rows of the sources that
+        hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
+        whether there is such a row: of conditions, of keys of joins and groups, of orders.
+        """
+        if columns is None and lineage == BOTH:
+            found = self._tracer(witness, engine).backward(rows, one=one)
+            return found.asking_cells(lambda: CellQuestions(self._known(), engine).backward(rows))
+        self._analysis.require_unchanged()
+        return CellQuestions(self._known(), engine, witness).backward(rows, columns, lineage, one=one)
+
+    def forward(
+        self,
+        source: str,
+        row: object,
+        witness: str | None = None,
+        engine: str = "auto",
+        *,
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
+    ) -> Reached:
         """The output rows whose lineage holds the given rows of a source: `.dataframe()`, `.collect()`.
 
-        `.precise` says whether these are all and only those; if not, `.reason` says why.
+        `.precise` says whether these are all and only those; if not, `.reason` says why. With `columns` or
+        `lineage="value"` the question is about these cells of the source's rows; `.cells()` and `.columns` of the
+        answer say which cells of the output they reached.
         """
         matcher = Matcher(self._analysis.jvm, engine)
         uses = widest_first(each for each in self._analysis.sources if each.name == source)
         if not uses:
             raise UnknownName.of("source", source, self.sources)
-        return self._tracer(witness, matcher.engine).forward(uses, row)
+        if columns is None and lineage == BOTH:
+            return self._tracer(witness, matcher.engine).forward(uses, row)
+        self._analysis.require_unchanged()
+        return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
     def materialize(self) -> Materialized:
         """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.

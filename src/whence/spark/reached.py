@@ -51,7 +51,7 @@ class Computed:
 
 
 class Reached:
-    """The output rows whose lineage holds the rows asked about. `arrow()` has them in memory, `dataframe()` in Spark."""
+    """The output rows whose lineage holds the rows asked about: `arrow()` in memory, `dataframe()` as Spark's."""
 
     def __init__(self, source: str, rows: Rows, reasons: tuple[str, ...]) -> None:
         self.source = source

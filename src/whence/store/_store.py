@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whence.graph import Graph
-    from whence.relation import RelationLike
+    from whence.relation import Relation, RelationLike
     from whence.selection import Selection
     from whence.store.blobs.local import Blobs
     from whence.store.catalog.database import Database, Stamp
@@ -30,6 +30,9 @@ class Tables(Protocol):
 
     def relation(self, document: Mapping[str, Any], output: str, input: str) -> RelationLike:
         """How the output of a run came from one of its sources."""
+
+    def by_rows(self, relation: Relation, output: str, input: str) -> RelationLike:
+        """The same where the rows are stored: what it says of cells."""
 
 
 class Store:
@@ -53,7 +56,8 @@ class Store:
         self.reader = Reader(database, blobs, cache)
         self._tables: Tables | None = None
         self.connect_tables: Callable[[], Tables] = _no_tables  # `Log` says how
-        self.reader.open_run = self._open_run
+        self.reader.open_run = lambda *run: self.tables.relation(*run)
+        self.reader.open_rows = lambda *rows: self.tables.by_rows(*rows)
         self._tracker: Tracker | None = None
         self._graph: tuple[Stamp, Graph] | None = None
 
@@ -72,9 +76,6 @@ class Store:
         if self._tables is None:
             self._tables = self.connect_tables()
         return self._tables
-
-    def _open_run(self, document: Mapping[str, Any], output: str, input: str) -> RelationLike:
-        return self.tables.relation(document, output, input)
 
     def forget_name(self, name: str) -> None:
         """A dataset of that name is about to be defined or deleted."""

@@ -68,7 +68,11 @@ class AnnotatedOutput:
             chosen.append(rows.columns[-1])
             names = [*names, ROW_ID]
         shown = tuple(Named(like(attr), attr) for attr in chosen)
-        in_order = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.table is not None and _ordered(plan) else rows
+        in_order = (
+            Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True)
+            if self.table is not None and _ordered(plan)
+            else rows
+        )
         return frame(Project(in_order, shown), jvm).toDF(*names)
 
 

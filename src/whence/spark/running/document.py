@@ -11,8 +11,9 @@ from whence.rows.documents import StoredPlan, plan_document, read_plan
 from whence.rows.documents.values import type_of, value_json, value_of
 from whence.rows.eager import WITNESSES
 from whence.spark.running.fingerprint import SETTINGS
-from whence.spark.sources.files import FORMATS, OPTIONS
+from whence.spark.sources.files import FORMATS
 from whence.spark.sources.kind import Listing
+from whence.spark.sources.options import OPTIONS
 from whence.spark.sources.registry import kind_of
 from whence.spark.sources.stored import StoredLeaf
 

@@ -16,6 +16,7 @@ from whence.rows import Attr, Literal
 from whence.rows.duck import Files
 from whence.spark.catalyst.jvm import items
 from whence.spark.sources.kind import Kind, Listing, Version
+from whence.spark.sources.options import GIVEN_APART, OPTIONS
 
 if TYPE_CHECKING:
     from whence.rows import Source
@@ -25,11 +26,6 @@ FORMATS = ("parquet", "csv", "json", "orc", "text")
 MOST_FILES = 256  # by which rows are numbered; beyond, looking a file up for each row costs more than reading
 SHIFT = 40  # bits for the row within a file
 METADATA = "_metadata"  # what Spark knows of the file that a row is in, where a query asks for it
-GIVEN_APART = frozenset({"path", "paths"})
-# Options that say what is in the files. Others may name keys, passwords or classes: no log holds them.
-OPTIONS = frozenset(
-    ["allowbackslashescapinganycharacter", "allowcomments", "allownonnumericnumbers", "allownumericleadingzeros", "allowsinglequotes", "allowunquotedcontrolchars", "allowunquotedfieldnames", "basepath", "chartoescapequoteescaping", "columnnameofcorruptrecord", "comment", "dateformat", "datetimerebasemode", "delimiter", "dropfieldifallnull", "emptyvalue", "enabledatetimeparsingfallback", "encoding", "enforceschema", "escape", "header", "ignoreleadingwhitespace", "ignoretrailingwhitespace", "inferschema", "int96rebasemode", "linesep", "locale", "maxcharspercolumn", "maxcolumns", "mergeschema", "mode", "multiline", "nanvalue", "negativeinf", "nullvalue", "pathglobfilter", "positiveinf", "preferdate", "prefersdecimal", "primitivesasstring", "quote", "recursivefilelookup", "samplingratio", "sep", "singlevariantcolumn", "timestampformat", "timestampntzformat", "timezone", "unescapedquotehandling", "wholetext"]
-)
 HIDDEN = ("_", ".")  # how names of files begin that hold no data
 STATUS = re.compile(r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+);.*?modification_time=(\d+);")
 # Types of partition columns, and how a value that Catalyst holds becomes one of Python's.

@@ -89,7 +89,7 @@ class Kind:
         return source.origin
 
     def reading(self, leaf: Any) -> tuple[str, dict[str, str]] | None:
-        """The schema, as Spark's JSON has it, and the options by which a later program reads the same; None if none do."""
+        """The schema, as Spark's JSON has it, and the options with which a later program reads the same, if it can."""
         return None
 
     def local_files(self, source: Source) -> Files | None:

@@ -34,9 +34,7 @@ class StoredAnalysis(Analysis):
         trace = document.stored.trace or TracePlan(unavailable_reason="the run did not say how its rows are traced")
         settings = Settings(name, witness=document.witness)
         no_frame: Any = None
-        return cls(
-            no_frame, jvm, document.stored.plan, versions, settings, store, traced_by=trace, on_demand=session
-        )
+        return cls(no_frame, jvm, document.stored.plan, versions, settings, store, traced_by=trace, on_demand=session)
 
     @property
     def session(self) -> SparkSession:

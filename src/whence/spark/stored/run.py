@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from whence.errors import Damaged, NotTraceable, SourceChanged, UnknownName, Whe
 from whence.rows import fresh, like
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
+from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.lineage import Lineage, widest_first
 from whence.spark.running.annotated import row_id_column
 from whence.spark.running.artifacts import Result, RunArtifacts
@@ -72,8 +74,8 @@ class StoredRun:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the sources that it read, in the order in which the plan meets them."""
-        return self._analysis.source_names
+        """The names of the sources that it read."""
+        return self.record.sources
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -89,7 +91,7 @@ class StoredRun:
     def output_rows(self, numbers: object) -> pa.Table:
         """Rows of the output by their places, the first being 0."""
         if self.rows is None:
-            raise NotTraceable(f"the output of {self} was not saved: only small ones are, and those of a run with row ids")
+            raise NotTraceable(f"the output of {self} was not saved: it was too large. Ask about rows by their columns")
         rows = RowNumbers.of(numbers, self.rows)
         return self._output.take(list(rows.numbers))
 
@@ -101,10 +103,16 @@ class StoredRun:
         witness: str | None = None,
         engine: str = "auto",
         one: bool = False,
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
     ) -> Lineage:
         """The source rows that made the given output rows, as `Pipeline.backward` takes them; or those at `numbers`."""
         asked = self._asked(rows, numbers, self.rows)
         changed = self._changed()
+        if columns is not None or lineage != BOTH:
+            for error in changed.values():
+                raise error
+            return CellQuestions(self._subject, engine, witness).backward(asked, columns, lineage, one=one)
         tracer = self._tracer(witness, engine, changed)
         return guarded(tracer.backward(asked, one=one), changed)
 
@@ -116,14 +124,20 @@ class StoredRun:
         numbers: object = None,
         witness: str | None = None,
         engine: str = "auto",
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
     ) -> Reached:
         """The output rows whose lineage holds the given rows of a source; or those that have `numbers` in its file."""
         uses = widest_first(each for each in self._analysis.sources if each.name == source)
         if not uses:
-            raise UnknownName.of("source", source, self.sources)
+            raise UnknownName.of("source", source, self._analysis.source_names)
         changed = self._changed()
         if source in changed:
             raise changed[source]
+        if columns is not None or lineage != BOTH:
+            return CellQuestions(self._subject, engine, witness).forward(
+                uses, self._asked(rows, numbers, None), columns, lineage
+            )
         return self._tracer(witness, engine, changed).forward(uses, self._asked(rows, numbers, None))
 
     def _asked(self, rows: object, numbers: object, count: int | None) -> object:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from whence.rows.saving import OUTPUT
 from whence.spark.lineage import widest_first
+from whence.spark.sources.numbering import Numbering, numbering_of
 from whence.spark.sources.row_ids import files_of, local_files
-from whence.spark.tables.numbering import Numbering, numbering_of
 from whence.store.recording.tables import Table
 
 if TYPE_CHECKING:

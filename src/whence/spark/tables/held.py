@@ -16,12 +16,12 @@ from whence.rows.duck.files import SHIFT
 from whence.rows.questions.from_pandas import is_frame, is_series, rows_of
 from whence.rows.questions.rows import asked_rows, described, predicate
 from whence.selection import Selection
-from whence.spark.tables.numbering import Numbering
+from whence.spark.sources.numbering import Numbering
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from whence.spark.tables.numbering import Ints
+    from whence.spark.sources.numbering import Ints
     from whence.store import Store
 
 
@@ -85,8 +85,8 @@ class HeldTable:
         found = select(self.files, where, identity=True, columns=())
         if found is None:
             raise BadType(
-                f"rows of {self.name!r} cannot be looked up by these columns without Spark: ask p.backward, or give the "
-                "rows by number"
+                f"rows of {self.name!r} cannot be looked up by these columns without Spark: ask p.backward, or give "
+                "their numbers"
             )
         numbers = np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
         if not len(numbers):

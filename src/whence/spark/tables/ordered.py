@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from whence.rows.eager.ids import Ids
     from whence.spark.analysis import Analysis
-    from whence.spark.tables.numbering import Ints
+    from whence.spark.sources.numbering import Ints
     from whence.spark.tables.recording import Pairs
 
 

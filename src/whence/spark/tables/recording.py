@@ -17,7 +17,7 @@ from whence.spark.tables.datasets import numberings, output_table, source_tables
 if TYPE_CHECKING:
     from whence.spark.analysis import Analysis
     from whence.spark.running.artifacts import RunArtifacts
-    from whence.spark.tables.numbering import Ints, Numbering
+    from whence.spark.sources.numbering import Ints, Numbering
     from whence.store import Store
     from whence.store.recording.tables import Table
 

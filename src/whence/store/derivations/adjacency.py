@@ -15,6 +15,9 @@ WEIGHT = "weight "
 RUN = "run"
 """The kind of a derivation whose relation is not stored: a run of a pipeline is asked."""
 
+ROWS = "rows"
+"""The kind of a derivation of tables whose relation is stored by rows: every cell of one from every cell of another."""
+
 Direction = Literal["backward", "forward"]
 Lineage = Literal["value", "value+selection"]
 Neighbours = dict[str, dict[str, tuple[str, ...]]]
@@ -44,6 +47,8 @@ class Way:
     hash: str
     kind: str = "boxes"
     activity: str | None = None
+    output: str = ""
+    input: str = ""
 
 
 @dataclass(slots=True)
@@ -59,7 +64,6 @@ class Adjacency:
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     backward: Neighbours = field(default_factory=dict)
     forward: Neighbours = field(default_factory=dict)
-    endpoints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
     weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of relations that are uncertain
     levels: dict[tuple[str, str], set[float]] = field(default_factory=dict)  # all that were recorded between two
     certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of the others
@@ -93,7 +97,7 @@ class Adjacency:
                 (self.files if is_file else self.versions).setdefault(own, {})[version] = name
                 if is_file:
                     self.artifacts.add(name)
-        if kind == "table":
+        if kind == "table" and self.shapes[name]:
             self.tables[name] = tuple(map(str, properties.get("columns", ())))
         for key, lost in (("lost", self.lost), ("lost_results", self.lost_results)):
             if isinstance(gone := properties.get(key), list):
@@ -159,7 +163,6 @@ class Adjacency:
             self.certain.add((output, input, hash))
         if kind != "selection":
             self.valued.add((output, input, hash))
-        self.endpoints.setdefault(hash, (output, input))
         self._connect(output, input, hash)
 
     def _connect(self, output: str, input: str, hash: str) -> None:
@@ -219,7 +222,7 @@ class Adjacency:
         output, input = (here, there) if direction == "backward" else (there, here)
         for hash in hashes:
             key = (output, input, hash)
-            yield Way(there, hash, self.kinds[key] if hash else "whole", self.makers.get(key))
+            yield Way(there, hash, self.kinds[key] if hash else "whole", self.makers.get(key), output, input)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a dataset, or UnknownName."""

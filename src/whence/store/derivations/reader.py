@@ -11,7 +11,7 @@ from whence.relation import Relation, RelationLike
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
-from whence.store.derivations.adjacency import RUN, Adjacency
+from whence.store.derivations.adjacency import ROWS, RUN, Adjacency, Way
 from whence.store.derivations.cache import RelationCache
 from whence.store.derivations.walk import Load
 
@@ -42,8 +42,8 @@ class Reader:
         self._names: dict[int, str] = {}
         self._last_dataset = self._last_edge = self._last_activity = -1
         self._in_catalog: set[str] = set()  # relations that are small
-        self._asked: set[str] = set()  # relations that are asked of runs, and not stored
         self.open_run: Callable[[Mapping[str, Any], str, str], RelationLike]  # by document, output and input
+        self.open_rows: Callable[[Relation, str, str], RelationLike]  # what is stored by rows, as it answers for cells
 
     def shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """The shapes of datasets, or UnknownName."""
@@ -55,6 +55,11 @@ class Reader:
         """Whether there is a dataset of that name."""
         with self._database.lock:
             return name in self._current().shapes
+
+    def columns(self, name: str) -> tuple[str, ...] | None:
+        """The names of a table's columns; None if the dataset is no table."""
+        with self._database.lock:
+            return self._current().tables.get(name)
 
     def all_cells(self, name: str) -> Selection:
         """The whole of a dataset."""
@@ -90,20 +95,20 @@ class Reader:
                 if stamp is None or present.removals == stamp.removals:
                     raise
 
-    def load(self, hash: str) -> RelationLike:
-        """A relation that is stored, opened once and kept while there is room; or one that is asked of a run."""
-        if hash in self._asked:
-            return self._run(hash)
-        return self.boxes(hash)
+    def load(self, way: Way) -> RelationLike:
+        """The relation of a derivation: stored, or asked of a run."""
+        if way.kind == RUN:
+            return self._run(way)
+        relation = self.boxes(way.hash, way.output, way.input)
+        return relation if way.kind != ROWS else self.open_rows(relation, way.output, way.input)
 
-    def boxes(self, hash: str) -> Relation:
-        """A relation that is stored."""
+    def boxes(self, hash: str, output: str = "a dataset", input: str = "another") -> Relation:
+        """A relation that is stored, opened once and kept while there is room."""
         lock = self._database.lock
         with lock:
             relation = self._cache.get(hash)
             if relation is not None:
                 return relation
-            output, input = self._graph.endpoints.get(hash, ("a dataset", "another"))  # deleted since it was planned
         what = f"the lineage of {output!r} from {input!r}"
         data = self._small(hash)
         relation = self._blobs.open(hash, what) if data is None else Relation.from_bytes(data, what)
@@ -111,18 +116,16 @@ class Reader:
             self._cache.put(hash, relation, self._weight(relation))
         return relation
 
-    def _run(self, hash: str) -> RelationLike:
-        with self._database.lock:
-            output, input = self._graph.endpoints.get(hash, ("a dataset", "another"))
-        data = self._small(hash)
-        what = f"how {output!r} came from {input!r}"
+    def _run(self, way: Way) -> RelationLike:
+        data = self._small(way.hash)
+        what = f"how {way.output!r} came from {way.input!r}"
         try:
             document = json.loads(data or b"")
         except ValueError as error:
             raise Damaged(f"{what} is not readable in the catalog: run the pipeline again") from error
         match document:
             case {"asked": "run", "run": int(), "source": str(), "out_shape": [*_], "in_shape": [*_]}:
-                return self.open_run(document, output, input)
+                return self.open_run(document, way.output, way.input)
         raise Damaged(f"{what} is not readable in the catalog: run the pipeline again, or upgrade whence")
 
     def _small(self, hash: str) -> bytes | None:
@@ -142,7 +145,7 @@ class Reader:
         with self._database.read() as connection:
             stamp = statements.stamp(connection)
             if self._stamp is None or stamp.removals != self._stamp.removals:
-                self._graph, self._names, self._in_catalog, self._asked = Adjacency(), {}, set(), set()
+                self._graph, self._names, self._in_catalog = Adjacency(), {}, set()
                 self._last_dataset = self._last_edge = self._last_activity = -1
             datasets = statements.datasets_after(connection, self._last_dataset)
             edges = statements.edges_after(connection, self._last_edge)
@@ -161,8 +164,6 @@ class Reader:
                 continue
             if in_catalog:
                 self._in_catalog.add(relation)
-            if kind == RUN:
-                self._asked.add(relation)
             self._graph.add_edge(self._names[output], self._names[input], relation, kind, activity)
         self._add_loose(activities, derived)
         self._last_activity = last_activity

@@ -17,14 +17,17 @@ from whence.store.answers import Answer
 from whence.store.derivations.adjacency import LOOSE, Adjacency, Direction, Lineage, Neighbours, Way, is_activity
 from whence.store.derivations.trail import Trail
 
-Load = Callable[[str], RelationLike]
+Load = Callable[[Way], RelationLike]
 
 
-def moved(way: Way, selection: Selection, direction: Direction, shape: tuple[int, ...], load: Load) -> Traced:
+def moved(
+    way: Way, selection: Selection, direction: Direction, shape: tuple[int, ...], load: Load,
+    lineage: Lineage = "value+selection",
+) -> Traced:  # fmt: skip
     """What cells lead to in a dataset of that shape; Damaged if the relation is one of other shapes."""
     if way.hash == LOOSE:
         return Traced(Selection.all(shape) if selection else Selection.empty(shape), None, "whole")
-    relation = load(way.hash)
+    relation = load(way)
     shapes = relation.out_shape, relation.in_shape
     expected = (selection.shape, shape) if direction == "backward" else (shape, selection.shape)
     if shapes != expected:
@@ -34,7 +37,7 @@ def moved(way: Way, selection: Selection, direction: Direction, shape: tuple[int
         )
     traced = getattr(relation, "traced", None)
     if traced is not None:
-        told: Traced = traced(selection, direction)
+        told: Traced = traced(selection, direction, lineage)
         return told
     return Traced(
         relation.backward(selection) if direction == "backward" else relation.forward(selection), None, way.kind
@@ -74,9 +77,8 @@ class Plan:
     public: Mapping[str, str] = field(default_factory=dict)  # what datasets and activities are called in the answer
     gaps: Mapping[str, str] = field(default_factory=dict)  # of datasets that were connected to more than is known
     cycles: tuple[tuple[str, ...], ...] = ()  # datasets that came from each other
-    coarse: tuple[
-        str, ...
-    ] = ()  # datasets with cells from which the way goes on as a whole: cells are known up to there
+    coarse: tuple[str, ...] = ()  # datasets with cells from which the way goes on as a whole
+    lineage: Lineage = "value+selection"
 
     def follow(self, selection: Selection, load: Load) -> Answer:
         """The cells of each end that the selection leads to.
@@ -101,7 +103,7 @@ class Plan:
                 continue
             for way in self.edges[here]:
                 there, began = way.there, perf_counter()
-                arrived = moved(way, moving, self.direction, self.shapes[there], load)
+                arrived = moved(way, moving, self.direction, self.shapes[there], load, self.lineage)
                 trail.add(here, way, arrived, perf_counter() - began)
                 reached[there] = reached[there] | arrived.selection if there in reached else arrived.selection
                 if there not in queued:
@@ -196,7 +198,7 @@ def plan(
         direction, start, order, {name: graph.shapes.get(name, ()) for name in (*order, *ends)}, edges, ends,
         {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
         {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
-        dict(graph.gaps(order, direction)), tuple(_met(components)), coarse,
+        dict(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from whence.store.blobs.local import hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
-from whence.store.derivations.adjacency import RUN, table_called
+from whence.store.derivations.adjacency import ROWS, RUN, table_called
 from whence.store.recording.naming import family_of
 from whence.store.recording.writer import Prepared, commit, prepare
 from whence.store.records import Operation
@@ -45,7 +45,7 @@ class Table:
 
     def noted(self, superset: str) -> Table:
         """The same, with why its lineage is a superset."""
-        return replace(self, properties={**self.properties, "superset": superset})
+        return replace(self, properties={**self.properties, "note": f"may come from fewer rows than these: {superset}"})
 
     def described(self) -> dict[str, Any]:
         """What the log says of it."""
@@ -182,7 +182,7 @@ def record_value(
 
 def _prepared(output: Table, origin: Origin) -> Prepared:
     if origin.relation is not None:
-        return prepare(output.name, origin.table.name, origin.relation, small=SMALL)
+        return prepare(output.name, origin.table.name, origin.relation, ROWS, small=SMALL)
     shapes = {"out_shape": list(output.shape), "in_shape": list(origin.table.shape)}
     document = {"asked": RUN, "run": origin.run, "source": origin.source, **shapes}
     data = json.dumps(document, sort_keys=True).encode()
