@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 import subprocess
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -123,6 +124,31 @@ def test_what_no_rule_follows_is_said(log: wh.Log) -> None:
 )
 def test_notes_about_ends_are_no_doubts(note: str) -> None:
     assert not in_doubt(note)
+
+
+def hidden(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Reads memory, which nothing follows."""
+    return np.frombuffer(data.tobytes())[::-1] * (1 + (data.max() > 100))
+
+
+@pytest.mark.parametrize("unknown", ["whole", "elementwise", "probe"])
+def test_what_is_recorded_of_unknown_code_is_a_doubt(log: wh.Log, unknown: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        log.track(hidden, name="hidden", unknown=unknown)(np.array([3.0, 1.0, 2.0]))
+    answer = log.backward("hidden", "0")
+    [note] = [each for each in answer.notes if each.startswith("'hidden' ")]
+    assert answer.reason == note  # whatever the recorder says
+
+
+def test_what_is_taken_for_a_copy_is_a_doubt(log: wh.Log) -> None:
+    data = np.random.default_rng(0).normal(size=(6, 5))
+    made = log.track(lambda x: x * 3, name="made")(data)
+    log.track(lambda y: y + 1, name="after")(made.copy())
+    answer = log.backward("after", "0,0")
+    assert "data" in {*answer} or "x" in {*answer}
+    assert answer.reason is not None
+    assert "it is taken for a copy, by its content" in answer.reason
 
 
 @dataclass(frozen=True)
