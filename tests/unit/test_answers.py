@@ -128,7 +128,7 @@ def test_notes_about_ends_are_no_doubts(note: str) -> None:
 
 def hidden(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Reads memory, which nothing follows."""
-    return np.frombuffer(data.tobytes())[::-1] * (1 + (data.max() > 100))
+    return np.frombuffer(data.tobytes())[::-1] * 2
 
 
 @pytest.mark.parametrize("unknown", ["whole", "elementwise", "probe"])
