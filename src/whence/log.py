@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
     from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
 
     from whence.arrays.explain import Contributions
     from whence.arrays.recording.tables import Tables
@@ -286,6 +287,19 @@ class Log:
         from whence.spark.stored import Runs
 
         return Runs.of(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
+
+    def to_spark(
+        self, value: Any, spark: SparkSession | None = None, name: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> DataFrame:  # fmt: skip
+        """A pandas frame or an array of numbers as a Spark DataFrame whose rows are known: lineage goes on through it.
+
+        `name` is what the table is called, and the source of pipelines that read it; `columns` names those of an
+        array. Without `spark` it is the active session. The rows are kept in the log, as a Parquet file.
+        """
+        from whence.spark.tables.back import to_spark
+
+        return to_spark(self._store, value, spark, name, columns)
 
     def import_(self, source: str | os.PathLike[str]) -> Imported:
         """Add provenance that others recorded: a PROV document, OpenLineage events, or "git" for a repository.

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from whence.store.recording.tracking import Tracker
 
 
+class Stoppable(Protocol):
+    """Something that goes on until it is stopped."""
+
+    def stop(self) -> None: ...
+
+
 class Tables(Protocol):
     """What the layer above knows of tables: how their rows are read, and how a run is asked."""
 
@@ -33,6 +39,9 @@ class Tables(Protocol):
 
     def by_rows(self, relation: Relation, output: str, input: str) -> RelationLike:
         """The same where the rows are stored: what it says of cells."""
+
+    def watched(self) -> Stoppable:
+        """From now on, until it is stopped, frames that go from Spark to pandas and back are known."""
 
 
 class Store:

@@ -13,6 +13,7 @@ from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
 from whence.spark.running.artifacts import Result, RunArtifacts
 from whence.spark.running.document import run_document
 from whence.spark.running.fingerprint import digest, fingerprint, saved_at
+from whence.spark.sources.handed import handed_file
 from whence.spark.tables.recording import record_tables
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ def _activity(store: Store, analysis: Analysis, run: RunArtifacts, started: str)
         plan=str(analysis.plan)[:PLAN_CHARACTERS], sources=list(analysis.source_names), failures=list(run.failures)
     )
     paths = {source.name: source.paths for source in analysis.sources}
-    read = {name: _content(store, paths[name], files) for name, files in analysis.files.items() if files}
+    read = {
+        name: _content(store, paths[name], files)
+        for name, files in analysis.files.items()
+        if files and handed_file(paths[name]) is None  # which the log has itself
+    }
     for content in read.values():
         activity.used_content(content)
     datasets = {name: content.artifact for name, content in read.items()}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from whence.rows import Source
     from whence.spark.pipeline import Pipeline
     from whence.spark.sources.numbering import Ints
+    from whence.spark.tables.seen import Seen
     from whence.store import Store
 
 _live: weakref.WeakValueDictionary[tuple[str, int], Pipeline] = weakref.WeakValueDictionary()
@@ -65,6 +66,11 @@ class AskedTables:
         source = family_of(input)[0].removesuffix(table_called(""))
         shapes = {"out_shape": relation.out_shape, "in_shape": relation.in_shape}
         return StoredRows(relation, RunRelation(self._store, {"run": run, "source": source, **shapes}, output, input))
+
+    def watched(self) -> Seen:
+        from whence.spark.tables.seen import Seen
+
+        return Seen(self._store)
 
 
 class StoredRows:

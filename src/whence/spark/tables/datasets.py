@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.rows.saving import OUTPUT
 from whence.spark.lineage import widest_first
+from whence.spark.sources.handed import handed_file
 from whence.spark.sources.numbering import Numbering, numbering_of
 from whence.spark.sources.row_ids import files_of, local_files
 from whence.store.recording.tables import Table
@@ -74,6 +75,9 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
     if not states:  # in memory, or in another system: each session has its own
         known["session"] = str(analysis.jvm.spark.sparkContext.applicationId)
         known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]
+    handed = handed_file(source.paths)
+    if handed is not None:
+        return Table(source.name, columns, numbering.rows, handed.digest, properties)
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     if source.cut:
         properties["note"] = f"is where the lineage stops: {source.cut}"

@@ -111,7 +111,7 @@ def held_table(store: Store, name: str) -> HeldTable:
     columns = tuple(
         fresh(column, dtype) for column, dtype in zip(properties["columns"], properties["types"], strict=True)
     )
-    if "run" in properties:
+    if "run" in properties or "blobs" in properties:
         return _saved(store, name, dataset.shape, columns, properties)
     return _source(name, dataset.shape, columns, properties)
 
@@ -152,7 +152,7 @@ def _saved(
             f"the rows of {name!r} were too many to be saved with the run: p.to_pandas() or p.materialize() saves them"
         )
     paths = tuple(str(store.blobs.local(each, f"the rows of {name!r}")) for each in properties["blobs"])
-    held = [fresh(f"c{place}", attr.dtype) for place, attr in zip(properties["blob_columns"], columns, strict=True)]
+    held = [fresh(_held_as(each), attr.dtype) for each, attr in zip(properties["blob_columns"], columns, strict=True)]
     return HeldTable(name, shape, columns, Files(paths, tuple(held)), _footers(paths))
 
 
@@ -177,6 +177,11 @@ def _source(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], proper
         paths.append(path)
     held = tuple(fresh(attr.name, attr.dtype) for attr in columns)
     return HeldTable(name, shape, columns, Files(tuple(paths), held), _footers(paths))
+
+
+def _held_as(column: object) -> str:
+    """The name of a column in the file: its own, or its place where names may repeat."""
+    return column if isinstance(column, str) else f"c{column}"
 
 
 def _footers(paths: Sequence[str]) -> Numbering:

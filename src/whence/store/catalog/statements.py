@@ -262,7 +262,8 @@ def counts(connection: sa.Connection) -> tuple[int, int, int]:
 def referenced(connection: sa.Connection, among: Iterable[str] | None = None) -> set[str]:
     """The hashes of all blobs that are in use, or of those among the given ones that are."""
     among = None if among is None else list(among)
-    return _hashes(connection, t.relations, among) | _hashes(connection, t.results, among)
+    tables = (t.relations, t.results, t.table_rows)
+    return set().union(*(_hashes(connection, table, among) for table in tables))
 
 
 def relations(connection: sa.Connection, among: Iterable[str]) -> set[str]:
@@ -390,7 +391,7 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
             )
         ).scalars()
     )
-    for table in (t.used, t.was_generated_by, t.was_attributed_to, t.snapshots):
+    for table in (t.used, t.was_generated_by, t.was_attributed_to, t.snapshots, t.table_rows):
         connection.execute(table.delete().where(table.c.entity == entity))
     _delete_statements(connection, "entity", [entity])
     connection.execute(t.entities.delete().where(t.entities.c.id == entity))

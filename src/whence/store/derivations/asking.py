@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import BadCells, BadType, NoLineage
 from whence.selection import Selection
 from whence.store.answers import Answer
-from whence.store.derivations.adjacency import Direction, Lineage
+from whence.store.derivations.adjacency import Direction, Lineage, table_called
 from whence.store.derivations.first import Hunt
 from whence.store.derivations.walk import plan
 from whence.store.values import name_of
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def meant(store: Store, name: str) -> str:
     """The dataset that a name stands for: itself, or of a file the version that it was when it was last seen."""
     name = name_of(name)
-    if store.reader.has(name):
-        return name
+    for each in (name, table_called(name)):
+        if store.reader.has(each):
+            return each
     from whence.store.prov import finding
 
     with store.database.read() as connection:

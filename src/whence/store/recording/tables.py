@@ -16,7 +16,7 @@ from whence.store.catalog import statements
 from whence.store.catalog.clock import now
 from whence.store.derivations.adjacency import ROWS, RUN, table_called
 from whence.store.recording.naming import family_of
-from whence.store.recording.writer import Prepared, commit, prepare
+from whence.store.recording.writer import Blob, Prepared, commit, prepare
 from whence.store.records import Operation
 from whence.store.values import name_of
 
@@ -184,6 +184,30 @@ def version_of(
     version = {"artifact": own, "version": number} if number > 1 else {}
     statements.add_dataset(connection, name, kind, shape, {**properties, **version})
     return name, True
+
+
+def record_given(store: Store, table: Table, file: Blob, relation: Relation, source: str, how: str) -> str:
+    """Record a table that was made of a dataset, with the file that holds its rows; what it is called."""
+    started = now()
+    item = prepare(table.name, source, relation, small=SMALL)
+    store.forget_name(table.name)
+
+    def write(connection: sa.Connection) -> str:
+        made = defined(connection, table)
+        entity = statements._ids(connection, {made})[made]
+        of = t.table_rows.c
+        if connection.execute(sa.select(of.hash).where(of.entity == entity)).first() is None:
+            values = {"entity": entity, "position": 0, "hash": file.hash, "size": file.size}
+            connection.execute(t.table_rows.insert().values(**values))
+        edge = statements.Edge(made, source, item.edge.relation)
+        if not _known(connection, edge):
+            operation = statements.add_operation(connection, how, [source], [made], {}, started, False)
+            statements.add_edges(connection, [edge], operation)
+        return made
+
+    made = commit(store, [file, *([] if item.edge.relation.data is not None else [item])], write)
+    store.forget_name(table.name)
+    return made
 
 
 def record_value(
