@@ -255,6 +255,28 @@ def test_what_was_deleted_in_the_middle_is_said(log: wh.Log) -> None:
     assert log.forward("D", "0").precise  # nothing came of it that is not known
 
 
+def test_what_was_deleted_between_activities_is_said(log: wh.Log) -> None:
+    for name in "ABC":
+        log.array(name, shape=(2,))
+    for source, output in ("AB", "BC"):
+        with log.activity("copy") as activity:
+            activity.used(source).generated(output)
+    log.delete("B")
+    assert log.forward("A", "0").reason == "'A' led to 'B', deleted since: what came of that is not known"
+    assert "'C' came from 'B', too, deleted since" in str(log.backward("C", "0").reason)
+
+
+def test_a_name_without_a_version_is_the_latest_that_was_reached(log: wh.Log) -> None:
+    double = log.track(lambda x: x * 2, names={"return": "y"}, reuse=False)
+    double(np.arange(3.0))
+    log.track(lambda y: y + 1, name="z")(double(np.arange(5.0, 8.0)))
+    answer = log.backward("z", "1")
+    assert "y@v2" in answer.reached
+    assert answer["y"] == answer["y@v2"]
+    with pytest.raises(UnknownName):
+        answer["y@v"]
+
+
 def test_what_an_activity_made_of_nothing_is_said(log: wh.Log) -> None:
     log.array("A", shape=(2,))
     with log.activity("draw") as activity:

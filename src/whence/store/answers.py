@@ -131,6 +131,8 @@ class Steps(tuple[Step, ...]):
 class Answer(dict[str, Selection]):
     """Cells by dataset, for every dataset where the way ends; `answer[name]` also knows those on the way.
 
+    A name without a version stands for the latest that was reached.
+
     `steps` is the way; `precise` says whether the cells are exactly those, and `reason` at which step they may be too
     many, and why. `notes` say where lineage ends and nothing is known of what was before, and where it is no proof. Of
     a file, `how` is a sentence about what made or used it. Files have no cells and are reached as a whole.
@@ -166,6 +168,13 @@ class Answer(dict[str, Selection]):
     def __missing__(self, name: str) -> Selection:
         if name in self.reached:
             return self.reached[name]
+        versions = {
+            int(number): each
+            for each in self.reached
+            if (number := each.removeprefix(f"{name}@v")) != each and number.isdecimal()
+        }
+        if versions:
+            return self.reached[versions[max(versions)]]
         raise UnknownName.of("dataset on the way called", name, self.reached)
 
     @property
@@ -267,10 +276,15 @@ def boxes(selection: Selection) -> str:
     """
     if not selection.shape:
         return "whole" if selection.count else "none"
+    columns = getattr(selection, "columns", None)
+    if columns and len(columns) < selection.shape[1]:
+        named = f"  ({', '.join(columns[:BOXES])}{', ...' if len(columns) > BOXES else ''})"
+    else:
+        named = ""
     spans = [[(first, last + 1) for first, last in box] for box in selection.boxes[:BOXES].tolist()]
     texts = [",".join(str(a) if b == a + 1 else f"{a}:{b}" for a, b in box) for box in spans]
     more = len(selection.boxes) - len(texts)
-    return "; ".join(texts) + (f"; and {more:,} more" if more else "") or "none"
+    return "; ".join(texts) + (f"; and {more:,} more" if more else "") + named or "none"
 
 
 def _text(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str) -> str:

@@ -75,7 +75,7 @@ class Plan:
     notes: Mapping[str, str] = field(default_factory=dict)  # of datasets on the way
     said: tuple[str, ...] = ()  # whatever the cells are
     public: Mapping[str, str] = field(default_factory=dict)  # what datasets and activities are called in the answer
-    gaps: Mapping[str, str] = field(default_factory=dict)  # of datasets that were connected to more than is known
+    gaps: tuple[tuple[str, str], ...] = ()  # datasets that were connected to more than is known, and what to say
     cycles: tuple[tuple[str, ...], ...] = ()  # datasets that came from each other
     coarse: tuple[str, ...] = ()  # datasets with cells from which the way goes on as a whole
     lineage: Lineage = "value+selection"
@@ -115,7 +115,7 @@ class Plan:
         found = {self.public.get(name, name): reached[name] for name in self.coarse if reached.get(name)}
         for name in self.ends:
             found[self.public.get(name, name)] = reached.get(name) or Selection.empty(self.shapes[name])
-        gaps = [text for name, text in self.gaps.items() if reached.get(name)]
+        gaps = [text for name, text in self.gaps if reached.get(name)]
         return Answer(
             found,
             notes=(*self.said, *self._notes(reached, found), *gaps),
@@ -198,7 +198,7 @@ def plan(
         direction, start, order, {name: graph.shapes.get(name, ()) for name in (*order, *ends)}, edges, ends,
         {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
         {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
-        dict(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
+        tuple(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
     )  # fmt: skip
 
 
