@@ -43,7 +43,7 @@ def test_one_question_across_all_levels(log: wh.Log, spark: SparkSession) -> Non
     assert set(answer) == {"orders", "customers", "orders.parquet@v1", "customers.parquet@v1"}
     assert [step.how.split(",")[0] for step in answer.steps[:2]] == ["boxes", "boxes"]
     assert answer["X"].cells().tolist() == [[1, 0]]
-    assert answer["orders"].pandas()["amount"].tolist() == [5.0, 6.0, 8.0]  # type: ignore[attr-defined]
+    assert answer["orders"].pandas()["amount"].tolist() == [5.0, 6.0, 8.0]
     assert answer.precise
     row = log.backward("report", {"city": "Oslo"})
     assert set(row["orders"].rows.tolist()) == {0, 1, 3}  # type: ignore[attr-defined]

@@ -122,7 +122,7 @@ class Steps(tuple[Step, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return _text(Step.COLUMNS, [each.row() for each in self[:SHOWN_ROWS]], len(self), "no steps")
+        return _table_text(Step.COLUMNS, [each.row() for each in self[:SHOWN_ROWS]], len(self), "no steps")
 
     def _repr_html_(self) -> str:
         return as_html(Step.COLUMNS, [each.row() for each in self[:SHOWN_ROWS]], len(self), "no steps")
@@ -251,8 +251,8 @@ class Answer(dict[str, Selection]):
 def selection_dict(name: str, selection: Selection) -> dict[str, Any]:
     """Cells of a dataset, ready for JSON; of a table with the names of its columns."""
     made: dict[str, Any] = {"dataset": name, "shape": list(selection.shape), "count": selection.count}
-    columns = getattr(selection, "columns", None)
-    return made | ({"columns": list(columns)} if columns else {}) | {"boxes": selection.boxes.tolist()}
+    columns = selection.columns
+    return made | ({"columns": columns} if columns else {}) | {"boxes": selection.boxes.tolist()}
 
 
 class Blamed(dict[str, list[str]]):
@@ -276,7 +276,7 @@ def boxes(selection: Selection) -> str:
     """
     if not selection.shape:
         return "whole" if selection.count else "none"
-    columns = getattr(selection, "columns", None)
+    columns = selection.columns
     if columns and len(columns) < selection.shape[1]:
         named = f"  ({', '.join(columns[:BOXES])}{', ...' if len(columns) > BOXES else ''})"
     else:

@@ -54,13 +54,13 @@ class Story:
     def sentences(self) -> list[Sentence]:
         """The story, one sentence for each thing that was done."""
         groups = list(_grouped(self.answer.steps))
-        told = [self._done(steps) for steps in groups[:MOST]]
+        sentences = [self._done(steps) for steps in groups[:MOST]]
         if len(groups) > MOST:
-            told.append(Sentence(f"... and {len(groups) - MOST:,} more; `steps` of the answer has all of them."))
+            sentences.append(Sentence(f"... and {len(groups) - MOST:,} more; `steps` of the answer has all of them."))
         if not groups:
-            told.append(Sentence(self.answer.how + "." if self.answer.how else self._nowhere()))
-        told += [Sentence(text) for text in self._committed()]
-        return told
+            sentences.append(Sentence(self.answer.how + "." if self.answer.how else self._nowhere()))
+        sentences += [Sentence(text) for text in self._committed()]
+        return sentences
 
     def _cells(self, name: str, cells: Selection | None = None) -> str:
         """Cells of a dataset: all that were reached, or those of one step."""
@@ -98,13 +98,13 @@ class Story:
         """Where the way ends, who had a hand in it, whether it is exact, and the notes."""
         ends = [cells_of(name, cells) for name, cells in self.answer.items() if cells]
         word = "Sources" if self.direction == "backward" else "Results"
-        told = [f"{word}: {listed(ends, 20)}."] if ends else []
+        lines = [f"{word}: {listed(ends, 20)}."] if ends else []
         if self.around.people:
-            told.append(f"People: {listed(self.around.people, 20)}.")
+            lines.append(f"People: {listed(self.around.people, 20)}.")
         if self.around.commits:
-            told.append(f"Commits: {listed([each[:12] for each in self.around.commits], 20)}.")
-        told.append("Every step is exact." if self.answer.precise else f"Not exact: {self.answer.reason}.")
-        return told + [f"Note: {note}." for note in self.answer.notes if note not in self.answer.reasons]
+            lines.append(f"Commits: {listed([each[:12] for each in self.around.commits], 20)}.")
+        lines.append("Every step is exact." if self.answer.precise else f"Not exact: {self.answer.reason}.")
+        return lines + [f"Note: {note}." for note in self.answer.notes if note not in self.answer.reasons]
 
     def __str__(self) -> str:
         lines = [f"{place}. {each}" for place, each in enumerate(self.sentences(), 1)]
@@ -119,9 +119,9 @@ class Story:
         return drawn(self.dataset, self.answer.reached, self.answer.steps)
 
     def _repr_html_(self) -> str:
-        told = "".join(f"<li>{_html(each)}</li>" for each in self.sentences())
+        items = "".join(f"<li>{_html(each)}</li>" for each in self.sentences())
         ends = "".join(f"<p>{_code(each)}</p>" for each in self.endings())
-        return f"<h3>{escape(self.title)}</h3>\n<ol>{told}</ol>\n{self.to_svg()}\n{ends}"
+        return f"<h3>{escape(self.title)}</h3>\n<ol>{items}</ol>\n{self.to_svg()}\n{ends}"
 
     def to_html(self) -> str:
         """The story as a document that needs nothing else."""

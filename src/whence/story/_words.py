@@ -44,8 +44,8 @@ def cells_of(name: str, selection: Selection) -> str:
     """
     if not selection.shape:
         return name
-    columns = getattr(selection, "columns", None)
-    if columns is not None and len(selection.shape) == 2:
+    columns = selection.columns
+    if columns:
         rows = spans(selection, 0)
         word = "row" if sum(stop - first for first, stop in rows) == 1 else "rows"
         which = f" ({listed(columns)})" if len(columns) < selection.shape[1] else ""

@@ -53,8 +53,8 @@ class Item:
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
-        told = {"kind": self.kind, "do": self.do, "exact": self.reason is None, "reason": self.reason}
-        return selection_dict(self.name, self.cells) | told
+        about = {"kind": self.kind, "do": self.do, "exact": self.reason is None, "reason": self.reason}
+        return selection_dict(self.name, self.cells) | about
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -55,7 +55,7 @@ def walk(
         (end,) = _tables(store, found).values()
         notes = (*found.notes, *(f"not exact: {each}" for each in found.reasons if each not in found.notes))
         return end.noted(notes) if notes else end
-    return _told(store, name, direction, found)
+    return _completed(store, name, direction, found)
 
 
 def ask(
@@ -67,7 +67,7 @@ def ask(
     return answer
 
 
-def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
+def _completed(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
     """The answer with all that can be asked of it later: what was done on the way, by whom."""
     from whence.store.prov.circumstances import circumstances
 

@@ -37,8 +37,8 @@ def moved(
         )
     traced = getattr(relation, "traced", None)
     if traced is not None:
-        told: Traced = traced(selection, direction, lineage)
-        return told
+        found: Traced = traced(selection, direction, lineage)
+        return found
     return Traced(
         relation.backward(selection) if direction == "backward" else relation.forward(selection), None, way.kind
     )
