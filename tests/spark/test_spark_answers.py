@@ -48,7 +48,7 @@ def test_one_question_across_all_levels(log: wh.Log, spark: SparkSession) -> Non
     row = log.backward("report", {"city": "Oslo"})
     assert set(row["orders"].rows.tolist()) == {0, 1, 3}  # type: ignore[attr-defined]
     told = str(log.explain("predict", "1,0"))
-    assert "X[1, 0] came from report row 1 (total) by `to_numpy#2`" in told
+    assert "X[1, 0] came from report row 1 (total) by `to_numpy" in told
     assert "customers rows 0, 2" in told
 
 

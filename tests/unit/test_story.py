@@ -51,12 +51,13 @@ def test_a_story_says_what_was_done(log: wh.Log) -> None:
     story = log.explain("predict", "1")
     assert shape_of(str(story)).splitlines()[:5] == [
         "Where predict[1] came from",
-        "1. predict[1] came from raw[1, 0:2], fit[0:2] by `predict#3`.",  # of each step its own cells
-        "2. fit[0:2] came from raw[0:3, 0:2] by `fit#2`.",
-        "3. raw[0:3, 0:2] came from raw.csv@v1 by `np.loadtxt#1`.",
+        "1. predict[1] came from raw[1, 0:2], fit[0:2] by `predict`.",  # of each step its own cells
+        "2. fit[0:2] came from raw[0:3, 0:2] by `fit`.",
+        "3. raw[0:3, 0:2] came from raw.csv@v1 by `np.loadtxt`.",
         "Sources: raw[0:3, 0:2], raw.csv@v1.",
     ]
     assert str(story).endswith("Every step is exact.")
+    assert re.search(r"by `predict` \(predict#3, .*test_story\.py:\d+, run by ", str(story))  # where it was called
     assert story.answer == log.backward("predict", "1")
 
 
@@ -74,7 +75,7 @@ def test_a_story_goes_forward(log: wh.Log) -> None:
     program(log)
     lines = shape_of(str(log.explain("raw", "1,:", direction="forward"))).splitlines()
     assert lines[0] == "Where raw[1, 0:2] went"
-    assert "raw[1, 0:2] went into predict[1] by `predict#3`." in lines[2]
+    assert "raw[1, 0:2] went into predict[1] by `predict`." in lines[2]
     assert lines[5] == "5. scores.npy@v1 went into report.html@v1 by `python report.py`."
 
 
@@ -160,8 +161,8 @@ def test_an_erasure_report_has_all_that_was_reached(log: wh.Log) -> None:
     does = {each.name: shape_of(each.do) for each in report.items}
     assert does["raw"] == "delete these cells"
     assert does["raw.csv@v1"] == "delete from it what raw has of them, and write it again"
-    assert does["fit"] == "retrain by `fit#2`"
-    assert does["predict"] == "recompute these cells by `predict#3`"
+    assert does["fit"] == "retrain by `fit`"
+    assert does["predict"] == "recompute these cells by `predict`"
     assert does["scores.npy@v1"] == "delete the file, or make it again (retrain) by `python train.py`"
     assert does["report.html@v1"] == "delete the file, or make it again by `python report.py`"
     assert report.precise
