@@ -235,3 +235,20 @@ def test_bad_questions(readings: DataFrame) -> None:
         p.forward("reading", {"place": "a"}, columns=["level"])
     with pytest.raises(UnknownName, match="readings"):
         p.forward("readings", {"place": "a"}, columns=["levels"])
+
+
+def test_parts_of_an_expression_that_have_names(readings: DataFrame) -> None:
+    """Catalyst writes `nullif` and BETWEEN with names for what they read twice."""
+    df = readings.selectExpr(
+        "place",
+        "day",
+        "nullif(level, kind) as out",
+        "case when level between 1 and day then kind else 0 end as near",
+    )
+    p = Pipeline(df)
+    row = {"place": "b", "day": 1}
+    assert held(p.backward({"place": "a", "day": 2}, columns=["out"], lineage="value")) == {"level": [1]}
+    assert held(p.backward(row, columns=["out"], lineage="value")) == {}
+    assert held(p.backward(row, columns=["out"])) == {"level": [6], "kind": [6]}
+    assert held(p.backward(row, columns=["near"], lineage="value")) == {"kind": [6]}
+    assert held(p.backward({"place": "a", "day": 2}, columns=["near"])) == {"day": [1], "level": [1]}

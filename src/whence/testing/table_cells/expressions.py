@@ -38,9 +38,20 @@ def cell_of(expr: Tree, known: Known) -> Cell:
             return array.items[int(at.value)]
     if isinstance(expr, Call) and expr.name == "ArrayFilter":
         return _filtered(expr, known)
+    if isinstance(expr, Call) and expr.name == "With":  # parts that have names, for the first argument to use
+        child, *defined = expr.args
+        named = {_id(each): cell_of(each, known) for each in defined}
+        return cell_of(child, {**known, **named})
+    if isinstance(expr, Call) and expr.name == "CommonExpressionRef":
+        return known[_id(expr)]
     parts = [cell_of(each, known) for each in expr.parts() if isinstance(each, Expr)]
     value = _value(expr, [each.value for each in parts])
     return Cell(value, united(each.cells for each in parts), united(each.selection for each in parts))
+
+
+def _id(expr: Expr) -> str:
+    assert isinstance(expr, Call)
+    return expr.detail.split()[0]
 
 
 def _case(expr: Call, known: Known) -> Cell:
