@@ -49,7 +49,8 @@ def cell_times(
 
 def _asked(name: str, pipeline: Pipeline, rows: list[Row]) -> CellTimes:
     last = pipeline.plan.output[-1].name
-    _rows(pipeline, rows[0]), _cells(pipeline, rows[0], last)  # warm: files are opened and verified once
+    _rows(pipeline, rows[0])  # warm: files are opened and verified once
+    _cells(pipeline, rows[0], last)
     of_rows, of_cells, how = [], [], ""
     for row in rows:
         start = time.perf_counter()

@@ -33,7 +33,7 @@ def small_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(folder: Path) -> Path:
     """The tables at scale factor 0.001."""
     generator = Path(sysconfig.get_path("scripts")) / "tpchgen-cli"
-    command = [generator, "parquet", "-s", "0.001", "--output-dir", folder]
+    command = [str(generator), "parquet", "-s", "0.001", "--output-dir", str(folder)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     return folder
 

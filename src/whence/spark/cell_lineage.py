@@ -13,8 +13,9 @@ from whence.selection import Selection
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import Lineage, rows_by_id
 from whence.spark.reached import Reached
-from whence.spark.sources.numbering import numbering
+from whence.spark.sources.numbering import numbering_of
 from whence.spark.sources.row_ids import named, with_files
+from whence.spark.tracing.matching import Matched
 from whence.spark.tracing.results import source_table
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class CellAnswer:
 
         return named(pa.chunked_array([self._found.ids(uses)], pa.int64()), uses[0])
 
+    def some(self, uses: list[Source]) -> bool:
+        return bool(len(self._found.ids(uses)))
+
 
 class CellLineage(Lineage):
     """The source cells of some columns of output rows.
@@ -68,8 +72,8 @@ class CellLineage(Lineage):
     def cells(self, name: str) -> Selection:
         """The cells of a source: rows are numbered as in `identities`, one file after the other."""
         uses = self._uses(name)
-        number = numbering(uses[0], self._matcher.jvm)
-        held = {column: number.places(ids) for column, ids in self._found.of(uses).items()}
+        number = numbering_of(uses[0], self._matcher.jvm)
+        held = {column: number.numbers(ids) for column, ids in self._found.of(uses).items()}
         return selection(held, (number.rows, len(uses[0].columns)))
 
     def columns(self, name: str) -> list[str]:
@@ -89,7 +93,7 @@ class ReachedCells(Reached):
     def __init__(
         self, source: str, matcher: Matcher, rows: RowSet, held: NDArray[np.bool_], reasons: tuple[str, ...]
     ) -> None:
-        super().__init__(source, matcher.dataframe(rows), reasons)
+        super().__init__(source, Matched(matcher, rows), reasons)
         self._table, self._held = rows, held
 
     def cells(self) -> Selection:

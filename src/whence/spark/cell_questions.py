@@ -70,4 +70,4 @@ class CellQuestions:
 
     @property
     def _case_sensitive(self) -> bool:
-        return self._analysis.df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+        return self._analysis.session.conf.get("spark.sql.caseSensitive") == "true"

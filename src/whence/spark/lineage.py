@@ -96,6 +96,9 @@ class Answer(Protocol):
     def identities(self, uses: list[Source]) -> pa.Table:
         """The columns `_file` and `_row` of it alone, in memory."""
 
+    def some(self, uses: list[Source]) -> bool:
+        """Whether there is any."""
+
 
 class Replayed:
     """Source rows known by their ids, from a run with annotated rows."""
@@ -119,6 +122,9 @@ class Replayed:
         row_id = fresh("_row", LONG, nullable=False)
         rows = self._found.rows_of(uses[0], [each.occurrence for each in uses], row_id)
         return named(united(frame(Project(rows, keep(row_id)), self._jvm).toArrow().column(0)), uses[0])
+
+    def some(self, uses: list[Source]) -> bool:
+        return bool(self.dataframe(uses, False).take(1))
 
 
 class Lineage(Mapping[str, "DataFrame"]):
@@ -212,7 +218,12 @@ class Lineage(Mapping[str, "DataFrame"]):
 
     def has_no_rows(self) -> bool:
         """Whether no row of any source was found. It is looked up."""
-        return not any(self[name].take(1) for name in self)
+        return not any(self._answer.some(self._uses(name)) for name in self)
+
+    def answered_by(self, change: Callable[[Answer], Answer]) -> Lineage:
+        """The same, answered by something else."""
+        sources = tuple(source for uses in self._sources.values() for source in uses)
+        return Lineage(sources, change(self._answer), self._reasons, self.how, self.rows)
 
     def _uses(self, name: str) -> list[Source]:
         if name not in self._sources:

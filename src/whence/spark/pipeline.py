@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, UnknownName, WhenceError
+from whence.relation import Relation
+from whence.relation.tables import chosen_columns
 from whence.rows import Operator
 from whence.rows.columns import ColumnLineage
 from whence.rows.questions.restrict import sources as sources_of
@@ -23,11 +25,19 @@ from whence.spark.running.subject import Subject
 from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
+from whence.spark.tables.asking import remember
+from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
+from whence.spark.tables.ordered import Ordered, materialized, ordered
+from whence.spark.tables.recording import record_tables
 from whence.spark.tracing.choose import tracer_for
 from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.tracer import Asking, Tracer
+from whence.store.recording.tables import Table, record_value
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
     from whence.store import Store
@@ -142,6 +152,7 @@ class Pipeline:
         else:
             self._subject = run(self._analysis, row_ids=row_ids)
         assert self._subject is not None
+        self._remember()
         return self._subject.output()
 
     def backward(
@@ -194,6 +205,69 @@ class Pipeline:
             return self._tracer(witness, matcher.engine).forward(uses, row)
         self._analysis.require_unchanged()
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
+
+    def materialize(self) -> Materialized:
+        """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.
+
+        It takes a run with the ids of source rows beside each row, unless the last run has them.
+        """
+        store = self._require_log("materialize")
+        found = materialized(self._analysis, self._known())
+        self._subject = found.subject
+        assert found.subject.run is not None
+        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        self._remember()
+        return Materialized.of(store, made, table)
+
+    def to_pandas(self, name: str | None = None) -> pd.DataFrame:
+        """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.
+
+        It is the output of the last run, or of one that is made now. All hand-overs of a run have the same order.
+        """
+        found, made, table = self._handed_over("to_pandas")
+        frame = as_pandas(found.rows, self._analysis)
+        record_value(
+            self._require_log("to_pandas"), name or f"{table.name}_frame", frame, Relation.identity(table.shape), made,
+            "to_pandas", table.columns,
+        )  # fmt: skip
+        return frame
+
+    def to_numpy(self, columns: Sequence[str] | str | None = None, name: str | None = None) -> NDArray[np.float64]:
+        """Columns of the output as an array of floats, a row for each row; NULL is NaN. Its cells are known to the log.
+
+        The rows are those of the last run, or of one that is made now, in the order of `to_pandas`.
+        """
+        names = self._analysis.df.columns
+        places = columns_meant(columns, names)
+        found, made, table = self._handed_over("to_numpy")
+        array = as_numpy(found.rows, places, [names[place] for place in places])
+        record_value(
+            self._require_log("to_numpy"), name or f"{table.name}_array", array,
+            chosen_columns(table.rows, len(names), places), made, "to_numpy", None,
+        )  # fmt: skip
+        return array
+
+    def _handed_over(self, method: str) -> tuple[Ordered, str, Table]:
+        store = self._require_log(method)
+        found = ordered(self._analysis, self._known())
+        self._subject = found.subject
+        assert found.subject.run is not None
+        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        self._remember()
+        return found, made, table
+
+    def _remember(self) -> None:
+        """Questions about the tables of the run are asked of this pipeline while it is there."""
+        store, run = self._analysis.store, self.artifacts
+        if store is not None and run is not None:
+            remember(store, run.recorded, self)
+
+    def _require_log(self, method: str) -> Store:
+        store = self._analysis.store
+        if store is None:
+            raise BadType(f"{method} records rows in a log, and this pipeline has none: make it with log.pipeline(df)")
+        store.database.require_writable()
+        return store
 
     def _known(self) -> Subject:
         """What questions are about: the last run here, or else in the log. The log is searched once."""

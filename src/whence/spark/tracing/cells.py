@@ -139,7 +139,7 @@ class CellTracer:
 
     def replayed(self, rows: object, columns: tuple[Attr, ...], lineage: str, *, one: bool) -> FoundCells:
         """The cells, by running the plan again."""
-        analysis, spark = self._analysis, self._analysis.df.sparkSession
+        analysis, spark = self._analysis, self._analysis.session
         asked = asked_of(analysis.plan.output, rows, spark)
         noted = self._noted(asked, columns, lineage)
         selected = matching(noted.plan, asked, spark)
@@ -167,7 +167,7 @@ class CellTracer:
 
     def source_ids(self, source: Source, row: object) -> list[int]:
         """The ids of the rows of a source that are meant."""
-        analysis, spark = self._analysis, self._analysis.df.sparkSession
+        analysis, spark = self._analysis, self._analysis.session
         asked = asked_of(source.columns, row, spark)
         row_id = fresh("_id", LONG, nullable=False)
         rows = matching(replace(source, row_id=row_id), asked, spark)
@@ -177,7 +177,7 @@ class CellTracer:
         self, uses: Sequence[Source], ids: list[int], columns: tuple[int, ...], rows: list[Any], lineage: str
     ) -> tuple[RowSet, NDArray[np.bool_], tuple[str, ...]]:
         """Of output rows, those that hold cells of source rows; which of their cells do; and why these may be more."""
-        analysis, spark = self._analysis, self._analysis.df.sparkSession
+        analysis, spark = self._analysis, self._analysis.session
         output = analysis.plan.output
         asked = asked_of(output, rows, spark)
         noted = self._noted(asked, output, lineage)

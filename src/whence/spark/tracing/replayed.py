@@ -61,7 +61,7 @@ def restriction(subject: Subject, asked: tuple[Asked, ...], witness: str) -> dic
     if any(isinstance(part, Limit) for part in walk(whole)):
         if len(asked) > 1:
             return None
-        if not frame(matching(whole, asked, analysis.df.sparkSession), analysis.jvm).take(1):
+        if not frame(matching(whole, asked, analysis.session), analysis.jvm).take(1):
             raise absent(subject, "the output", asked)
     found = [infer(whole, predicate((row,)), witness).restrict for row in asked]
     cut = {number: disjunction(*(each[number] for each in found)) for number in found[0]}

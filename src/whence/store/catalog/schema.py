@@ -162,7 +162,7 @@ was_attributed_to = sa.Table(
     sa.Column("agent", sa.ForeignKey("agents.id"), primary_key=True),
 )
 
-# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that cannot be told.
+# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that is not known.
 runs = sa.Table(
     "runs",
     metadata,
@@ -179,6 +179,16 @@ results = sa.Table(
     "results",
     metadata,
     sa.Column("run", sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+)
+
+# The files that hold the rows of a table which a program handed to Spark, as blobs.
+table_rows = sa.Table(
+    "table_rows",
+    metadata,
+    sa.Column("entity", sa.ForeignKey("entities.id"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("size", sa.BigInteger, nullable=False),
