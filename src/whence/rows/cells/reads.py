@@ -125,4 +125,17 @@ def _coalesce(expr: Call, selection: bool) -> Iterator[Branch]:
     yield expr.args[-1], before
 
 
-BRANCHES: dict[str, Callable[[Call, bool], Iterator[Branch]]] = {"CaseWhen": _case, "If": _if, "Coalesce": _coalesce}
+def _null_if(expr: Call, selection: bool) -> Iterator[Branch]:
+    """`nullif`: NULL, which comes from nowhere, where the condition holds."""
+    condition, value = expr.args
+    if selection:
+        yield condition, None
+    yield value, Not(true(condition))
+
+
+BRANCHES: dict[str, Callable[[Call, bool], Iterator[Branch]]] = {
+    "CaseWhen": _case,
+    "If": _if,
+    "Coalesce": _coalesce,
+    "NullIfResult": _null_if,
+}

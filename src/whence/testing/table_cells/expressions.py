@@ -82,7 +82,18 @@ def _coalesce(expr: Call, known: Known) -> Cell:
     return cell_of(expr.args[-1], known).selected(decided)
 
 
-BRANCHES: dict[str, Callable[[Call, Known], Cell]] = {"CaseWhen": _case, "If": _if, "Coalesce": _coalesce}
+def _null_if(expr: Call, known: Known) -> Cell:
+    """`nullif` as Catalyst has it: a condition, and the value where it does not hold."""
+    condition, value = (cell_of(each, known) for each in expr.args)
+    return (Cell(None) if condition.value is True else value).selected(condition.read)
+
+
+BRANCHES: dict[str, Callable[[Call, Known], Cell]] = {
+    "CaseWhen": _case,
+    "If": _if,
+    "Coalesce": _coalesce,
+    "NullIfResult": _null_if,
+}
 
 
 def _filtered(expr: Call, known: Known) -> Cell:

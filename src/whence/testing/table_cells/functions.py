@@ -140,7 +140,7 @@ STRICT: dict[str, Callable[..., Any]] = {  # NULL for a NULL argument
 
 
 # What stands for another expression, which is its argument; and what takes a list apart.
-PASSING = frozenset({"Between", "Explode", "IfNull", "NullIf", "Nvl", "Nvl2", "PosExplode", "NullIfResult"})
+PASSING = frozenset({"Between", "Explode", "IfNull", "NullIf", "Nvl", "Nvl2", "PosExplode"})
 
 
 def applied(name: str, args: list[Any], dtype: str) -> Any:
