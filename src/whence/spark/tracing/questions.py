@@ -29,7 +29,7 @@ class RowNumbers:
     @classmethod
     def of(cls, numbers: object, rows: int | None) -> RowNumbers:
         """Any sequence of integers; `rows` is how many there are, if that is known."""
-        values = plain(numbers)
+        values = numbers.to_pylist() if hasattr(numbers, "to_pylist") else plain(numbers)  # of Arrow, or NumPy
         if isinstance(values, bool) or not isinstance(values, Iterable | int):
             raise BadType(f"rows are numbered by integers, not by {type(numbers).__name__}")
         found = (values,) if isinstance(values, int) else tuple(plain(each) for each in values)
