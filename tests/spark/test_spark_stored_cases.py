@@ -156,6 +156,17 @@ def test_many_rows_are_asked_at_once(spark: SparkSession, tmp_path: Path, log: w
     assert sorted(lineage.arrow("many").column("a").to_pylist()) == list(range(0, 500, 2))
 
 
+def test_an_output_with_lists_is_asked_by_number(spark: SparkSession, views: Path, log: wh.Log, alone: None) -> None:
+    df = spark.sql("select who, array(who) as list, who, sum(price) as s from orders group by who order by who")
+    pipeline = log.pipeline(df, name="lists")
+    rows = pipeline.run().collect()
+    run = later(log)
+    assert run.columns == ("who", "list", "who", "s")
+    lineage = run.backward(numbers=[1])
+    assert told(lineage.arrow("orders")) == told(pipeline.backward(tuple(rows[1])).arrow("orders"))
+    assert sorted(lineage.arrow("orders").column("id").to_pylist()) == [1, 4, 7, 10]
+
+
 # --- pinned runs
 
 
@@ -448,6 +459,24 @@ def test_a_hostile_function_is_not_run_by_spark(spark: SparkSession, shop: Path,
     run = written_over(log, change)
     with pytest.raises(NotTraceable, match="it calls Spark's reflect"):
         run.backward({"age": 40}).arrow("people")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"saved": [{"place": [-1], "columns": [9], "files": [0], "rows": 1}]},
+        {"saved": [{"place": [-1], "columns": [0], "files": [99], "rows": 1}]},
+        {"saved": [{"place": [-1]}]},
+        {"sources": {"orders": [["a", "b", "c"]], "who": []}},
+        {"sources": []},
+        {"plan": {"file": 77}},
+    ],
+)
+def test_a_record_that_is_damaged(totals: StoredRun, log: wh.Log, alone: None, change: dict[str, Any]) -> None:
+    with log._store.database.write() as connection:
+        connection.execute(t.runs.update().values(document={**totals.record.document, **change}))
+    with pytest.raises(Damaged, match="the record of run 1 of totals"):
+        later(log).backward({"city": "Oslo"})
 
 
 def test_a_run_of_an_older_whence_says_so(totals: StoredRun, log: wh.Log) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +113,8 @@ class StoredRun:
         lost = self._lost()
         tracer = self._tracer(witness, engine, lost)
         if isinstance(asked, RowNumbers) and isinstance(tracer, ReplayTracer):  # it finds rows by what is in them
-            asked = [tuple(row.values()) for row in self._output.take(list(asked.numbers)).to_pylist()]
+            held = self._output.take(list(asked.numbers))
+            asked = list(zip(*(column.to_pylist() for column in held.columns), strict=True))
         return guarded(tracer.backward(asked, one=one), lost)
 
     def forward(
@@ -124,7 +126,7 @@ class StoredRun:
         witness: str | None = None,
         engine: str = "auto",
     ) -> Reached:
-        """The output rows whose lineage holds the given rows of a source; or those that have `numbers` in its file."""
+        """The output rows whose lineage holds the given rows of a source; or those at `numbers` over all its files."""
         uses = self._uses(source)
         lost = self._lost()
         if source in lost:
@@ -195,6 +197,10 @@ class StoredRun:
 
     @cached_property
     def _analysis(self) -> StoredAnalysis:
+        with self._record_read():
+            return self._read_analysis()
+
+    def _read_analysis(self) -> StoredAnalysis:
         run = self.record
         held = run.document.get("plan")
         if not isinstance(held, dict) or "file" not in held:
@@ -211,8 +217,22 @@ class StoredRun:
             raise Damaged(f"the record of {self} does not say what it read of {', '.join(sorted(lost))}")
         return StoredAnalysis.of(document, versions, run.pipeline, self._store)
 
+    @contextmanager
+    def _record_read(self) -> Iterator[None]:
+        """What is wrong in the catalog's record is damage."""
+        try:
+            yield
+        except WhenceError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise Damaged(f"the record of {self} is damaged: {type(error).__name__} {error}") from error
+
     @cached_property
     def _subject(self) -> Subject:
+        with self._record_read():
+            return self._read_subject()
+
+    def _read_subject(self) -> Subject:
         analysis, document = self._analysis, self.record.document
         columns = {each.place: each.columns for each in analysis.trace_plan.saved}
         columns[OUTPUT] = self._picked(analysis.plan.output, OUTPUT)

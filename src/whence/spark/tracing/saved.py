@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from whence.errors import NotTraceable
 from whence.rows import Named, Operator, Project
-from whence.rows.duck import DuckQuery
+from whence.rows.duck import DuckQuery, Files
 from whence.rows.needed import has_user_code, needs_source
 from whence.rows.questions.rows import Asked, predicate
 from whence.rows.saving import OUTPUT
@@ -94,6 +94,10 @@ class SavedTracer:
     def _numbered(self, table: RowSet, rows: RowNumbers) -> RowSet:
         """The rows of a table that have these numbers, in memory."""
         found = self._matcher.numbered(table, rows.array(), identity=False)
+        if (
+            found is None and isinstance(table.data, Files) and table.read is None
+        ):  # nested types of a saved output
+            return RowSet(table.columns, self._matcher.arrow(table).take(rows.array()))
         if found is None:
             raise NotTraceable("these rows cannot be asked about by number: give them by their columns")
         return found
