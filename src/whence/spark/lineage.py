@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from whence.selection import Selection
     from whence.spark.catalyst.jvm import Jvm
 
 
@@ -70,11 +71,8 @@ class Found:
             return Filter(rows, FALSE)
         if self._here is not None:
             ids = sorted({each for number in numbers for each in self._here.get(number, ())})
-            if len(ids) <= LITERAL_IDS:
-                return Filter(rows, In(row_id, tuple(Literal(each, LONG) for each in ids)) if ids else FALSE)
-            wanted = given(_table(self._jvm, ids))
-        else:
-            wanted = given(self._exploded(numbers))
+            return rows_by_id(self._jvm, source, ids, row_id)
+        wanted = given(self._exploded(numbers))
         return Join(rows, wanted, "semi", Compare("=", row_id, wanted.output[0]))
 
     def _exploded(self, numbers: Iterable[int]) -> DataFrame:
@@ -82,6 +80,15 @@ class Found:
 
         names = [self._columns[number] for number in numbers]
         return self._ids.select(F.explode(F.array_distinct(F.flatten(F.array(*names)))).alias("_id")).distinct()
+
+
+def rows_by_id(jvm: Jvm, source: Source, ids: list[int], row_id: Attr) -> Operator:
+    """The source's rows, with their ids, that have one of the ids."""
+    rows: Operator = replace(source, row_id=row_id)
+    if len(ids) <= LITERAL_IDS:
+        return Filter(rows, In(row_id, tuple(Literal(each, LONG) for each in ids)) if ids else FALSE)
+    wanted = given(_table(jvm, ids))
+    return Join(rows, wanted, "semi", Compare("=", row_id, wanted.output[0]))
 
 
 class Answer(Protocol):
@@ -148,6 +155,8 @@ class Lineage(Mapping[str, "DataFrame"]):
         for source in sources:
             self._sources.setdefault(source.name, []).append(source)
         self._frames: dict[str, DataFrame] = {}
+        self._ask_cells: Callable[[], Lineage] | None = None
+        self._cells: Lineage | None = None  # the answer in cells, once it was asked for
 
     @property
     def precise(self) -> bool:
@@ -182,6 +191,29 @@ class Lineage(Mapping[str, "DataFrame"]):
     def identities(self, name: str) -> pa.Table:
         """Which rows of a source they are, without what they hold: `_file` and `_row`, or `_row` alone."""
         return self._answer.identities(self._uses(name))
+
+    def use_identities(self, use: Source) -> pa.Table:
+        """The same of one use of a source."""
+        return self._answer.identities([use])
+
+    def cells(self, name: str) -> Selection:
+        """The cells of a source that count, of all columns of the rows asked about: a selection over (row, column)."""
+        return self._in_cells().cells(name)
+
+    def columns(self, name: str) -> list[str]:
+        """The names of the columns of a source that a cell of the answer is in."""
+        return self._in_cells().columns(name)
+
+    def asking_cells(self, ask: Callable[[], Lineage]) -> Lineage:
+        """The same answer, which can be asked for its cells: `ask` finds them."""
+        self._ask_cells = ask
+        return self
+
+    def _in_cells(self) -> Lineage:
+        if self._cells is None:
+            assert self._ask_cells is not None
+            self._cells = self._ask_cells()
+        return self._cells
 
     def arrow(self, name: str) -> pa.Table:
         """The rows of a source as an Arrow table: the fastest way to them."""

@@ -75,7 +75,7 @@ def _artifacts(
         first = _run(output, plan, few, held, failures, jvm)
     if first is not None:
         try:
-            results[OUTPUT] = _output(first, plan.output, folder / "output")
+            results[OUTPUT] = output_result(first, plan.output, folder / "output")
         except OSError as error:
             failures.append(f"the output could not be saved: {first_line(error)}")
         output = _instead(output, first, local, held, failures)
@@ -151,7 +151,8 @@ def _first(output: DataFrame, few: bool) -> pa.Table | None:
     return table if table.num_rows <= outputs.MOST_ROWS and table.nbytes <= outputs.MOST_BYTES else None
 
 
-def _output(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> Result:
+def output_result(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> Result:
+    """The rows of an output, written in their order."""
     import pyarrow.parquet as pq
 
     first = {attr: index for index, attr in reversed(list(enumerate(columns)))}  # a column may be shown twice

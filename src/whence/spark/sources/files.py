@@ -15,6 +15,7 @@ from whence.errors import SourceChanged
 from whence.rows import Attr, Literal
 from whence.rows.duck import Files
 from whence.spark.catalyst.jvm import items
+from whence.spark.sources.handed import handed_file
 from whence.spark.sources.kind import Kind, Listing, Version
 from whence.spark.sources.options import GIVEN_APART, OPTIONS
 
@@ -54,6 +55,9 @@ class FileKind(Kind):
         return str(table.get().identifier().table()) if table.isDefined() else None
 
     def default_name(self, leaf: Any) -> str | None:
+        handed = handed_file(self.paths(leaf))
+        if handed is not None:
+            return handed.name
         for last in _last_parts(self.paths(leaf)):
             stem = last.split(".", 1)[0]
             if stem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from whence.errors import BadType, Damaged, NotTraceable, SourceChanged, Unknown
 from whence.rows import fresh, like
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
+from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.lineage import Lineage, widest_first
 from whence.spark.running.annotated import row_id_column
 from whence.spark.running.artifacts import Result, RunArtifacts
@@ -21,7 +22,7 @@ from whence.spark.sources.stored import StoredLeaf
 from whence.spark.sources.versions import require_unchanged
 from whence.spark.stored.analysis import StoredAnalysis
 from whence.spark.stored.known import guarded
-from whence.spark.stored.numbers import ids_of, numbers_of, places_of, row_counts
+from whence.spark.stored.numbers import by_id, by_number, numbering, places_of
 from whence.spark.stored.opaque import not_replayable
 from whence.spark.tracing.choose import tracer_for
 from whence.spark.tracing.matching import Matcher
@@ -107,14 +108,20 @@ class StoredRun:
         witness: str | None = None,
         engine: str = "auto",
         one: bool = False,
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
     ) -> Lineage:
         """The source rows that made the given output rows, as `Pipeline.backward` takes them; or those at `numbers`."""
         asked = self._asked(rows, numbers, self.rows)
         lost = self._lost()
+        if columns is not None or lineage != BOTH:
+            for error in lost.values():
+                raise error
+            told = self._told(asked)
+            return CellQuestions(self._subject, engine, witness).backward(told, columns, lineage, one=one)
         tracer = self._tracer(witness, engine, lost)
-        if isinstance(asked, RowNumbers) and isinstance(tracer, ReplayTracer):  # it finds rows by what is in them
-            held = self._output.take(list(asked.numbers))
-            asked = list(zip(*(column.to_pylist() for column in held.columns), strict=True))
+        if isinstance(tracer, ReplayTracer):  # it finds rows by what is in them
+            asked = self._told(asked)
         return guarded(tracer.backward(asked, one=one), lost)
 
     def forward(
@@ -125,6 +132,8 @@ class StoredRun:
         numbers: object = None,
         witness: str | None = None,
         engine: str = "auto",
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
     ) -> Reached:
         """The output rows whose lineage holds the given rows of a source; or those at `numbers` over all its files."""
         uses = self._uses(source)
@@ -133,17 +142,23 @@ class StoredRun:
             raise lost[source]
         asked = self._asked(rows, numbers, self.source_rows(source) if numbers is not None else None)
         if isinstance(asked, RowNumbers):
-            asked = ids_of(asked, uses[0])
+            asked = by_id(asked, uses[0], self._analysis.jvm)
+        if columns is not None or lineage != BOTH:
+            for error in lost.values():
+                raise error
+            if isinstance(asked, RowNumbers):
+                raise NotTraceable("cells are asked about by rows: give what is in the rows, without numbers=")
+            return CellQuestions(self._subject, engine, witness).forward(uses, asked, columns, lineage)
         return self._tracer(witness, engine, lost).forward(uses, asked)
 
     def source_rows(self, source: str) -> int | None:
         """How many rows a source has; None if they are not numbered, because it is not Parquet on this machine."""
-        counts = row_counts(self._uses(source)[0])
-        return None if counts is None else sum(counts)
+        found = numbering(self._uses(source)[0], self._analysis.jvm)
+        return None if found is None else found.rows
 
     def source_numbers(self, lineage: Lineage, source: str) -> pa.ChunkedArray:
         """Which rows of a source are in an answer, numbered from 0 over all its files in their order."""
-        return numbers_of(lineage.identities(source), self._uses(source)[0])
+        return by_number(lineage.identities(source), self._uses(source)[0], self._analysis.jvm)
 
     def reached_numbers(self, reached: Reached) -> pa.ChunkedArray:
         """Which rows of the saved output an answer has, numbered from 0. Rows that are equal are all meant."""
@@ -154,6 +169,13 @@ class StoredRun:
         if not found:
             raise UnknownName.of("source", source, self._analysis.source_names)
         return found
+
+    def _told(self, asked: object) -> object:
+        """Rows of the output that are asked about by number, by what is in them."""
+        if not isinstance(asked, RowNumbers):
+            return asked
+        held = self._output.take(list(asked.numbers))
+        return list(zip(*(column.to_pylist() for column in held.columns), strict=True))
 
     def _asked(self, rows: object, numbers: object, count: int | None) -> object:
         if (rows is None) == (numbers is None):

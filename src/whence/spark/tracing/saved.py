@@ -94,9 +94,7 @@ class SavedTracer:
     def _numbered(self, table: RowSet, rows: RowNumbers) -> RowSet:
         """The rows of a table that have these numbers, in memory."""
         found = self._matcher.numbered(table, rows.array(), identity=False)
-        if (
-            found is None and isinstance(table.data, Files) and table.read is None
-        ):  # nested types of a saved output
+        if found is None and isinstance(table.data, Files) and table.read is None:  # nested types of a saved output
             return RowSet(table.columns, self._matcher.arrow(table).take(rows.array()))
         if found is None:
             raise NotTraceable("these rows cannot be asked about by number: give them by their columns")
