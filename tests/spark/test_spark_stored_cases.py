@@ -154,6 +154,9 @@ def test_many_rows_are_asked_at_once(spark: SparkSession, tmp_path: Path, log: w
     log.pipeline(spark.read.parquet(str(tmp_path / "many.parquet")).selectExpr("a + 1 as b"), name="many").run()
     lineage = later(log).backward(numbers=range(0, 500, 2))
     assert sorted(lineage.arrow("many").column("a").to_pylist()) == list(range(0, 500, 2))
+    by_value = later(log).backward([{"b": each + 1} for each in range(0, 500, 2)])
+    assert (by_value.rows, told(by_value.arrow("many"))) == (250, told(lineage.arrow("many")))
+    assert later(log).forward("many", [{"a": each} for each in range(300)]).count() == 300
 
 
 def test_an_output_with_lists_is_asked_by_number(spark: SparkSession, views: Path, log: wh.Log, alone: None) -> None:

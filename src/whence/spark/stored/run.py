@@ -91,7 +91,7 @@ class StoredRun:
     def rows(self) -> int | None:
         """How many rows the output has; None if it was not saved."""
         saved = self._saved.get(OUTPUT) or self._saved.get(ANNOTATED)
-        return None if saved is None else int(saved["rows"])
+        return None if saved is None or "rows" not in saved else int(saved["rows"])
 
     def output_rows(self, numbers: object) -> pa.Table:
         """Rows of the output by their places, the first being 0."""

@@ -8,13 +8,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from whence.rows.pushdown.pins import substituted
-from whence.rows.questions.rows import Asked, predicate
+from whence.rows.questions.rows import Asked
 from whence.spark.lineage import Found, Replayed
 from whence.spark.running.artifacts import row_count
 from whence.spark.sources.files import SHIFT
 from whence.spark.sources.row_ids import named, united
 from whence.spark.tracing.matching import Matched, Matcher, RowSet
-from whence.spark.tracing.questions import RowNumbers, written_out
+from whence.spark.tracing.questions import RowNumbers, clause_of
 from whence.spark.tracing.results import source_table
 
 if TYPE_CHECKING:
@@ -45,10 +45,11 @@ class Kept:
         if isinstance(asked, RowNumbers):
             order = self._read([self._last]).column(0).combine_chunks()
             return self._read(wanted).take(pc.sort_indices(order).take(list(asked.numbers)))
-        if not written_out(asked):
+        clause = clause_of(asked)
+        if clause is None:
             return None
         known = RowSet(self.table.columns, self.table.files)
-        numbers = self.matcher.numbers(known, (substituted(predicate(asked), self._held()), None))
+        numbers = self.matcher.numbers(known, (substituted(clause[0], self._held()), clause[1]))
         if numbers is None:
             return None
         first = [0, *accumulate(row_count((path,)) for path in self.table.paths)]
@@ -125,7 +126,8 @@ def source_numbers(source: Source, asked: tuple[Asked, ...] | RowNumbers, matche
     """The numbers of source rows that are asked about; None if it is not for DuckDB to find them."""
     if isinstance(asked, RowNumbers):
         return asked.array()
-    return matcher.numbers(source_table(source), (predicate(asked), None)) if written_out(asked) else None
+    clause = clause_of(asked)
+    return None if clause is None else matcher.numbers(source_table(source), clause)
 
 
 class Numbered:
