@@ -12,15 +12,20 @@ from whence.rows import (
     Generate,
     Literal,
     Operator,
+    Param,
     Source,
-    Udf,
+    Tree,
     Values,
     WindowCall,
+    attrs_of,
     conjunction,
     conjuncts,
+    fresh,
+    transform,
     walk,
 )
 from whence.rows.documents import NotHeld
+from whence.rows.duck.translate import translated
 from whence.rows.saving import TracePlan
 from whence.spark.catalyst import stored_calls
 from whence.spark.catalyst.write_expressions import has_python_form
@@ -28,32 +33,48 @@ from whence.spark.sources.stored import StoredLeaf
 
 
 def relaxed(trace: TracePlan) -> tuple[TracePlan, tuple[str, ...]]:
-    """The trace plan without the facts that only a function of the pipeline's own decides, and why it is a superset.
+    """The trace plan without the facts that nobody can look up from the log alone, and why answers are supersets.
 
-    Each predicate is a list of facts that must all hold. With a fact less it holds for more rows, never for fewer.
+    Such a fact calls a function of the pipeline's own, or one of Spark's that is known by its name only. Each predicate
+    is a list of facts that must all hold. With a fact less it holds for more rows, never for fewer.
     """
     reasons: dict[str, None] = {}
 
-    def change(predicate: Expr) -> Expr:
-        kept = []
-        for fact in conjuncts(predicate):
-            why = next((_code(part) for part in walk(fact) if _code(part)), None)
-            if why is None:
-                kept.append(fact)
-            else:
-                reasons[f"rows that only it tells apart are all in the answer: {why}"] = None
-        return conjunction(*kept) if len(kept) < len(conjuncts(predicate)) else predicate
+    def change(predicate: Expr, by_duckdb: bool) -> Expr:
+        facts = conjuncts(predicate)
+        lost = {fact: why for fact in facts if (why := _missing(fact)) and not (by_duckdb and _translates(fact))}
+        reasons.update((f"rows that only it tells apart are all in the answer: {why}", None) for why in lost.values())
+        return conjunction(*(fact for fact in facts if fact not in lost)) if lost else predicate
 
-    saved = tuple(replace(each, predicate=change(each.predicate)) for each in trace.saved)
-    uses = tuple(replace(each, predicate=change(each.predicate)) for each in trace.uses)
+    saved = tuple(replace(each, predicate=change(each.predicate, True)) for each in trace.saved)
+    uses = tuple(replace(each, predicate=change(each.predicate, _is_listed(each.source))) for each in trace.uses)
     return (replace(trace, saved=saved, uses=uses) if reasons else trace), tuple(reasons)
 
 
-def _code(part: object) -> str | None:
-    """Why a part cannot be computed without code of the pipeline's own."""
-    if isinstance(part, Udf) or (isinstance(part, AggCall | WindowCall) and part.python):
-        return part.origin.why if isinstance(part.origin, NotHeld) else part.name
+def _missing(fact: Expr) -> str | None:
+    """Why Spark cannot compute a fact from the log alone; None if it can."""
+    for part in walk(fact):
+        if isinstance(part, Call | AggCall | WindowCall) and isinstance(part.origin, NotHeld):
+            if not stored_calls.known(part):
+                return part.origin.why
+        elif isinstance(part, Literal) and isinstance(part.origin, NotHeld) and not has_python_form(part):
+            return f"a log holds no constant of type {part.dtype}"
     return None
+
+
+def _translates(fact: Expr) -> bool:
+    """Whether DuckDB computes a fact as Spark does, whatever the rows are that it is asked with."""
+
+    def change(part: Tree) -> Tree:
+        return fresh(part.name, part.dtype) if isinstance(part, Param) else part
+
+    asked = transform(fact, change)
+    return translated(asked, dict.fromkeys(attrs_of(asked), "x")) is not None
+
+
+def _is_listed(source: Source) -> bool:
+    """Whether DuckDB may read a source."""
+    return isinstance(source.origin, StoredLeaf) and source.origin.listing is not None
 
 
 def not_replayable(plan: Operator) -> str | None:
