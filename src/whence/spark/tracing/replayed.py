@@ -11,6 +11,7 @@ from whence.rows.questions.restrict import restrict
 from whence.rows.questions.rows import Asked, is_simple, predicate
 from whence.spark.catalyst.write import frame
 from whence.spark.tracing.annotated import AnnotatedTracer
+from whence.spark.tracing.kept import Kept
 from whence.spark.tracing.questions import matching
 from whence.spark.tracing.tracer import absent
 
@@ -27,6 +28,9 @@ class ReplayTracer(AnnotatedTracer):
     how: ClassVar[str] = "replayed"
 
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
+        return None
+
+    def _kept(self) -> Kept | None:
         return None
 
     def _askable(self) -> tuple[Attr, ...]:
