@@ -254,9 +254,11 @@ def test_flipped_bytes_with_right_checksums(data: st.DataObject) -> None:
         at = data.draw(st.integers(13, len(altered) - 1))
         altered[at] = data.draw(st.integers(0, 255))
     try:
-        use(wh.Relation.from_bytes(repaired(bytes(altered))))
+        relation = wh.Relation.from_bytes(repaired(bytes(altered)))
+        use(relation)
     except (Damaged, TooLarge):
         return
+    assert relation.verify()
 
 
 SWEEP = """

@@ -32,7 +32,7 @@ def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
         (0.16, 0.72, 0.58, 0.10, 0.13),
         (0.66, 0.92, 0.20, 0.28, 0.15),
     ):
-        image += heat * _edge(y - top, tall) * _edge(x - left, wide)
+        image += heat * _soft_edge(y - top, tall) * _soft_edge(x - left, wide)
     for centre_y, centre_x, radius, heat in (
         (0.19, 0.25, 0.016, 0.75),
         (0.70, 0.39, 0.026, 0.60),
@@ -49,7 +49,7 @@ def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
     return clipped
 
 
-def _edge(offset: Floats, length: float) -> Floats:
+def _soft_edge(offset: Floats, length: float) -> Floats:
     """1 within [0, length], falling off softly at both ends."""
     soft = 0.012
     inside: Floats = 1 / (1 + np.exp(-offset / soft)) / (1 + np.exp((offset - length) / soft))

@@ -93,9 +93,9 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
     found: dict[str, Any] = {}
     agrees = True
     if only != "rows":
-        agrees = _arrays(out, as_json, found)
+        agrees = _demo_of_arrays(out, as_json, found)
     if only != "arrays":
-        agrees = _rows(out, as_json, found, required=only == "rows") and agrees
+        agrees = _demo_of_rows(out, as_json, found, required=only == "rows") and agrees
     if as_json:
         emit_json(found)
     if not agrees:
@@ -103,7 +103,7 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
+def _demo_of_arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     """Cells of arrays; whether the answers are right."""
     import whence as wh
     from whence.cli import _demo_nan, _hotspot
@@ -131,7 +131,7 @@ def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     return traced.agrees and all(each.agrees for each in answers)
 
 
-def _rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
+def _demo_of_rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
     """Rows of a Spark pipeline, where Spark is installed; whether the answers are right."""
     from whence.cli import _demo_rows
 
@@ -189,7 +189,7 @@ def measure(log: Log, name: str, array: Floats) -> Stored:
 
 def ask(log: Log, brute: Brute) -> list[Answer]:
     """One spot back to the pixels, and one of these pixels forward to every result."""
-    pixels = _timed(
+    pixels = _timed_answer(
         f"backward spots[{ASKED_SPOT},:]", "thermal",
         lambda: log.backward("spots", f"{ASKED_SPOT},:", to="thermal"), lambda: brute.backward(ASKED_SPOT),
     )  # fmt: skip
@@ -197,7 +197,7 @@ def ask(log: Log, brute: Brute) -> list[Answer]:
     pixel = tuple(int(index) for index in cells[len(cells) // 2])
     text = ",".join(map(str, pixel))
     return [pixels] + [
-        _timed(
+        _timed_answer(
             f"forward thermal[{text}]", end,
             partial(log.forward, "thermal", text, to=end), partial(brute.forward, pixel, end),
         )
@@ -205,7 +205,7 @@ def ask(log: Log, brute: Brute) -> list[Answer]:
     ]  # fmt: skip
 
 
-def _timed(question: str, end: str, asked: Callable[[], Selection], brute: Callable[[], Cells]) -> Answer:
+def _timed_answer(question: str, end: str, asked: Callable[[], Selection], brute: Callable[[], Cells]) -> Answer:
     start = time.perf_counter()
     found = asked()
     seconds = time.perf_counter() - start

@@ -33,7 +33,7 @@ def command(log: str | None, as_json: bool) -> None:
         version = metadata.version("whence")
         emit_json({"ok": ok, "version": version, "checks": [dataclasses.asdict(each) for each in findings]})
     elif terminal():
-        _draw(findings)
+        _print_findings(findings)
     else:
         rows = [(_mark(each)[0], each.name, each.found, each.advice) for each in findings]
         emit_table(("state", "part", "found", "what to do"), rows)
@@ -55,7 +55,7 @@ def _mark(finding: Finding) -> tuple[str, str]:
     return ("MISSING", "bold red") if finding.required else ("absent", "yellow")
 
 
-def _draw(findings: list[Finding]) -> None:
+def _print_findings(findings: list[Finding]) -> None:
     """Advice stands under what it is about: beside it there is no room in 80 columns."""
     from rich.console import Console
     from rich.table import Table

@@ -84,7 +84,7 @@ def parse(data: bytes) -> Header:
     out_shape, in_shape = checked_shape(reader.read_all()), checked_shape(reader.read_all())
     out_view, in_view = _view(reader.read_all(), out_shape), _view(reader.read_all(), in_shape)
     axes = len(out_view) + len(in_view)
-    parts = tuple(_part(reader, axes) for _ in range(reader.read()))
+    parts = tuple(_read_part(reader, axes) for _ in range(reader.read()))
     header = Header(out_shape, in_shape, out_view, in_view, parts, reader.read())
     if not reader.at_end:
         raise Damaged("its header is longer than what it describes")
@@ -108,7 +108,7 @@ def _view(listed: tuple[int, ...], shape: Shape) -> Shape:
     return view
 
 
-def _part(reader: varint.Reader, count: int) -> Described:
+def _read_part(reader: varint.Reader, count: int) -> Described:
     rows, bits = reader.read(), reader.read()
     if rows == 0 or bits > MOST_BLOCK_BITS:
         raise Damaged("a part has no rows, or more rows a block than any writer makes")

@@ -93,8 +93,8 @@ def _of_graph(graph: Graph, numbers: Iterable[int], rows: Iterable[int], named: 
     for number in numbers:
         place[number] = len(nodes)
         name, kind = graph.ids[number], KINDS[graph.kinds[number]]
-        told = (graph.properties.get(number, "command") or name) if kind == "activity" else name
-        nodes.append(Node(kind, shortened(str(told)), name, strong=number in named))
+        label = (graph.properties.get(number, "command") or name) if kind == "activity" else name
+        nodes.append(Node(kind, shortened(str(label)), name, strong=number in named))
     if len(nodes) <= MOST_NODES:
         nodes = [
             Node(node.kind, node.label, titled(node.title, graph.properties.row(number)), strong=node.strong)
@@ -135,7 +135,7 @@ def collapsed(scene: Scene) -> Scene:
     for own in groups.values():
         for number in own:
             group_of[number] = len(nodes)
-        nodes.append(scene.nodes[own[0]] if len(own) == 1 else _many([scene.nodes[number] for number in own]))
+        nodes.append(scene.nodes[own[0]] if len(own) == 1 else _merged_node([scene.nodes[number] for number in own]))
     counts = Counter((group_of[line.source], group_of[line.target], line.relation) for line in scene.lines)
     most = max(counts.values(), default=1)
     lines = [
@@ -149,11 +149,13 @@ def collapsed(scene: Scene) -> Scene:
     return Scene(tuple(nodes), tuple(lines), tuple(place[each] for each in order))
 
 
-def _many(nodes: list[Node]) -> Node:
+def _merged_node(nodes: list[Node]) -> Node:
     kind, labels = nodes[0].kind, {node.label for node in nodes}
-    told = f"{len(nodes):,} {_PLURAL[kind]}" if len(labels) > 1 else f"{shortened(nodes[0].label, 16)} x {len(nodes):,}"
+    label = (
+        f"{len(nodes):,} {_PLURAL[kind]}" if len(labels) > 1 else f"{shortened(nodes[0].label, 16)} x {len(nodes):,}"
+    )
     title = ", ".join(node.title for node in nodes[:8]) + (", ..." if len(nodes) > 8 else "")
-    return Node(kind, told, title, sum(node.stands_for for node in nodes), any(node.strong for node in nodes))
+    return Node(kind, label, title, sum(node.stands_for for node in nodes), any(node.strong for node in nodes))
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -44,8 +44,8 @@ def _node(node: Node, centre: Point, size: Point) -> str:
     else:
         points = " ".join(f"{px:.1f},{py:.1f}" for px, py in style.house(centre, size))
         shape = f'<polygon points="{points}" {look}/>'
-    label = f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{_text(node.label)}</text>'
-    return f'<g class="{node.kind}"><title>{_text(node.title)}</title>{shape}{label}</g>'
+    label = f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{_xml_text(node.label)}</text>'
+    return f'<g class="{node.kind}"><title>{_xml_text(node.title)}</title>{shape}{label}</g>'
 
 
 def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) -> str:
@@ -61,18 +61,18 @@ def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) ->
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{style.width_of(line.weight)}" '
         f'marker-end="url(#to-{colour[1:]})"/>'
     )
-    told = f"{line.relation} {line.label}".strip()
+    title = f"{line.relation} {line.label}".strip()
     label = ""
     if line.label:
         (ax, ay), (bx, by) = points[len(points) // 2 - 1], points[len(points) // 2]
         label = (
             f'<text x="{(ax + bx) / 2:.1f}" y="{(ay + by) / 2 - 4:.1f}" text-anchor="middle" font-size="10" '
-            f'fill="{colour}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{_text(line.label)}</text>'
+            f'fill="{colour}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{_xml_text(line.label)}</text>'
         )
-    return f'<g class="{line.relation}"><title>{_text(told)}</title>{drawn}{label}</g>'
+    return f'<g class="{line.relation}"><title>{_xml_text(title)}</title>{drawn}{label}</g>'
 
 
-def _text(text: str) -> str:
+def _xml_text(text: str) -> str:
     """Text that XML can hold: what it has no character for is shown as a mark."""
     return escape(
         "".join(each if each in "\n\t" or each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

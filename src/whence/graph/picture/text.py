@@ -34,12 +34,12 @@ def dot(scene: Scene) -> str:
     lines = ["digraph whence {", "  rankdir=RL;", '  node [style=filled, fontname="Helvetica"];']
     for number, node in enumerate(scene.nodes):
         look = f'shape={_DOT[node.kind]}, fillcolor="{style.FILL[node.kind]}", color="{style.STROKE[node.kind]}"'
-        lines.append(f"  n{number} [label={_quoted(node.label)}, tooltip={_quoted(node.title)}, {look}];")
+        lines.append(f"  n{number} [label={_dot_string(node.label)}, tooltip={_dot_string(node.title)}, {look}];")
     for line in scene.lines:
         colour = style.LINE.get(line.relation, style.OTHER_LINE)
-        told = f"{line.relation} {line.label}".strip()
+        label = f"{line.relation} {line.label}".strip()
         look = f'color="{colour}", penwidth={style.width_of(line.weight)}'
-        lines.append(f"  n{line.source} -> n{line.target} [label={_quoted(told)}, {look}];")
+        lines.append(f"  n{line.source} -> n{line.target} [label={_dot_string(label)}, {look}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -52,10 +52,10 @@ def _entities(text: str) -> str:
     return "".join(each if each.isalnum() or each in " ._-/@,:+" else f"#{ord(each)};" for each in text)
 
 
-def _quoted(text: str) -> str:
+def _dot_string(text: str) -> str:
     """A string of DOT that shows this text: Graphviz gives a meaning to backslashes, and to `&` as HTML does.
 
-    >>> print(_quoted('a\\\\b "c" &lt;'))
+    >>> print(_dot_string('a\\\\b "c" &lt;'))
     "a\\\\b \\"c\\" &amp;lt;"
     """
     shown = "".join(each if each == "\n" or each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

@@ -94,7 +94,7 @@ def tree_of(java: Any, compact: Compact) -> Node:
 def _tree(flat: list[dict[str, Any]], at: int, origin: Origin, compact: Compact) -> tuple[Node, int]:
     fields = flat[at]
     if fields.get("name") == CUT:
-        return _restored(origin, compact), at + 1
+        return _whole_node(origin, compact), at + 1
     children = []
     end = at + 1
     for index in range(fields["num-children"]):
@@ -103,7 +103,7 @@ def _tree(flat: list[dict[str, Any]], at: int, origin: Origin, compact: Compact)
     return Node(fields["class"].rsplit(".", 1)[-1].rstrip("$"), fields, tuple(children), origin), end
 
 
-def _restored(origin: Origin, compact: Compact) -> Node:
+def _whole_node(origin: Origin, compact: Compact) -> Node:
     """What was cut out of the JSON, with its children in JSON of their own."""
     java = origin.java
     kind = java.getClass().getSimpleName().rstrip("$")
@@ -186,7 +186,7 @@ class Expressions:
         dtype = "void" if node.kind in STEPS else _type(java)
         if node.kind not in UDFS:
             return Call(node.kind, args, dtype, _detail(node), pure, node.origin)
-        why = _varies(node)
+        why = _why_function_varies(node)
         return Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
 
     def _aggregate(self, node: Node) -> AggCall:
@@ -200,7 +200,7 @@ class Expressions:
             _detail(function),
             function.kind in UDFS or function.kind.startswith("Python"),
             node.origin,
-            _varies(function),
+            _why_function_varies(function),
         )
 
     def _window(self, node: Node) -> WindowCall:
@@ -212,12 +212,12 @@ class Expressions:
         return WindowCall(
             aggregate.kind,
             tuple(map(self.read, aggregate.children)),
-            _frame(spec.children[-1]),
+            _window_frame(spec.children[-1]),
             _type(node.origin.java),
             detail,
             aggregate.kind in UDFS or aggregate.kind.startswith("Python"),
             node.origin,
-            _varies(aggregate),
+            _why_function_varies(aggregate),
         )
 
     def _subquery(self, node: Node) -> ScalarQuery | Exists:
@@ -232,7 +232,7 @@ def literal(node: Node) -> Literal:
     """A literal as a Python value where there is one."""
     dtype, text = dtype_of(node.fields["dataType"]), node.fields["value"]
     raw = dtype in ("timestamp", "timestamp_ntz", "binary") and text is not None
-    value = _raw(node.origin.java.value(), text, dtype) if raw else _value(text, dtype)
+    value = _raw(node.origin.java.value(), text, dtype) if raw else _literal_value(text, dtype)
     return Literal(value, dtype, node.origin)
 
 
@@ -246,7 +246,7 @@ def _raw(value: Any, text: str, dtype: str) -> object:
         return text
 
 
-def _value(text: str | None, dtype: str) -> object:
+def _literal_value(text: str | None, dtype: str) -> object:
     if text is None:
         return None
     try:
@@ -265,7 +265,7 @@ def _value(text: str | None, dtype: str) -> object:
     return text
 
 
-def _varies(node: Node) -> str:
+def _why_function_varies(node: Node) -> str:
     """Why a function in Python may give something else for the same arguments."""
     return why_varies(node.origin.java) if node.kind in PYTHON else ""
 
@@ -292,7 +292,7 @@ def _detail(node: Node) -> str:
         elif isinstance(value, list | dict) and _of_children(value):
             continue
         elif value is None and hasattr(node.origin.java, name):
-            said.append(f"{name}={_text(getattr(node.origin.java, name))}")
+            said.append(f"{name}={_getter_text(getattr(node.origin.java, name))}")
         else:
             said.append(f"{name}={json.dumps(value, sort_keys=True)}")
     return " ".join(said)
@@ -307,12 +307,12 @@ def _of_children(value: Any) -> bool:
     return False
 
 
-def _text(getter: Any) -> str:
+def _getter_text(getter: Any) -> str:
     value = getter()
     return "null" if value is None else value if isinstance(value, str) else str(value.toString())
 
 
-def _frame(node: Node) -> Frame:
+def _window_frame(node: Node) -> Frame:
     if node.kind != "SpecifiedWindowFrame":
         raise NotTraceable(f"a window frame of a kind whence does not know: {node.kind}")
     unit = "rows" if node.fields["frameType"]["object"].endswith("RowFrame$") else "range"

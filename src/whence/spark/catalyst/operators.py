@@ -322,12 +322,12 @@ def output_of(java: Any) -> tuple[Attr, ...]:
     schema = json.loads(java.schema().json())["fields"]
     attrs = items(java.output())
     return tuple(
-        Attr(attr.exprId().id(), field["name"], _dtype(attr, field), bool(field["nullable"]))
+        Attr(attr.exprId().id(), field["name"], _dtype_of_attribute(attr, field), bool(field["nullable"]))
         for attr, field in zip(attrs, schema, strict=True)
     )
 
 
-def _dtype(attr: Any, field: dict[str, Any]) -> str:
+def _dtype_of_attribute(attr: Any, field: dict[str, Any]) -> str:
     """The type of a column. A schema has collations apart from the types, in the metadata."""
     if COLLATIONS not in json.dumps(field):
         return dtype_of(field["type"])

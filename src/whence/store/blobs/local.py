@@ -222,7 +222,7 @@ def opened(data: bytes | memoryview, title: str, blobs: Blobs) -> Relation:
 
 
 def found(name: str, size: int, modified: float) -> Found:
-    """A file of the listing, told by its name."""
+    """A file of the listing; its name says what it is."""
     directory, _, file = name.rpartition("/")
     is_blob = bool(NAME.fullmatch(file)) and directory == file[:2]
     return Found(name, size, modified, file if is_blob else None, file.startswith(TEMPORARY))

@@ -172,7 +172,7 @@ was_attributed_to = sa.Table(
     sa.Column("agent", sa.ForeignKey("agents.id"), primary_key=True),
 )
 
-# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that cannot be told.
+# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that is not known.
 runs = sa.Table(
     "runs",
     metadata,

@@ -90,7 +90,7 @@ def operations(connection: sa.Connection, dataset: str | None = None) -> list[Op
         query = query.where(t.activities.c.id.in_(sa.union(*touched)))
     rows = connection.execute(query).all()
     wanted = None if dataset is None else [row.id for row in rows]
-    inputs, outputs = (_members(connection, table, wanted) for table in (t.used, t.was_generated_by))
+    inputs, outputs = (_names_by_activity(connection, table, wanted) for table in (t.used, t.was_generated_by))
     return [
         Operation(
             row.id,
@@ -113,7 +113,9 @@ def _first_agent(table: sa.Table, joined: sa.ColumnElement[bool]) -> sa.Label[st
     return query.order_by(t.agents.c.id).limit(1).scalar_subquery().label("by")
 
 
-def _members(connection: sa.Connection, table: sa.Table, activities: list[int] | None) -> dict[int, list[str]]:
+def _names_by_activity(
+    connection: sa.Connection, table: sa.Table, activities: list[int] | None
+) -> dict[int, list[str]]:
     query = sa.select(table.c.activity, t.entities.c.name).join(t.entities).order_by(table.c.activity, table.c.position)
     if activities is not None:
         query = query.where(table.c.activity.in_(activities))

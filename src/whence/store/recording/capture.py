@@ -34,14 +34,14 @@ def relation_from(capture: object, output: str, out_shape: Shape, input: str, in
     """
     with naming(output, input):
         if isinstance(capture, Relation):
-            return _fitting(capture, out_shape, in_shape)
+            return _of_shapes(capture, out_shape, in_shape)
         if isinstance(capture, str) and capture in ("whole", "identity"):
-            return _named(capture, out_shape, in_shape)
+            return _relation_named(capture, out_shape, in_shape)
         if callable(capture) and not isinstance(capture, type):
             called = cast("Callable[[tuple[int, ...]], Iterable[Any]]", capture)
             return compress(_chunks(called, output, out_shape, input, in_shape), out_shape, in_shape)
         if isinstance(capture, (list, tuple)):
-            return compress(_listed(capture, len(out_shape) + len(in_shape)), out_shape, in_shape)
+            return compress(_array_or_chunks(capture, len(out_shape) + len(in_shape)), out_shape, in_shape)
         if isinstance(capture, (str, os.PathLike)) and not os.path.exists(capture):
             raise BadType(f"there is no file {os.fspath(capture)!r}: give the path of a Parquet file of index tuples")
         return compress(cast("Any", capture), out_shape, in_shape)
@@ -56,7 +56,7 @@ def naming(output: str, input: str) -> Iterator[None]:
         raise type(error)(f"the lineage of {output!r} from {input!r}: {error}") from error
 
 
-def _fitting(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
+def _of_shapes(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
     if (relation.out_shape, relation.in_shape) != (out_shape, in_shape):
         raise ShapeMismatch(
             f"the relation is of shapes {relation.out_shape} <- {relation.in_shape}, "
@@ -65,7 +65,7 @@ def _fitting(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
     return relation
 
 
-def _named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation:
+def _relation_named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation:
     if capture == "whole":
         return Relation.whole(out_shape, in_shape)
     if out_shape != in_shape:
@@ -73,7 +73,7 @@ def _named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation:
     return Relation.identity(out_shape)
 
 
-def _listed(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:
+def _array_or_chunks(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:
     """A list of index tuples is an array; a list of anything else, chunks."""
     if not capture:
         return np.empty((0, columns), dtype=np.int64)
@@ -106,7 +106,7 @@ def _chunks(
     rows = 0
     for index in _watched(np.ndindex(*out_shape), int(np.prod(out_shape, dtype=object)), f"{output} <- {input}"):
         try:
-            inputs = _indices(capture(index), len(in_shape), in_shape)
+            inputs = _returned_cells(capture(index), len(in_shape), in_shape)
         except WhenceError as error:
             raise type(error)(f"for the output cell {index}, {error}") from error
         except Exception as error:
@@ -123,7 +123,7 @@ def _chunks(
     yield np.concatenate(parts) if parts else np.empty((0, len(out_shape) + len(in_shape)), dtype=np.int64)
 
 
-def _indices(found: object, axes: int, in_shape: Shape) -> Cells:
+def _returned_cells(found: object, axes: int, in_shape: Shape) -> Cells:
     """The input cells that a callable returned for one output cell."""
     expected = "the capture to return a list of indices"
     if isinstance(found, Selection):
