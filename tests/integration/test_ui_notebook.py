@@ -116,7 +116,8 @@ def test_the_module_draws_in_a_shadow_root(url: str, place: Path) -> None:
     """As anywidget calls it, with a model that answers as a kernel would."""
     pytest.importorskip("playwright")
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from browsing import Visit, chromium
+    from tests.browsing import Visit, chromium
+
     from whence.ui.widget import widget
 
     with wh.open(place, create=False) as log:

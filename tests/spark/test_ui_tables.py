@@ -14,7 +14,8 @@ import whence as wh
 pytest.importorskip("starlette")
 pytest.importorskip("playwright")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from browsing import Visit, chromium
+from tests.browsing import Visit, chromium
+
 from whence.ui.explorer import Explorer
 from whence.ui.routes import answered
 from whence.ui.serving import serving

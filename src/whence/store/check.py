@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from whence.errors import Damaged, FutureVersion, WhenceError
 from whence.relation import Relation
-from whence.relation.parts import PartedRelation, hash_of
+from whence.relation.parts import hash_of
 from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
@@ -183,10 +183,7 @@ def _opened(row: Any, blobs: Blobs) -> Relation:
     title = f"the blob {row.hash[:12]}..."
     if row.data is None:
         blobs.verify(row.hash)
-        relation = blobs.open(row.hash, title)
-        if isinstance(relation, PartedRelation):
-            relation.verify()
-        return relation
+        return blobs.open(row.hash, title)
     if hash_of(row.data) != row.hash:
         raise Damaged(f"the relation {row.hash[:12]}... in the catalog is altered: its checksum is another")
     return Relation.from_bytes(bytes(row.data), title)

@@ -54,7 +54,7 @@ class PartedRelation(Relation):
     >>> directory.cleanup()
     """
 
-    __slots__ = ("_bounds", "_index", "_lock", "_name", "_opened", "_place", "_swapped")
+    __slots__ = ("_bounds", "_index", "_lock", "_name", "_opened", "_place", "_swapped", "_verified")
 
     def __init__(self, index: Index, place: Place, name: str, *, swapped: bool = False) -> None:
         self._index, self._place, self._name = index, place, name
@@ -66,6 +66,7 @@ class PartedRelation(Relation):
         self._bounds = index.bounds()
         self._opened: OrderedDict[int, Relation] = OrderedDict()
         self._lock = threading.Lock()
+        self._verified: bool | None = None
 
     # What it is
 
@@ -207,7 +208,7 @@ class PartedRelation(Relation):
         With engine="spark", what a few boxes do not hold is written to the directory `path` in parts.
         """
         _check_engine(engine)
-        large = max(2 * len(each) * (len(each.out_shape) + len(each.in_shape)) for each in (self, other)) > LOAD_LIMIT
+        large = max(map(_numbers, (self, other))) > LOAD_LIMIT
         if engine == "local" or (engine == "auto" and not large):
             return super().compose(other)
         if self._in_shape != other.out_shape:
@@ -217,10 +218,13 @@ class PartedRelation(Relation):
 
     # All of it in memory, for what needs that
 
+    @property
+    def _fits(self) -> bool:
+        return self._table is not None or _numbers(self) <= LOAD_LIMIT
+
     def _in_memory(self) -> _core.Table:
         if self._table is None:
-            numbers = 2 * len(self) * (len(self._out_shape) + len(self._in_shape))
-            if numbers > LOAD_LIMIT:
+            if not self._fits:
                 raise TooLarge(
                     f"the relation has {len(self):,} boxes in {counted(len(self._index.entries), 'part')}, too many to "
                     "hold in memory; ask with backward/forward, which reads them part by part"
@@ -281,11 +285,20 @@ class PartedRelation(Relation):
         return cls(parse(place.index(), name), place, name)
 
     def verify(self) -> bool:
-        """Read all parts; Damaged if one is missing or altered, or is not what the index says of it."""
-        from whence.relation.parts.checking import check
+        """Read all parts; Damaged if one is missing or altered, or is not what the index says, or shares a tuple.
 
-        check(self._index, self._place, self._open, self._name)
-        return True
+        False if that could not be decided, because too many rows lie across each other.
+        """
+        if self._verified is None:
+            from whence.relation.parts.checking import check
+
+            self._verified = check(self._index, self._place, self._open, self._name)
+        return self._verified
+
+
+def _numbers(relation: Relation) -> int:
+    """How many integers a relation takes in memory, at most."""
+    return 2 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
 
 
 def _check_engine(engine: str) -> None:

@@ -61,7 +61,7 @@ def bounds_of(relation: Relation) -> Bounds:
 
 def _row_bounds(relation: Relation) -> list[tuple[int, int]]:
     """The bounds of all rows, in the coordinates of the views."""
-    each = np.array([codec.row_bounds(part, 0, part.rows) for part in relation.parts()], np.int64)
+    each = np.array([codec.bounding_box(part, 0, part.rows) for part in relation.parts()], np.int64)
     if each.ndim < 3:  # no axes
         return []
     return list(zip(each[:, :, 0].min(axis=0).tolist(), each[:, :, 1].max(axis=0).tolist(), strict=True))
