@@ -112,7 +112,7 @@ def _is_scattered(lanes: Any) -> bool:
     side = lanes.shape[-1]
     some = lanes.reshape(-1, side)[: max(1, SAMPLE // side)]
     sources = some + side * np.arange(len(some))[:, None]
-    return len(moved(sources, some.shape)) > sources.size // 2
+    return bool(len(moved(sources, some.shape)) > sources.size // 2)
 
 
 @rule("sort", values=True)
