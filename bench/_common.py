@@ -103,7 +103,7 @@ def show(claims: list[Claim]) -> None:
 
     table = Table()
     for header, side in (("claim", "left"), ("ours", "right"), ("best other", "right"), ("ratio", "right")):
-        table.add_column(header, justify=side, overflow="fold")  # type: ignore[arg-type]
+        table.add_column(header, justify=side, overflow="fold")  # type: ignore[arg-type] # one of rich's words
     table.add_column("goal")
     table.add_column("holds")
     for row in claims:

@@ -6,12 +6,14 @@ import html
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.catalog.clock import now
 from whence.store.derivations import asking
-from whence.store.derivations.walk import Lineage, route
+from whence.store.derivations.adjacency import Direction, Lineage
+from whence.store.derivations.route import route
 from whence.store.recording.capture import paired, relation_from
 from whence.store.records import Dataset, Derivation, Description, Operation
 from whence.store.values import name_of, names_of, plain, shape_of
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
     from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
 
     from whence.arrays.explain import Contributions
     from whence.arrays.recording.tables import Tables
@@ -30,16 +33,21 @@ if TYPE_CHECKING:
     from whence.arrays.reuse import ReuseRule
     from whence.graph import Graph
     from whence.graph.compare import Difference
+    from whence.relation import Relation
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
+    from whence.spark.stored import Runs
     from whence.store import Store
-    from whence.store.answers import Answers
-    from whence.store.catalog.runs import Run
+    from whence.store._store import Tables as StoreTables
+    from whence.store.answers import Answer
     from whence.store.check import Report
     from whence.store.prov.importing import Imported
     from whence.store.recording.activity import Activity
     from whence.store.recording.files import Files
     from whence.store.records import Collected
+    from whence.story import Erasure, Story
+
+Shape = tuple[int, ...]
 
 SHOWN_DATASETS = 20  # datasets in a notebook
 RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
@@ -64,6 +72,7 @@ class Log:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        store.connect_tables = lambda: _tables(store)
         self._files: Files | None = None
         if (
             RUN in os.environ and not store.database.read_only
@@ -120,14 +129,27 @@ class Log:
         out, inp = self._store.reader.called((name_of(output), name_of(input)))
         shapes = self._store.reader.shapes((out, inp))
         kinds = capture.kinds() if hasattr(capture, "kinds") else [("boxes", capture)]
-        relations = [(kind, relation_from(each, out, shapes[out], inp, shapes[inp])) for kind, each in kinds]
-        items = [prepare(out, inp, relation, kind) for kind, relation in relations]
 
         def record(connection: sa.Connection) -> Derivation:
             statements.require_shapes(connection, shapes)
             return statements.add_edges(connection, [item.edge for item in items], None)[0]
 
-        return commit(self._store, items, record)
+        with ExitStack() as held:
+            items = [
+                prepare(out, inp, self._captured(held, each, out, shapes[out], inp, shapes[inp]), kind)
+                for kind, each in kinds
+            ]
+            return commit(self._store, items, record)
+
+    def _captured(
+        self, held: ExitStack, capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape
+    ) -> Relation:
+        """The relation of a capture; while `held` lasts, what a cluster wrote of it is no garbage."""
+        if type(capture).__module__.partition(".")[0] != "pyspark":
+            return relation_from(capture, output, out_shape, input, in_shape)
+        from whence.spark.scale.recording import relation_of_frame
+
+        return relation_of_frame(held, self._store, capture, output, out_shape, input, in_shape)
 
     def register_operation(
         self,
@@ -161,9 +183,6 @@ class Log:
         pairs = paired(capture, inputs, outputs)
         inputs, outputs = self._store.reader.called(inputs), self._store.reader.called(outputs)
         shapes = self._store.reader.shapes((*inputs, *outputs))
-        items = [
-            prepare(out, inp, relation_from(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs
-        ]
 
         def record(connection: sa.Connection) -> Operation:
             statements.require_shapes(connection, shapes)
@@ -171,7 +190,12 @@ class Log:
             statements.add_edges(connection, [item.edge for item in items], added)
             return added
 
-        return commit(self._store, items, record)
+        with ExitStack() as held:
+            items = [
+                prepare(out, inp, self._captured(held, each, out, shapes[out], inp, shapes[inp]))
+                for (out, inp), each in pairs
+            ]
+            return commit(self._store, items, record)
 
     def track(
         self,
@@ -267,11 +291,34 @@ class Log:
 
         return Pipeline(df, name, mode, sources, save, witness, self._store)
 
-    def runs(self, pipeline: str | None = None) -> list[Run]:
-        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline."""
-        from whence.store.catalog import runs
+    def runs(self, pipeline: str | None = None) -> Runs:
+        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline.
 
-        return runs.listed(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
+        It is a list that prints as a table. Each run can be asked as its pipeline can, by a program that has not made
+        the pipeline: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed where DuckDB
+        gives the same answer.
+
+        >>> import tempfile, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     log.runs()
+        no runs
+        """
+        from whence.spark.stored import Runs
+
+        return Runs.of(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
+
+    def to_spark(
+        self, value: Any, spark: SparkSession | None = None, name: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> DataFrame:  # fmt: skip
+        """A pandas frame or an array of numbers as a Spark DataFrame whose rows are known: lineage goes on through it.
+
+        `name` is what the table is called, and the source of pipelines that read it; `columns` names those of an
+        array. Without `spark` it is the active session. The rows are kept in the log, as a Parquet file.
+        """
+        from whence.spark.tables.back import to_spark
+
+        return to_spark(self._store, value, spark, name, columns)
 
     def import_(self, source: str | os.PathLike[str]) -> Imported:
         """Add provenance that others recorded: a PROV document, OpenLineage events, or "git" for a repository.
@@ -339,16 +386,37 @@ class Log:
 
     @overload
     def backward(
-        self, name: str, cells: object = None, *, to: str, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object = None,
+        *,
+        to: str,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def backward(
-        self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object,
+        to: str,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def backward(
-        self, name: str, cells: object = None, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> Answers: ...
+        self,
+        name: str,
+        cells: object = None,
+        to: None = None,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
+    ) -> Answer: ...
     def backward(
         self,
         name: str,
@@ -357,27 +425,60 @@ class Log:
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | Answers:
-        """Where the cells came from: the cells of `to`, over all paths; or of every source, by name.
+        columns: Sequence[str] | None = None,
+    ) -> Selection | Answer:
+        """Where the cells came from: the cells of `to`, over all paths; or an Answer, by every source reached.
 
-        The `notes` of the answer say where lineage ends and nothing is known of what was before, and where it is no
-        more than likely. A name stands for its latest version, `to` for the latest that is reached. Of a file, which
-        has no cells, the answer is what the activity used that made it; its `how` says which.
+        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Beyond the
+        cells the way goes on through activities to the files that they used, which are reached as a whole. The answer
+        knows its `steps`, whether it is `precise` and for which `reason` not, and the people and commits around it. Its
+        `notes` say where lineage ends and nothing is known of what was before, and where it is no more than likely. A
+        name stands for its latest version, `to` for the latest that is reached.
+
+        >>> import tempfile, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     _ = log.array("A", shape=(3, 2)), log.array("B", shape=(3,)), log.array("C", shape=())
+        ...     _ = log.lineage("B", "A", lambda index: [(index[0], 0), (index[0], 1)])
+        ...     _ = log.lineage("C", "B", "whole")
+        ...     answer = log.backward("C")
+        >>> answer.precise, [str(step) for step in answer.steps]
+        (True, ['C -> B: 3 cells (boxes)', 'B -> A: 6 cells (boxes)'])
         """
-        return asking.walk(self._store, "backward", name, cells, to, above, lineage)
+        return asking.walk(self._store, "backward", name, self._given(name, cells), to, above, lineage, columns)
 
     @overload
     def forward(
-        self, name: str, cells: object = None, *, to: str, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object = None,
+        *,
+        to: str,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def forward(
-        self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object,
+        to: str,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def forward(
-        self, name: str, cells: object = None, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> Answers: ...
+        self,
+        name: str,
+        cells: object = None,
+        to: None = None,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
+    ) -> Answer: ...
     def forward(
         self,
         name: str,
@@ -386,12 +487,44 @@ class Log:
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | Answers:
-        """Where the cells went: the cells of `to`, over all paths; or of every final result, by name.
+        columns: Sequence[str] | None = None,
+    ) -> Selection | Answer:
+        """Where the cells went: the cells of `to`, over all paths; or an Answer, by every final result reached.
 
-        Of a file, which has no cells, it is what the activities made that used it; the answer's `how` says which.
+        See `backward`: the way goes on through activities to what they generated.
         """
-        return asking.walk(self._store, "forward", name, cells, to, above, lineage)
+        return asking.walk(self._store, "forward", name, self._given(name, cells), to, above, lineage, columns)
+
+    def _given(self, name: str, cells: object) -> object:
+        """The cells of a question; those in a Spark frame are fetched."""
+        if type(cells).__module__.partition(".")[0] != "pyspark":
+            return cells
+        from whence.spark.scale.asking import selected_of
+
+        dataset = asking.latest(self._store, name)
+        shape = self._store.reader.shapes((dataset,))[dataset]
+        return selected_of(cells, shape, table=self._store.reader.is_table(dataset))
+
+    def explain(
+        self, name: str, cells: object = None, *, direction: Direction = "backward",
+        columns: Sequence[str] | None = None, lineage: Lineage = "value+selection",
+    ) -> Story:  # fmt: skip
+        """The story of some cells: where they came from (or went), what was done, by whom, at which commit.
+
+        It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .json or .txt.
+        """
+        from whence.story import tell
+
+        return tell(self._store, direction, name, cells, columns, lineage)
+
+    def erasure(self, name: str, cells: object = None, *, columns: Sequence[str] | None = None) -> Erasure:
+        """What has to be done to erase some cells or rows: all that they reached, and what to do about each.
+
+        The report prints as a table, shows itself in a notebook, and `save` writes it: .html, .json or .txt.
+        """
+        from whence.story import erasure
+
+        return erasure(self._store, name, cells, columns)
 
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
@@ -399,12 +532,12 @@ class Log:
 
         inp = asking.latest(self._store, input)
         found = [each for each in self.show(output).derived_from if each.input == inp]
-        return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
+        return Contributions.of_kinds((each.kind, self._store.reader.boxes(each.hash)) for each in found)
 
     def first(
         self, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any] | None = None,
         lineage: Lineage = "value",
-    ) -> Answers:  # fmt: skip
+    ) -> Answer:  # fmt: skip
         """The earliest cells along the lineage for which a condition holds: where did this NaN start?
 
         `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those of arrays
@@ -547,6 +680,11 @@ class Log:
     def __repr__(self) -> str:
         return f"Log({self.where!r}: {self._summary()})"
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.where)}</b>: {html.escape(self._summary())}"
         try:
@@ -570,6 +708,13 @@ class Log:
             return "closed" if isinstance(error, Closed) else str(error)
         things = ((datasets, "dataset"), (operations, "operation"), (derivations, "derivation"))
         return ", ".join(counted(number, thing) for number, thing in things)
+
+
+def _tables(store: Store) -> StoreTables:
+    """What knows of tables. It needs no Spark, unless a question does."""
+    from whence.spark.tables.asking import AskedTables
+
+    return AskedTables(store)
 
 
 def open(

@@ -149,7 +149,7 @@ def test_exceptions_leave_the_log_as_it_was(log: wh.Log) -> None:
         fails(np.ones(2))
     with pytest.raises(IndexError), log.capture() as capture:
         capture.write("B", capture.read("A", np.ones(2))[5])
-    assert log.datasets() == log.operations() == []  # type: ignore[comparison-overlap]
+    assert log.datasets() == log.operations() == []  # type: ignore[comparison-overlap] # refused on purpose
 
 
 def test_a_capture_records_its_block(log: wh.Log) -> None:
@@ -338,7 +338,7 @@ def test_lineage_that_follows_from_values_is_reused_for_the_same_values_only(log
 def test_what_was_drawn_decides(log: wh.Log) -> None:
     rng = np.random.default_rng(0)
     draws: list[Any] = [
-        lambda a: a[np.random.permutation(4)],  # noqa: NPY002
+        lambda a: a[np.random.permutation(4)],  # noqa: NPY002 # the global state is the point
         lambda a: a[rng.permutation(4)],
         lambda a: a[_drawn()],
     ]

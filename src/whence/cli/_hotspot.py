@@ -26,19 +26,19 @@ def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
     random = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width] / min(height, width)
     image = 0.10 + 0.07 * y + 0.04 * _clouds((height, width), random)
-    ground = _edge(y - 0.78, 1.0)
+    ground = _soft_edge(y - 0.78, 1.0)
     image += ground * (0.06 + 0.05 * _clouds((height, width), random, finest=6))
-    wall = _edge(y - 0.30, 0.50) * _edge(x - 0.34, 0.62)
+    wall = _soft_edge(y - 0.30, 0.50) * _soft_edge(x - 0.34, 0.62)
     image += wall * (0.09 + 0.02 * np.sin(160 * y)) - 0.01 * wall * (np.sin(95 * x) > 0.9)  # courses of bricks
-    roof = _edge(y - 0.14, 0.16) * _edge(x - 0.65 + 2.2 * (y - 0.12), 4.4 * (y - 0.12).clip(0.001))
+    roof = _soft_edge(y - 0.14, 0.16) * _soft_edge(x - 0.65 + 2.2 * (y - 0.12), 4.4 * (y - 0.12).clip(0.001))
     image += roof * (0.06 + 0.02 * np.sin(70 * (x + y)))
     for left in (0.40, 0.52, 0.64, 0.76, 0.86):
         for top in (0.36, 0.52):
-            image += 0.16 * _edge(y - top, 0.09) * _edge(x - left, 0.06)
-            image -= 0.05 * _edge(y - top - 0.04, 0.006) * _edge(x - left, 0.06)
-    image += 0.05 * _edge(y - 0.62, 0.18) * _edge(x - 0.60, 0.07)
+            image += 0.16 * _soft_edge(y - top, 0.09) * _soft_edge(x - left, 0.06)
+            image -= 0.05 * _soft_edge(y - top - 0.04, 0.006) * _soft_edge(x - left, 0.06)
+    image += 0.05 * _soft_edge(y - 0.62, 0.18) * _soft_edge(x - 0.60, 0.07)
     for left, tall in ((0.14, 0.26), (0.22, 0.21), (1.06, 0.24)):  # people: a body and a head
-        image += 0.20 * _edge(y - 0.92 + tall, tall - 0.05) * _edge(x - left, 0.035)
+        image += 0.20 * _soft_edge(y - 0.92 + tall, tall - 0.05) * _soft_edge(x - left, 0.035)
         image += 0.24 * np.exp(-((y - 0.91 + tall) ** 2 + (x - left - 0.018) ** 2) / (2 * 0.013**2))
     for centre_y, centre_x, radius, heat in (
         (0.19, 0.25, 0.016, 0.75),
@@ -70,7 +70,7 @@ def _clouds(shape: tuple[int, int], random: np.random.Generator, finest: int = 4
     return total
 
 
-def _edge(offset: Floats, length: float) -> Floats:
+def _soft_edge(offset: Floats, length: float) -> Floats:
     """1 within [0, length], falling off softly at both ends."""
     soft = 0.005
     inside: Floats = 1 / (1 + np.exp(-offset / soft)) / (1 + np.exp((offset - length) / soft))

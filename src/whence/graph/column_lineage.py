@@ -28,7 +28,7 @@ def column_lineage(
     datasets: Mapping[str, str | tuple[str, str]] | None = None,
     namespace: str = NAMESPACE,
 ) -> dict[str, Any]:
-    """The `columnLineage` facet of a pipeline's output, from `p.columns()`; a log keeps it as the property `columns`.
+    """The `columnLineage` facet of a pipeline's output, from `p.columns()`; a log has it as property `column_lineage`.
 
     `datasets` tells what the sources are called outside of the pipeline, a name in the namespace or a pair (namespace,
     name). Columns that decide about the rows of the whole output are listed once, for the dataset.
@@ -46,7 +46,7 @@ def column_lineage(
         found = []
         for source, field in sorted({*direct, *through}):
             kinds = [kind for kind, own in (("DIRECT", direct), ("INDIRECT", through)) if (source, field) in own]
-            called = _called(known.get(source, source), namespace)
+            called = _dataset_name(known.get(source, source), namespace)
             found.append({**called, "field": field, "transformations": [{"type": each} for each in kinds]})
         return found
 
@@ -59,7 +59,7 @@ def column_lineage(
     return {"fields": fields, "dataset": whole} if whole else {"fields": fields}
 
 
-def _called(dataset: object, namespace: str) -> dict[str, str]:
+def _dataset_name(dataset: object, namespace: str) -> dict[str, str]:
     match dataset:
         case str(name):
             return {"namespace": namespace, "name": name}
@@ -69,7 +69,7 @@ def _called(dataset: object, namespace: str) -> dict[str, str]:
 
 
 def is_column_lineage(held: object) -> bool:
-    """Whether a property called `columns` is such a facet, and not something else of that name.
+    """Whether a property called `column_lineage` is such a facet, and not something else of that name.
 
     >>> is_column_lineage(column_lineage({})), is_column_lineage({"fields": ["a", "b"]}), is_column_lineage(3)
     (True, False, False)
@@ -86,7 +86,7 @@ def _is_input(held: object) -> bool:
         isinstance(held.get(key), str) for key in ("namespace", "name", "field")
     ):
         return False
-    told = held.get("transformations", [])
-    return isinstance(told, list) and all(
-        isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in told
+    transformations = held.get("transformations", [])
+    return isinstance(transformations, list) and all(
+        isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in transformations
     )

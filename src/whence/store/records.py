@@ -36,8 +36,8 @@ class Dataset:
         """What a table says of it."""
         size = self.properties.get("size")
         sides = " x ".join(map(str, self.shape)) or ("" if self.properties.get("artifact") else "scalar")
-        told = in_units(size) if isinstance(size, int) else ""
-        return self.name, self.kind, sides, told, self.created or "unknown", self.by or ""
+        shown = in_units(size) if isinstance(size, int) else ""
+        return self.name, self.kind, sides, shown, self.created or "unknown", self.by or ""
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""

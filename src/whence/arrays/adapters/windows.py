@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.rules._rows import FREE, Factor, Rows, Shape, affine, band, product, row
+from whence.arrays.rules._rows import FREE, Factor, Shape, affine, band, product, row
 from whence.errors import NoRule
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 MODES = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
 
@@ -40,7 +41,7 @@ def cell(places: Any, side: int, mode: str) -> Any:
 
 
 @lru_cache(maxsize=256)
-def window(side: int, offsets: tuple[int, ...], mode: str) -> tuple[Rows, ...]:
+def window(side: int, offsets: tuple[int, ...], mode: str) -> tuple[Part, ...]:
     """Each cell of an axis from those at these distances; as rows of a factor."""
     if not offsets:
         return ()
@@ -63,7 +64,7 @@ def window(side: int, offsets: tuple[int, ...], mode: str) -> tuple[Rows, ...]:
     if not outs:
         return tuple(inner)
     zeros = np.zeros(len(outs), np.int64)
-    edge = Rows(len(outs), (FREE, FREE), (np.array(outs), np.array(lows)), (zeros, np.array(widths)))
+    edge = Part(len(outs), (FREE, FREE), (np.array(outs), np.array(lows)), (zeros, np.array(widths)))
     return (*inner, edge)
 
 

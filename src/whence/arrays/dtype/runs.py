@@ -59,7 +59,7 @@ def _followed(call: Call, names: list[str]) -> Captured:
     loose = [at for at, each in enumerate(outputs) if type(each.value) is float]
     if not all(is_tracked(each.value) or at in loose for at, each in enumerate(outputs)):
         raise NoRule(f"{label} returns plain numbers for tracked ones")
-    written = [n for n, copy in enumerate(copies) if not _same(copy, before[n])]
+    written = [n for n, copy in enumerate(copies) if not _same_cells(copy, before[n])]
     for n in written:
         if any(n != m and np.may_share_memory(inputs[n].value, each.value) for m, each in enumerate(inputs)):
             raise NoRule(f"{label} writes into an argument that shares memory with another one: pass a copy")
@@ -107,7 +107,7 @@ def _laid_out(cells: Any, like: Any) -> Any:
     return laid
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same_cells(a: Any, b: Any) -> bool:
     """The same numbers from the same cells."""
     return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
 

@@ -35,7 +35,7 @@ def surroundings(function: Any, arguments: Mapping[str, Any] | None = None) -> t
     found, objects, named = _looked_up(function, arguments)
     closed = []
     for name, item in objects.items():
-        own = dict(_attributes(name, item, named, DEEP))
+        own = dict(_arrays_of_attributes(name, item, named, DEEP))
         found.update(own)
         if not own and is_estimator(item) and any(map(_is_learned, vars(item))):
             closed.append(name)
@@ -56,21 +56,21 @@ def _looked_up(
     objects = dict(arguments or {})
     if own is not function:
         objects["self"] = function.__self__
-    _read(own, found, objects, named, set())
+    _add_read(own, found, objects, named, set())
     return found, objects, named
 
 
-def _read(function: Any, found: dict[str, Any], objects: dict[str, Any], named: set[str], seen: set[int]) -> None:
+def _add_read(function: Any, found: dict[str, Any], objects: dict[str, Any], named: set[str], seen: set[int]) -> None:
     if not isinstance(function, types.FunctionType) or id(function) in seen or _is_numpy(function):
         return
     seen.add(id(function))
-    named.update(_names(function.__code__))
-    for name, held in _held(function):
+    named.update(_names_in_code(function.__code__))
+    for name, held in _held_by_function(function):
         if _is_data(held):
             found.setdefault(name, held)
         elif isinstance(held, types.FunctionType):
             if held.__module__ == function.__module__:
-                _read(held, found, objects, named, seen)
+                _add_read(held, found, objects, named, seen)
         else:
             objects.setdefault(name, held)
 
@@ -79,7 +79,7 @@ def _is_data(item: Any) -> bool:
     return isinstance(item, np.ndarray) and item.dtype.kind in "biuf" and bool(item.size)
 
 
-def _attributes(label: str, item: Any, named: set[str], depth: int) -> Iterator[tuple[str, Any]]:
+def _arrays_of_attributes(label: str, item: Any, named: set[str], depth: int) -> Iterator[tuple[str, Any]]:
     """The arrays among the attributes that the code names, of an object and of its parts."""
     if not depth or isinstance(item, (type, types.ModuleType, types.FunctionType, np.ndarray)):
         return
@@ -90,7 +90,7 @@ def _attributes(label: str, item: Any, named: set[str], depth: int) -> Iterator[
             if _is_data(each):
                 yield f"{label}.{key}", each
             else:
-                yield from _attributes(f"{label}.{key}", each, named, depth - 1)
+                yield from _arrays_of_attributes(f"{label}.{key}", each, named, depth - 1)
 
 
 def is_estimator(item: Any) -> bool:
@@ -134,7 +134,7 @@ def _is_numpy(function: types.FunctionType) -> bool:
     return (function.__module__ or "").partition(".")[0] == "numpy"
 
 
-def _held(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+def _held_by_function(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name in _global_names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
@@ -154,7 +154,7 @@ def _global_names(code: types.CodeType) -> tuple[str, ...]:
 
 
 @functools.lru_cache(1024)
-def _names(code: types.CodeType) -> tuple[str, ...]:
+def _names_in_code(code: types.CodeType) -> tuple[str, ...]:
     """The names of globals and attributes in code, and in code within it."""
-    inner = [name for each in code.co_consts if isinstance(each, types.CodeType) for name in _names(each)]
+    inner = [name for each in code.co_consts if isinstance(each, types.CodeType) for name in _names_in_code(each)]
     return tuple(dict.fromkeys((*code.co_names, *inner)))

@@ -67,13 +67,13 @@ def _replace() -> None:
             _put(sys.modules.get(module), name, _reading)
     for module, names in WRITERS.items():
         for name in names:
-            _put(sys.modules.get(module), name, functools.partial(_writing, first="path"))
+            _put(sys.modules.get(module), name, functools.partial(_noting_write, first="path"))
     _put(np.lib.npyio.NpzFile, "__getitem__", _reading_part)
     _put_where_imported({id(original): getattr(place, name) for place, name, original in _replaced})
     pandas = sys.modules.get("pandas")
     for kind in ("DataFrame", "Series") if pandas is not None else ():
         for name in METHODS:
-            _put(getattr(pandas, kind, None), name, functools.partial(_writing, first="value"))
+            _put(getattr(pandas, kind, None), name, functools.partial(_noting_write, first="value"))
 
 
 def _put(place: Any, name: str, wrapped: Callable[..., Any]) -> None:
@@ -132,7 +132,7 @@ def _reading(original: Callable[..., Any], called: str) -> Callable[..., Any]:
     return read
 
 
-def _writing(original: Callable[..., Any], called: str, *, first: str) -> Callable[..., Any]:
+def _noting_write(original: Callable[..., Any], called: str, *, first: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def write(*args: Any, **kwargs: Any) -> Any:
         with _Once() as outermost:

@@ -69,17 +69,18 @@ def assigned_to(frame: types.FrameType | None) -> str | None:
     """The variable that the result of the call in which a frame is will be assigned to, if it is one."""
     if frame is None:
         return None
-    name = _assigned(frame.f_code).get(frame.f_lasti)
+    name = _assigned_variables(frame.f_code).get(frame.f_lasti)
     return None if name is None or name.startswith("_") else name
 
 
 @functools.lru_cache(256)
-def _assigned(code: types.CodeType) -> dict[int, str]:
+def _assigned_variables(code: types.CodeType) -> dict[int, str]:
     """The variable that is stored into right after an instruction, by the place of the instruction."""
     found = {}
     for one, after in itertools.pairwise(dis.get_instructions(code)):
         if after.opname.startswith("STORE_") and after.opname not in ("STORE_SUBSCR", "STORE_ATTR"):
-            found[one.offset] = str(after.argval)
+            # A call of one Python function by another leaves its caller at the end of the instruction's cache.
+            found.update(dict.fromkeys(range(one.offset, after.offset, 2), str(after.argval)))
     return found
 
 

@@ -243,14 +243,14 @@ def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict
         axis = options.get("axis", rest[0] if rest else 0)
         return (reductions.cumulative(first, axis),)
     if method == "outer":
-        return (_outer(first, rest[0]),)
+        return (_outer_product(first, rest[0]),)
     if method == "reduceat":
         indices = options.get("indices", rest[0] if rest else ())
         return (reductions.reduced_at(first, indices, options.get("axis", rest[1] if len(rest) > 1 else 0)),)
     raise TypeError("no rule")
 
 
-def _outer(a: Any, b: Any) -> Links:
+def _outer_product(a: Any, b: Any) -> Links:
     left = [("a", i) for i in range(np.ndim(a))]
     right = [("b", i) for i in range(np.ndim(b))]
     return products.contracted([*left, *right], (a, left), (b, right))

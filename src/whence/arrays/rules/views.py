@@ -55,7 +55,7 @@ def viewed(in_shape: Shape, view: View) -> Relation:
             factors.append(only_in(axis, start))
     inside = [k for _, _, steps in windows for k in steps]
     if len({*inside, *children}) < len(inside) + len(children) or _rows_of_windows(out_shape, windows) > MOST_ROWS:
-        return _by_cells(in_shape, out_shape, view)
+        return _from_cell_numbers(in_shape, out_shape, view)
     factors += [_window(out_shape, *each) for each in windows]
     for k, side in enumerate(out_shape):
         tied = children.get(k)
@@ -91,7 +91,7 @@ def _window(out_shape: Shape, axis: int, start: int, steps: dict[int, int]) -> F
     return factor([longest, *shorter], [axis], rows)
 
 
-def _by_cells(in_shape: Shape, out_shape: Shape, view: View) -> Relation:
+def _from_cell_numbers(in_shape: Shape, out_shape: Shape, view: View) -> Relation:
     """The relation of a view of which several axes run along one of the input's: windows."""
     if math.prod(out_shape) > MOST_CELLS:
         raise NoRule(
@@ -135,6 +135,7 @@ def _returning_views(name: str) -> None:
             return function(x, *args, **kwargs)
 
         count = len(cut(np.broadcast_to(np.zeros(()), shape(ary))))
+        # mypy infers no type for a default.
         return tuple([Link(ary, viewed(shape(ary), lambda x, n=n: cut(x)[n]))] for n in range(count))  # type: ignore[misc]
 
 
@@ -152,13 +153,13 @@ def _each_its_own(name: str) -> None:
     def viewing(*arrays: Any, **kwargs: Any) -> Any:
         shapes = [shape(each) for each in arrays]
         links = tuple(
-            [Link(each, viewed(shapes[n], lambda x, n=n: _one(function, shapes, n, x, kwargs)))]  # type: ignore[misc]
+            [Link(each, viewed(shapes[n], lambda x, n=n: _one_output(function, shapes, n, x, kwargs)))]  # type: ignore[misc]
             for n, each in enumerate(arrays)
         )
         return links[0] if len(links) == 1 and name.startswith("atleast") else links
 
 
-def _one(function: Callable[..., Any], shapes: list[Shape], n: int, x: Any, kwargs: dict[str, Any]) -> Any:
+def _one_output(function: Callable[..., Any], shapes: list[Shape], n: int, x: Any, kwargs: dict[str, Any]) -> Any:
     others = [np.broadcast_to(np.zeros(()), each) for each in shapes]
     others[n] = x
     found = function(*others, **kwargs)
@@ -218,12 +219,12 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: Any = 
     sides: list[Shape] = [(math.prod(shape(x)),) for x in xi]
     options = {"copy": False, "sparse": sparse, "indexing": indexing}
     return tuple(
-        [Link(x, _flat(shape(x), viewed(sides[n], lambda v, n=n: _one(np.meshgrid, sides, n, v, options))))]  # type: ignore[misc]
+        [Link(x, _from_flat(shape(x), viewed(sides[n], lambda v, n=n: _one_output(np.meshgrid, sides, n, v, options))))]  # type: ignore[misc]
         for n, x in enumerate(xi)
     )
 
 
-def _flat(in_shape: Shape, relation: Relation) -> Relation:
+def _from_flat(in_shape: Shape, relation: Relation) -> Relation:
     """A relation from the flat form of an input, as one from the input itself."""
     from whence.arrays.rules.shapes import reshaped
 

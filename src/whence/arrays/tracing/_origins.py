@@ -67,7 +67,7 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
         return (everything,)
     if len(left) <= 1:
         return tuple(left or relations[:1])
-    left = _without_parts(left)
+    left = _without_contained(left)
     if len(left) <= MOST_RELATIONS:
         return tuple(left)
     as_rows = united_rows(left)
@@ -87,7 +87,7 @@ def _rows_key(relation: Relation) -> Hashable:
     )
 
 
-def _without_parts(relations: list[Relation]) -> list[Relation]:
+def _without_contained(relations: list[Relation]) -> list[Relation]:
     """The relations without those that another one holds; of two that hold each other, one stays."""
     rows = [_rows_of(each) if len(each) <= MOST_RELATIONS else None for each in relations]
     left = list(range(len(rows)))

@@ -62,7 +62,7 @@ class Numpy:
         if name in MAKING:
             return partial(_make, self._run, real)
         if name in READING:
-            return partial(_read, self._run, real)
+            return partial(_read_array, self._run, real)
         if name == "vectorize":
             return partial(_vectorized, self._run)
         return real
@@ -76,7 +76,7 @@ class Numpy:
         return Module(np.lib, {"stride_tricks": self._stride_tricks()})
 
 
-def _number(item: Any) -> Any:
+def _value_of(item: Any) -> Any:
     from whence.arrays.tracing._traced import Traced
 
     return item.value if isinstance(item, Traced) else item
@@ -87,22 +87,22 @@ def _make(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if real is not np.full:
             return real(*args, **kwargs)  # which asks the traced array, or takes its number
         filled = args[1] if len(args) > 1 else kwargs["fill_value"]
-        made = run.fresh(real(*map(_number, args), **{key: _number(each) for key, each in kwargs.items()}))
+        made = run.fresh(real(*map(_value_of, args), **{key: _value_of(each) for key, each in kwargs.items()}))
         made[...] = filled
         return made
     made = real(*args, **kwargs)
     return run.fresh(made) if isinstance(made, np.ndarray) else made
 
 
-def _read(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs: Any) -> Any:
+def _read_array(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs: Any) -> Any:
     from whence.arrays.tracing._traced import Traced
 
     if isinstance(object, Traced):
         return object.held_as(real(object.value, *args, **kwargs))
     if _holds_traced(object):
         # What NumPy makes of a list lies in C order, whatever the order of its items.
-        stacked = np.copy(np.stack([_read(run, np.asarray, each) for each in object]), order="C")
-        return _read(run, real, stacked, *args, **kwargs)
+        stacked = np.copy(np.stack([_read_array(run, np.asarray, each) for each in object]), order="C")
+        return _read_array(run, real, stacked, *args, **kwargs)
     return run.fresh(real(object, *args, **kwargs))
 
 
@@ -119,7 +119,7 @@ def _vectorized(run: Run, pyfunc: Callable[..., Any], *options: Any, **named: An
         cells = [pyfunc(*(each[at] for each in arrays)) for at in np.ndindex(arrays[0].shape)]
         if not cells or any(isinstance(each, tuple) for each in cells):
             raise NoRule("np.vectorize of traced arrays needs cells, and a function that returns one number")
-        made = np.reshape(_read(run, np.asarray, cells), arrays[0].shape)
+        made = np.reshape(_read_array(run, np.asarray, cells), arrays[0].shape)
         return made.astype(named["otypes"][0]) if "otypes" in named else made
 
     return each_cell
@@ -153,10 +153,10 @@ def rebound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:
         return function
     load()
     made: dict[types.FunctionType, types.FunctionType] = {}
-    return _rebuilt(function, Numpy(run), made)
+    return _rebound_function(function, Numpy(run), made)
 
 
-def _rebuilt(
+def _rebound_function(
     function: types.FunctionType, numpy: Numpy, made: dict[types.FunctionType, types.FunctionType]
 ) -> types.FunctionType:
     if function in made:
@@ -187,7 +187,7 @@ def _rebuilt(
             names[name] = partial(_as_strided, numpy._run)
         elif isinstance(item, types.FunctionType) and item.__module__ == function.__module__:
             if not _sets_globals(item.__code__):
-                names[name] = _rebuilt(item, numpy, made)
+                names[name] = _rebound_function(item, numpy, made)
         elif callable(item) and getattr(item, "__module__", None) == "numpy" and hasattr(item, "__name__"):
             names[name] = getattr(numpy, item.__name__, item) if item.__name__ in MAKING + READING else item
         elif isinstance(item, (types.FunctionType, types.ModuleType)):

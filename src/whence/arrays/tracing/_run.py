@@ -14,6 +14,7 @@ import numpy as np
 
 from whence import _tracked
 from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.tracing._buffer import Buffer
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._tape import Tape, Witness
@@ -68,7 +69,7 @@ class Run:
 
     @property
     def witness(self) -> Witness | None:
-        """What was done so far; None if some of it cannot be told."""
+        """What was done so far; None if the tape is not complete."""
         return self.tape.witness(mode_of(self.selection, self.winner), self.shapes)
 
     def cast(self, origins: Any, cells: int) -> None:
@@ -151,13 +152,13 @@ class Run:
 
     def input(self, array: Any, what: str = "an input") -> Any:
         """A traced array over this one's memory, each cell from itself."""
-        from whence.arrays.tracing._traced import Buffer, Traced
+        from whence.arrays.tracing._traced import Traced
 
         checked(array, what)
         number = len(self.shapes)
         self.shapes.append(array.shape)
         if any(each.value is array for each in self._inputs):
-            array = array.view()  # arrays of a run are told apart by identity
+            array = array.view()  # arrays of a run are distinguished by identity
         self.tape.add(array.dtype.str)
         made = Traced(self, Buffer(array.shape, Later(_from_itself, number, array.shape)), None, array)
         self._inputs.append(made)
@@ -174,7 +175,7 @@ class Run:
 
     def fresh(self, value: Any) -> Any:
         """A traced array whose cells come from nothing."""
-        from whence.arrays.tracing._traced import Buffer, Traced
+        from whence.arrays.tracing._traced import Traced
 
         if self.finished:
             return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,9 +43,14 @@ class AnnotatedOutput:
     """The rows of a run: the columns of its tagged plan, and then the row's place. `row_id` shows places as ids."""
 
     tagged: Tagged
-    rows: DataFrame
+    read: Callable[[], DataFrame]
     row_id: Attr | None
-    mixed: bool  # read from files, in any order
+    table: Result | None  # the files, in any order, if the rows are read from there
+
+    @property
+    def rows(self) -> DataFrame:
+        """The rows, as Spark has them."""
+        return self.read()
 
     @property
     def operator(self) -> Operator:
@@ -62,11 +68,15 @@ class AnnotatedOutput:
             chosen.append(rows.columns[-1])
             names = [*names, ROW_ID]
         shown = tuple(Named(like(attr), attr) for attr in chosen)
-        in_order = Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.mixed and _ordered(plan) else rows
+        in_order = (
+            Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True)
+            if self.table is not None and _has_order(plan)
+            else rows
+        )
         return frame(Project(in_order, shown), jvm).toDF(*names)
 
 
-def _ordered(plan: Operator) -> bool:
+def _has_order(plan: Operator) -> bool:
     """Whether its rows come in an order."""
     while isinstance(plan, Project | Filter | Limit | Arrange):
         plan = plan.child

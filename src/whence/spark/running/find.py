@@ -35,7 +35,7 @@ def find(analysis: Analysis) -> Subject:
         if run.document.get("sources") == files:
             time = run.document.get("pinned_time")
             then = analysis if time is None else analysis.at(datetime.fromisoformat(time))
-            found = _artifacts(store, then, run)
+            found = _artifacts_of_run(store, then, run)
             if found is not None or time is not None:  # questions are about the last run, whatever is left of it
                 return Subject.of(then, found)
     return Subject(analysis)
@@ -57,7 +57,7 @@ def changed_since(analysis: Analysis) -> str:
     return ""
 
 
-def _artifacts(store: Store, analysis: Analysis, run: Run) -> RunArtifacts | None:
+def _artifacts_of_run(store: Store, analysis: Analysis, run: Run) -> RunArtifacts | None:
     """What a recorded run saved; None if rows cannot be traced with it."""
     plan, witness = analysis.plan, analysis.settings.witness
     saved = {tuple(each["place"]): each for each in run.document["saved"]}
@@ -67,7 +67,8 @@ def _artifacts(store: Store, analysis: Analysis, run: Run) -> RunArtifacts | Non
         table = Result((), columns, tuple(range(len(columns))), saved[ANNOTATED]["rows"])
         shown = row_id_column(plan.output) if run.document.get("row_ids") else None
         files = opened(store, run.files, run.document["saved"], {ANNOTATED: table})
-        return RunArtifacts(TracePlan(unavailable_reason=run.document["missing"]), files, annotated=True, row_id=shown)
+        missing = TracePlan(unavailable_reason=run.document["missing"])
+        return RunArtifacts(missing, files, annotated=True, row_id=shown, recorded=run.id)
     virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
     chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
     found = trace_plan(plan, witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
@@ -83,4 +84,4 @@ def _artifacts(store: Store, analysis: Analysis, run: Run) -> RunArtifacts | Non
     results = {
         place: Result((), columns_of[place], tuple(each["columns"]), each["rows"]) for place, each in saved.items()
     }
-    return RunArtifacts(found, opened(store, run.files, run.document["saved"], results), None)
+    return RunArtifacts(found, opened(store, run.files, run.document["saved"], results), None, recorded=run.id)

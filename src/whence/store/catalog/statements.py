@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -28,6 +28,7 @@ class Stored:
     boxes: int
     tuples: int
     data: bytes | None = None
+    parts: tuple[tuple[str, int], ...] = ()  # hash and size of each, of a relation of many
 
     def row(self, created: str) -> dict[str, Any]:
         """Its row in the catalog."""
@@ -89,7 +90,7 @@ def operations(connection: sa.Connection, dataset: str | None = None) -> list[Op
         query = query.where(t.activities.c.id.in_(sa.union(*touched)))
     rows = connection.execute(query).all()
     wanted = None if dataset is None else [row.id for row in rows]
-    inputs, outputs = (_members(connection, table, wanted) for table in (t.used, t.was_generated_by))
+    inputs, outputs = (_names_by_activity(connection, table, wanted) for table in (t.used, t.was_generated_by))
     return [
         Operation(
             row.id,
@@ -112,7 +113,9 @@ def _first_agent(table: sa.Table, joined: sa.ColumnElement[bool]) -> sa.Label[st
     return query.order_by(t.agents.c.id).limit(1).scalar_subquery().label("by")
 
 
-def _members(connection: sa.Connection, table: sa.Table, activities: list[int] | None) -> dict[int, list[str]]:
+def _names_by_activity(
+    connection: sa.Connection, table: sa.Table, activities: list[int] | None
+) -> dict[int, list[str]]:
     query = sa.select(table.c.activity, t.entities.c.name).join(t.entities).order_by(table.c.activity, table.c.position)
     if activities is not None:
         query = query.where(table.c.activity.in_(activities))
@@ -160,12 +163,94 @@ def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any,
     return connection.execute(sa.select(*columns).where(t.entities.c.id > last).order_by(t.entities.c.id)).all()
 
 
-def edges_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any, Any]]:
-    """(id, output's id, input's id, hash, kind, in the catalog?) of the derivations with a relation, after that one."""
-    edges = t.was_derived_from
+class Derived(NamedTuple):
+    """A derivation as the graph in memory takes it; `activity` is a label, `hash` None where there is no relation."""
+
+    id: int
+    output: int
+    input: int
+    hash: str | None
+    kind: str
+    in_catalog: bool
+    activity: str | None
+
+
+def edges_after(connection: sa.Connection, last: int) -> list[Derived]:
+    """The derivations after that one; what is only a revision is left out."""
+    edges, made = t.was_derived_from, t.activities
     columns = (edges.c.id, edges.c.generated, edges.c.used, edges.c.relation, edges.c.kind)
-    chosen = sa.select(*columns, t.relations.c.data.is_not(None)).join(t.relations).where(edges.c.id > last)
-    return connection.execute(chosen.order_by(edges.c.id)).all()
+    chosen = (
+        sa.select(*columns, t.relations.c.data.is_not(None), made.c.id, made.c.name, made.c.identifier)
+        .select_from(edges)
+        .outerjoin(t.relations, t.relations.c.hash == edges.c.relation)
+        .outerjoin(made, made.c.id == edges.c.activity)
+        .where(edges.c.id > last, edges.c.relation.is_not(None) | (edges.c.kind != "revision"))
+        .order_by(edges.c.id)
+    )
+    return [
+        Derived(id, output, input, hash, kind, in_catalog, None if name is None else label(number, name, identifier))
+        for id, output, input, hash, kind, in_catalog, number, name, identifier in connection.execute(chosen)
+    ]
+
+
+def label(id: int, name: str, identifier: str | None) -> str:
+    """What an activity is called: as the document did that it was imported from, or by its number."""
+    return identifier or f"{name}#{id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """An activity by number and label: ids of what it used, and of what it generated without any relation."""
+
+    number: int
+    label: str
+    kind: str  # "commit"; "operation", which knows the cells of what it computed; or "activity"
+    used: tuple[int, ...]
+    generated: tuple[int, ...]
+
+
+def loose_after(connection: sa.Connection, last: int) -> list[Loose]:
+    """The activities after that one which generated something that no relation leads from."""
+    edges, made = t.was_derived_from, t.activities
+    related = sa.select(edges.c.id).where(
+        edges.c.generated == t.was_generated_by.c.entity, edges.c.relation.is_not(None)
+    )
+    chosen = (
+        sa.select(made.c.id, made.c.name, made.c.identifier, made.c.properties, t.was_generated_by.c.entity)
+        .join(t.was_generated_by)
+        .where(made.c.id > last, ~related.exists())
+        .order_by(made.c.id, t.was_generated_by.c.position)
+    )
+    found: dict[int, tuple[str, str, list[int]]] = {}
+    for id, name, identifier, own, entity in connection.execute(chosen):
+        kind = "commit" if is_commit(name, own) else "operation" if "reuse" in own else "activity"
+        found.setdefault(id, (label(id, name, identifier), kind, []))[2].append(entity)
+    used = _entities(connection, t.used, list(found))
+    return [
+        Loose(id, called, kind, tuple(used.get(id, ())), tuple(entities))
+        for id, (called, kind, entities) in found.items()
+    ]
+
+
+def is_commit(name: str, properties: Mapping[str, Any]) -> bool:
+    """Whether an activity is a commit of a repository: what it changed is a file's history, and no lineage."""
+    return name == "git commit" and "git_commit" in properties
+
+
+def _entities(connection: sa.Connection, table: sa.Table, activities: Sequence[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for start in range(0, len(activities), 500):
+        chosen = sa.select(table.c.activity, table.c.entity).where(
+            table.c.activity.in_(activities[start : start + 500])
+        )
+        for activity, entity in connection.execute(chosen.order_by(table.c.activity, table.c.position)):
+            found.setdefault(activity, []).append(entity)
+    return found
+
+
+def last_activity(connection: sa.Connection) -> int:
+    """The number of the latest activity."""
+    return int(connection.execute(sa.select(sa.func.max(t.activities.c.id))).scalar_one() or -1)
 
 
 def counts(connection: sa.Connection) -> tuple[int, int, int]:
@@ -180,7 +265,8 @@ def counts(connection: sa.Connection) -> tuple[int, int, int]:
 def referenced(connection: sa.Connection, among: Iterable[str] | None = None) -> set[str]:
     """The hashes of all blobs that are in use, or of those among the given ones that are."""
     among = None if among is None else list(among)
-    return _hashes(connection, t.relations, among) | _hashes(connection, t.results, among)
+    tables = (t.relations, t.parts, t.results, t.table_rows)
+    return set().union(*(_hashes(connection, table, among) for table in tables))
 
 
 def relations(connection: sa.Connection, among: Iterable[str]) -> set[str]:
@@ -262,6 +348,14 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
     new = [item.row(time) for hash, item in stored.items() if hash not in known]
     if new:
         connection.execute(t.relations.insert(), new)
+    parts = [
+        {"relation": hash, "position": position, "hash": part, "size": size}
+        for hash, item in stored.items()
+        if hash not in known
+        for position, (part, size) in enumerate(item.parts)
+    ]
+    if parts:
+        connection.execute(t.parts.insert(), parts)
     connection.execute(
         t.was_derived_from.insert(),
         [
@@ -293,9 +387,13 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
 
 
 def delete_dataset(connection: sa.Connection, name: str) -> None:
-    """Remove a dataset with its derivations, and the operations and relations that nothing is left of."""
+    """Remove a dataset with its derivations, and the operations and relations that nothing is left of.
+
+    What it lay between keeps a mark of that, lest answers seem to be complete.
+    """
     entity = _ids(connection, {name})[name]
     edges = t.was_derived_from
+    _mark_gap(connection, name, entity)
     connection.execute(edges.delete().where((edges.c.generated == entity) | (edges.c.used == entity)))
     touched = list(
         connection.execute(
@@ -304,7 +402,7 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
             )
         ).scalars()
     )
-    for table in (t.used, t.was_generated_by, t.was_attributed_to, t.snapshots):
+    for table in (t.used, t.was_generated_by, t.was_attributed_to, t.snapshots, t.table_rows):
         connection.execute(table.delete().where(table.c.entity == entity))
     _delete_statements(connection, "entity", [entity])
     connection.execute(t.entities.delete().where(t.entities.c.id == entity))
@@ -320,6 +418,29 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
     forget_relations(connection)
 
 
+def _mark_gap(connection: sa.Connection, name: str, entity: int) -> None:
+    """Note in what came from a dataset, and in what it came from, that there was something in between."""
+    edges, used, made = t.was_derived_from.c, t.used.c, t.was_generated_by.c
+    by_activity = sa.join(t.used, t.was_generated_by, used.activity == made.activity)
+    known = sa.select(edges.id).where(edges.generated == made.entity, edges.relation.is_not(None)).exists()
+    heirs = sa.union(
+        sa.select(edges.generated).where(edges.relation.is_not(None), edges.used == entity),
+        sa.select(made.entity).select_from(by_activity).where(used.entity == entity, ~known),
+    )
+    sources = sa.union(
+        sa.select(edges.used).where(edges.relation.is_not(None), edges.generated == entity),
+        sa.select(used.entity).select_from(by_activity).where(made.entity == entity, ~known),
+    )
+    if not {*connection.execute(heirs).scalars()} - {entity}:
+        return
+    of = t.entities.c
+    for key, entities in (("lost", heirs), ("lost_results", sources)):
+        wanted = {*connection.execute(entities).scalars()} - {entity}
+        for id, own in connection.execute(sa.select(of.id, of.properties).where(of.id.in_(wanted))).all():
+            marked = {**own, key: [*own.get(key, ()), name]}
+            connection.execute(t.entities.update().where(of.id == id).values(properties=marked))
+
+
 def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int]) -> None:
     of = t.statements.c
     ends = ((of.source_kind, of.source), (of.target_kind, of.target))
@@ -329,6 +450,11 @@ def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int])
 def forget_relations(connection: sa.Connection) -> None:
     """Drop the relations that no derivation refers to; garbage collection then removes their blobs."""
     edges = t.was_derived_from
+    connection.execute(
+        t.parts.delete().where(
+            t.parts.c.relation.not_in(sa.select(edges.c.relation).where(edges.c.relation.is_not(None)))
+        )
+    )
     in_use = sa.select(edges.c.relation).where(edges.c.relation == t.relations.c.hash)
     connection.execute(t.relations.delete().where(~in_use.exists()))
 
