@@ -29,8 +29,8 @@ def by_step(number: Any) -> Any:
 def influences(function: Callable[..., Any], inputs: Sequence[Any], *changes: Change) -> Tuples:
     """Which cells of the results change with which cells of the inputs.
 
-    >>> influences(lambda x: x[::2] * 2, [np.arange(3.0)])
-    {(0, 0): {(0, 0), (1, 2)}}
+    >>> sorted(influences(lambda x: x[::2] * 2, [np.arange(3.0)])[0, 0])
+    [(0, 0), (1, 2)]
     """
     before = _results(function, inputs)
     found: Tuples = {(o, i): set() for o in range(len(before)) for i in range(len(inputs))}
@@ -51,8 +51,8 @@ def recorded(
 ) -> Tuples:
     """What a tracked call of the function says of the same.
 
-    >>> recorded(lambda x: x[::2] * 2, [np.arange(3.0)])
-    {(0, 0): {(0, 0), (1, 2)}}
+    >>> sorted(recorded(lambda x: x[::2] * 2, [np.arange(3.0)])[0, 0])
+    [(0, 0), (1, 2)]
     """
     names = tuple(f"a{n}" for n in range(len(inputs)))
     call = captured(function, tuple(map(np.array, inputs)), {}, names, "f", selection=selection, unknown=unknown)

@@ -91,7 +91,7 @@ def _replace(kind: type) -> None:
 def _method(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _called(self, name, functools.partial(original, self), inspect.signature(original), args, kwargs, 1)
+        return _called(self, name, functools.partial(original, self), args, kwargs)
 
     return called
 
@@ -110,7 +110,7 @@ class _Method:
 
         @functools.wraps(found)
         def called(*args: Any, **kwargs: Any) -> Any:
-            return _called(instance, self._name, found, inspect.signature(found), args, kwargs, 0)
+            return _called(instance, self._name, found, args, kwargs)
 
         return called
 
@@ -148,7 +148,7 @@ def _busy() -> bool:
     return bool(getattr(_inside, "depth", None))
 
 
-def _called(estimator: Any, name: str, original: Any, signature: Any, args: Any, kwargs: Any, skip: int) -> Any:
+def _called(estimator: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
     kind = type(estimator)
     own = kind.__module__.startswith("sklearn.") and kind.__name__ not in PASSING
     if not own or _busy():
@@ -158,12 +158,11 @@ def _called(estimator: Any, name: str, original: Any, signature: Any, args: Any,
         return original(*args, **kwargs)
     run = given._run if given is not None else model.run  # type: ignore[union-attr]
     try:
-        bound = signature.bind(*([estimator] * skip), *args, **kwargs)
+        bound = inspect.signature(original).bind(*args, **kwargs)
     except TypeError:
         return original(*args, **kwargs)  # with scikit-learn's own error
-    arguments = dict(list(bound.arguments.items())[skip:])
     try:
-        return _followed(run, estimator, name, original, arguments, args, kwargs, model)
+        return _followed(run, estimator, name, original, bound.arguments, args, kwargs, model)
     except NoRule as error:
         run.refuse(error)
         raise

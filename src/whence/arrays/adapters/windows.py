@@ -87,8 +87,8 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 def through(shape: Shape, offsets: dict[int, tuple[int, ...]], modes: dict[int, str]) -> Relation:
     """Windows on some axes, which are independent of each other; the other axes stay as they are.
 
-    >>> through((5,), {0: (-1, 0, 1)}, {0: "wrap"}).backward([(0,)])
-    Selection(shape=(5,), 2 cells: [0:2], [4])
+    >>> through((5,), {0: (-1, 0, 1)}, {0: "wrap"}).backward([(0,)]).cells().tolist()
+    [[0], [1], [4]]
     """
     factors = [
         Factor((i,), (i,), window(side, offsets[i], MODES.get(modes[i], modes[i])))

@@ -27,22 +27,19 @@ def read_besides(function: Any, arguments: Mapping[str, Any] | None = None) -> d
     >>> list(read_besides(lambda x, model: x * model.weights, {"model": model}))
     ['model.weights']
     """
+    return surroundings(function, arguments)[0]
+
+
+def surroundings(function: Any, arguments: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The same, and the estimators that hold what they learned where no array shows it (trees)."""
     found, objects, named = _looked_up(function, arguments)
+    closed = []
     for name, item in objects.items():
-        found.update(_arrays_of_attributes(name, item, named, DEEP))
-    return found
-
-
-def closed_models(function: Any, arguments: Mapping[str, Any] | None = None) -> list[str]:
-    """The estimators that a function uses, and that hold what they learned where no array shows it (trees)."""
-    _, objects, _ = _looked_up(function, arguments)
-    return [
-        name
-        for name, item in objects.items()
-        if is_estimator(item)
-        and any(map(_is_learned, vars(item)))
-        and not any(True for _ in _learned(name, item, DEEP))
-    ]
+        own = dict(_arrays_of_attributes(name, item, named, DEEP))
+        found.update(own)
+        if not own and is_estimator(item) and any(map(_is_learned, vars(item))):
+            closed.append(name)
+    return found, tuple(closed)
 
 
 def _is_learned(key: str) -> bool:

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from whence.arrays.linking.places import INSTALLED
+
 READERS = {
     "numpy": ("load", "loadtxt", "genfromtxt", "fromfile"),
     "pandas": (
@@ -93,12 +95,12 @@ def _put_where_imported(made: dict[int, Any]) -> None:
 
 def _modules_of_the_program() -> list[Any]:
     """Modules that come with neither Python nor an installed package."""
-    installed = tuple({sys.prefix, sys.base_prefix, *(each for each in sys.path if "-packages" in each)})
     own = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     return [
         module
         for name, module in list(sys.modules.items())
-        if name == "__main__" or not (getattr(module, "__file__", None) or sys.prefix).startswith((*installed, own))
+        if name == "__main__"
+        or ((file := getattr(module, "__file__", None)) is not None and not file.startswith((*INSTALLED, own)))
     ]
 
 

@@ -7,7 +7,6 @@ and says so.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.arrays.adapters.labelled import coordinates, is_labelled
-from whence.arrays.linking.besides import closed_models, read_besides
+from whence.arrays.linking.besides import surroundings
 from whence.arrays.linking.frames import is_frame, is_listed
 from whence.arrays.recording.calls import Captured, Edge
 from whence.arrays.recording.structures import Array, Function, arrays_in, is_followed, named
@@ -53,12 +52,12 @@ def handed_over(
     if any(a is not b for a, b in zip((*given, *options.values()), (*args, *kwargs.values()), strict=True)):
         inputs = tuple(arrays_in(names, given, options))
     opaque = [*_opaque(function, names, given, options, recorder.number)]
-    if besides := read_besides(function, named(names, given, options)):
+    besides, closed = surroundings(function, named(names, given, options))
+    if besides:
         passed = {id(each.value) for each in inputs}
         opaque += [Array(name, each) for name, each in besides.items() if id(each) not in passed]
     handed = recorder.arrived(each.value for each in (*inputs, *opaque))
-    closed = closed_models(function, named(names, given, options)) if "sklearn" in sys.modules else ()
-    return HandedOver(given, options, inputs, tuple(opaque), handed, tuple(closed))
+    return HandedOver(given, options, inputs, tuple(opaque), handed, closed)
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
