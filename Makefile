@@ -18,10 +18,10 @@ ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py test
   tests/unit/test_relation_named.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types imports doctest bench docs clean asan ui
+.PHONY: help setup demo test test-pipelines check lint types imports doctest bench docs clean asan ui
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMPS)/package ## build the native core and install everything into .venv
 
@@ -30,6 +30,9 @@ demo: setup ## the main jobs end to end: a hot spot traced to its pixels, a row 
 
 test: setup ## every test
 	@$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests
+
+test-pipelines: setup ## all pipelines like those of notebooks, against lineage written by hand (make test takes a third)
+	@WHENCE_ALL_PIPELINES=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal tests/pipelines
 
 check: lint types imports docs doctest ## format, lint, types, import direction, docs without warnings, doctests
 

@@ -1,6 +1,6 @@
 """Plain `toPandas()`, `createDataFrame(...)` and what is between, seen while a capture is open.
 
-Rows keep their lineage through both. `frame[...]` and `to_numpy()` of a frame that is known are known, too: which columns
+Rows keep their lineage through both. `frame[...]` and `to_numpy()` of a known frame are known, too: which columns
 of which dataset they hold, unless somebody changed them in between.
 """
 
