@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from bench._graph_log import fill
 import whence as wh
 from whence.testing.graphs import pd
 from whence.ui.explorer import Explorer
+from whence.ui.project import warm
 from whence.ui.routes import answered
 from whence.ui.values import Values
 
@@ -45,6 +47,16 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
     return claims
 
 
+def _processor(work: Callable[[], Any], repeat: int = 3) -> float:
+    """The least processor time of a call: others use the machine as well, and these answers take one thread."""
+    times = []
+    for _ in range(repeat):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return max(min(times), 1e-6)
+
+
 def _ask(explorer: Explorer, question: str, **params: str) -> Any:
     status, found = answered(explorer, question, params)
     if status != 200:
@@ -58,33 +70,35 @@ def _project(folder: Path, vertices: int) -> Iterator[Claim]:
     count, _ = fill(place / "catalog.sqlite", pd(vertices))
     with wh.open(place, create=False) as log:
         explorer = Explorer(log)
-        start = time.perf_counter()
+        start = time.process_time()
         shown = _ask(explorer, "overview")
-        first = time.perf_counter() - start
-        graph = log.graph
-        whole = seconds(lambda: json.dumps([graph.vertices, graph.edges]), repeat=1)
+        first = time.process_time() - start
+        graph, unit = log.graph, "s of processor time"
+        whole = _processor(lambda: json.dumps([graph.vertices, graph.edges]), repeat=1)
         told = sum(node["count"] for node in shown["picture"]["nodes"]) == int((graph.kinds != 2).sum())
         yield claim(
             f"first picture of {count:,} vertices, on the server", first,
-            {"every vertex and edge as JSON, nothing drawn": whole}, unit="s", at_most=FIRST, true=told,
+            {"every vertex and edge as JSON, nothing drawn": whole}, unit=unit, at_most=FIRST, true=told,
         )  # fmt: skip
+        warm(explorer)  # as `whence ui` does while the browser opens
         names = graph.vertices
         entity = next(each for each in names if graph[each].kind == "entity" and graph.ancestors(each))
         latest = graph.of_kind("entity")[-1]
-        scan = seconds(lambda: [each for each in names if "part-77" in each])
-        yield claim(
-            f"search among {count:,} vertices", seconds(lambda: _ask(explorer, "search", q="part-77")),
-            {"a comprehension over the names": scan}, unit="s", at_most=SERVER,
-        )  # fmt: skip
-        walk = seconds(lambda: graph.ancestors(latest), repeat=1)
-        for name, work in (
-            ("one vertex with its neighbours", lambda: _ask(explorer, "vertex", id=entity)),
-            ("a segment", lambda: _ask(explorer, "segment", src=json.dumps([entity]), dst=json.dumps([latest]))),
+        scan = _processor(lambda: [each for each in names if "part-77" in each])
+        walk = _processor(lambda: graph.ancestors(latest))
+        ends = {"src": json.dumps([entity]), "dst": json.dumps([latest])}
+        for name, work, other, taken in (
+            ("search", lambda: _ask(explorer, "search", q="part-77"), "a comprehension over the names", scan),
+            (
+                "a vertex and its neighbours",
+                lambda: _ask(explorer, "vertex", id=entity),
+                "all ancestors of a file",
+                walk,
+            ),
+            ("a segment", lambda: _ask(explorer, "segment", **ends), "all ancestors of a file", walk),
         ):
-            yield claim(
-                f"{name}, of {count:,} vertices", seconds(work), {"all ancestors of one file": walk}, unit="s",
-                at_most=SERVER,
-            )  # fmt: skip
+            title = f"{name}, of {count:,} vertices"
+            yield claim(title, _processor(work), {other: taken}, unit=unit, at_most=SERVER)
 
 
 @contextmanager
@@ -148,7 +162,9 @@ def _page(folder: Path) -> Iterator[Claim]:
 
     with sync_playwright() as playwright, wh.open(folder / "project.whence", create=False) as log:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        with serving(Explorer(log)) as url:
+        explorer = Explorer(log)
+        with serving(explorer) as url:
+            threading.Thread(target=warm, args=(explorer,), daemon=True).start()  # as `whence ui` does
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto("about:blank")
             blank = seconds(lambda: page.goto("about:blank"))

@@ -12,7 +12,7 @@ from whence.graph import Graph, who
 from whence.graph.boundary import Boundary, times_of
 from whence.graph.model import ACTIVITY, AGENT, ASSOCIATED, ENTITY, GENERATED, KINDS, USED
 from whence.graph.picture.folding import failed
-from whence.graph.picture.scene import of_graph
+from whence.graph.picture.scene import FOLDED, of_graph
 from whence.store.catalog import runs
 from whence.store.catalog import schema as t
 from whence.ui import filters
@@ -223,9 +223,13 @@ def segment(explorer: Explorer, params: Params) -> dict[str, Any]:
     found = graph.segment(
         src or None, dst, exclude=exclude or None, expand=steps or None, inputs=params.get("inputs") == "1"
     )
-    scene = of_graph(graph, found.numbers.tolist(), found.rows.tolist(), found.query.named.tolist())
+    if len(found) > FOLDED:  # kinds of things, as in the overview
+        scene = overview_of(graph, found.numbers).scene
+    else:
+        scene = of_graph(graph, found.numbers.tolist(), found.rows.tolist(), found.query.named.tolist())
+    first = graph.ids.of(graph.in_order(found.numbers)[:2000])
     return {
-        "picture": picture(scene), "why": found.why, "vertices": found.vertices[:2000], "count": len(found),
+        "picture": picture(scene), "why": found.why, "vertices": first, "count": len(found),
         "left_out": found.left_out[:50],
     }  # fmt: skip
 
