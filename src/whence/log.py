@@ -309,7 +309,7 @@ class Log:
                 if heirs and not force:
                     shown = ", ".join(map(repr, heirs[:5])) + (f" and {len(heirs) - 5} more" if len(heirs) > 5 else "")
                     raise InUse(
-                        f"{name!r} is where {shown} came from: delete that first, or give force=True to cut its lineage"
+                        f"{shown} was derived from {name!r}: delete that first, or give force=True to cut its lineage"
                     )
                 statements.delete_dataset(connection, name)
 
@@ -334,7 +334,7 @@ class Log:
         """
         names = tuple(asking.meant(self._store, name) for name in names_of(path, "a path"))
         if not names:
-            raise BadType("a path has at least one name, such as ['B', 'A']")
+            raise BadType("a path needs at least one name, such as ['B', 'A']")
         return self._store.reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))
 
     @overload
@@ -432,7 +432,7 @@ class Log:
 
         A file's name stands for the version that it was when it was last seen; `model.bin@v2` is one by itself. The end
         of a path will do where only one file's path ends so. What a version took the place of without anybody reading
-        it is no ancestor, unless `revisions` is set.
+        it is not an ancestor, unless `revisions` is set.
         """
         from whence.store.prov import asking as projects
 

@@ -52,9 +52,7 @@ def question(direction: Direction, help: str) -> click.Command:
             asking = opened.backward if direction == "backward" else opened.forward
             start, end = named(opened, dataset), None if to is None else named(opened, to)
             if cells is None and opened.show(start).dataset.shape:
-                raise click.UsageError(
-                    f"say which cells of {dataset!r} are meant: 3,4 or 0:10,5 or ... for all of them"
-                )
+                raise click.UsageError(f"say which cells of {dataset!r}: 3,4 or 0:10,5 or ... for all of them")
             answer = asking(start, cells) if end is None else asking(start, cells, to=end)
         found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
         how = getattr(answer, "how", "")
@@ -115,7 +113,7 @@ def _show(found: Mapping[str, Selection]) -> None:
 def _draw_cells(found: Mapping[str, Selection], out: Path) -> None:
     if len(found) != 1:
         ends = ", ".join(found) or "nothing"
-        raise click.UsageError(f"a picture shows one dataset, and this leads to {ends}: choose with --to")
+        raise click.UsageError(f"a picture shows one dataset, and the answer has {ends}: choose one with --to")
     [selection] = found.values()
     out.parent.mkdir(parents=True, exist_ok=True)
     selection.draw(out)

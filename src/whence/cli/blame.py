@@ -33,4 +33,4 @@ def command(names: Sequence[str], revisions: bool, log: str | None, blobs: str |
         return
     emit_table(("agent", "responsible for"), [(agent, each) for agent, things in found.items() for each in things])
     if not found:
-        click.echo("Nobody is recorded to have had a hand in it.", err=True)
+        click.echo("Nobody is recorded as responsible for it.", err=True)

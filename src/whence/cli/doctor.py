@@ -38,7 +38,7 @@ def command(log: str | None, as_json: bool) -> None:
         rows = [(_mark(each)[0], each.name, each.found, each.advice) for each in findings]
         emit_table(("state", "part", "found", "what to do"), rows)
     if not ok:
-        click.echo("Something that whence cannot do without is missing.", err=True)
+        click.echo("Something that whence needs is missing.", err=True)
         raise SystemExit(1)
 
 

@@ -92,7 +92,7 @@ class Graph(Drawable):
         rows: list[Mapping[str, Any]] = []
         for name, kind, *rest in vertices:
             if kind not in KINDS:
-                raise BadGraph(f"{name!r} is of no kind of PROV, {kind!r}; there are {', '.join(KINDS)}")
+                raise BadGraph(f"{name!r} is of the kind {kind!r}, which PROV does not have: use {', '.join(KINDS)}")
             names.append(name)
             kinds.append(KINDS.index(kind))
             rows.append(rest[0] if rest else {})
@@ -104,7 +104,7 @@ class Graph(Drawable):
         for source, relation, target, *rest in edges:
             code = CODES.get(relation)
             if code is None:
-                raise BadGraph(f"{source!r} {relation} {target!r}: there is no such relation in PROV")
+                raise BadGraph(f"{source!r} {relation} {target!r}: PROV has no such relation")
             for end in (source, target):
                 if end not in number_of:
                     raise BadGraph(f"{source!r} {relation} {target!r}: there is no vertex {end!r}")
@@ -138,7 +138,7 @@ class Graph(Drawable):
         """
         unknown = [name for name in edges if name not in CODES]
         if unknown:
-            raise BadGraph(f"{unknown[0]!r} is no relation of PROV; there are {', '.join(CODES)}")
+            raise BadGraph(f"{unknown[0]!r} is not a relation of PROV: use one of {', '.join(CODES)}")
         count = sum(len(source) for source, _ in edges.values())
         if max(count, len(kinds)) >= 2**31:
             raise BadType("a graph holds up to 2^31 - 1 vertices, and as many edges")

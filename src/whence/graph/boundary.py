@@ -291,14 +291,14 @@ def _as_datetime(value: object) -> dt.datetime:
         try:
             value = dt.datetime.fromisoformat(value)
         except ValueError:
-            raise BadType(f"{value!r} is no time: write it as 2026-01-31T12:00:00Z") from None
+            raise BadType(f"{value!r} is not a time: write it as 2026-01-31T12:00:00Z") from None
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             value = dt.datetime.fromtimestamp(value, dt.UTC)
         except (ValueError, OverflowError, OSError):
-            raise BadType(f"{value!r} is no time: seconds since 1970 are between the years 1 and 9999") from None
+            raise BadType(f"{value!r} is not a time: seconds since 1970 are between the years 1 and 9999") from None
     elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)  # the zone is added below
     if not isinstance(value, dt.datetime):
-        raise BadType(f"{value!r} is no time: give a datetime, a date, an ISO 8601 string or seconds")
+        raise BadType(f"{value!r} is not a time: give a datetime, a date, an ISO 8601 string or seconds")
     return value if value.tzinfo else value.replace(tzinfo=dt.UTC)

@@ -49,7 +49,7 @@ class Query:
                 continue
             numbers = graph.numbers(given, "entity")  # type: ignore[arg-type] # a wrong type is named there
             if not len(numbers):
-                raise BadType(f"{name} names no entity: give at least one id")
+                raise BadType(f"{name} must name an entity: give at least one id")
             ends.append(numbers)
         if src is None:
             ends.insert(0, _origins(graph, ends[0]))
@@ -250,7 +250,7 @@ def _nothing(query: Query) -> Segment:
     ends = [", ".join(map(repr, graph.ids.of(each[:5].tolist()))) + (" ..." if len(each) > 5 else "")
             for each in (query.destinations, query.sources)]  # fmt: skip
     backward = graph.ancestry.reach(query.sources, True) & graph.ancestry.reach(query.destinations, False)
-    hint = "; it is the other way round: exchange src and dst" if backward.any() else ""
+    hint = "; the paths lead the other way: swap src and dst" if backward.any() else ""
     why = f"Nothing of {ends[0]} came from {ends[1]}: no path leads back from dst to src{hint}."
     return Segment(graph, query, none, np.zeros(0, np.int64), {}, why)
 
@@ -321,7 +321,7 @@ def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
     found = []
     for names, count in pairs:
         if not isinstance(count, int) or not counts(count):
-            raise BadType(f"expand counts activities, 0 or more, and {count!r} is no such number")
+            raise BadType(f"expand takes a number of activities, 0 or more, not {count!r}")
         # A name of a wrong type is refused there.
         start = base.query.named if names is None else base.graph.numbers(names, "entity")  # type: ignore[arg-type]
         found.append((start, count))

@@ -43,13 +43,13 @@ class Listed(list[Each]):
 class Answers(dict[str, Selection]):
     """Cells by dataset, which print as a table.
 
-    `notes` say where lineage ends and nothing is known of what was before, and where it is no proof. Of a file, `how`
-    is a sentence about what made or used it.
+    `notes` say where the recorded lineage ends, and where it is a guess by content. For a file, `how` is a sentence
+    about what made or used it.
 
-    >>> Answers({"x": Selection.parse("0", (3,))}, notes=["'x' starts at a.py:3: nothing is known of how it was made"])
+    >>> Answers({"x": Selection.parse("0", (3,))}, notes=["'x' starts at a.py:3: how it was made was not recorded"])
     dataset  count  cells
     x        1      0
-    note: 'x' starts at a.py:3: nothing is known of how it was made
+    note: 'x' starts at a.py:3: how it was made was not recorded
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Functions whose calls are recorded: `log.track`, and `log.capture` for code that is no function."""
+"""Functions whose calls are recorded: `log.track`, and `log.capture` for code that is not a function."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _all_cells(store: Store, name: str, direction: Direction) -> str:
 
 
 def _whole(store: Store, name: str, direction: Direction, to: str | None) -> Selection | Answers | None:
-    """The answer about a file: it has no cells, but activities that made and used it; None if it is no file."""
+    """The answer about a file: it has no cells, but activities that made and used it; None if it is not a file."""
     from whence.store.prov import finding
 
     with store.database.read() as connection:

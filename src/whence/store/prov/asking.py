@@ -33,7 +33,7 @@ def now_named(store: Store, names: Names) -> list[str]:
     with store.database.read() as connection:
         for name in given:
             if not isinstance(name, str):
-                raise BadType(f"things are named by strings, and this is {name!r}")
+                raise BadType(f"a name is a string, not {name!r}")
         return [dataset_meant(connection, name) or name for name in given]
 
 

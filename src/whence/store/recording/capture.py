@@ -83,7 +83,7 @@ def _collected(frame: Any) -> Any:
     for method in ("toArrow", "toPandas", "to_pandas"):
         if hasattr(frame, method):
             return getattr(frame, method)()
-    raise BadType(f"a {type(frame).__name__} is no frame of index tuples: give a Spark DataFrame")
+    raise BadType(f"a {type(frame).__name__} does not hold index tuples: give a Spark DataFrame")
 
 
 def _array_or_chunks(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:
@@ -199,7 +199,7 @@ def paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -
         strangers = [key for key in capture if key not in pairs]
         if strangers:
             raise BadType(
-                f"the capture is for {strangers[0]!r}, which is no (output, input) of this operation: {pairs}"
+                f"the capture is for {strangers[0]!r}, and this operation has the pairs (output, input) {pairs}"
             )
         given = list(capture.items())
     elif not isinstance(capture, (list, tuple)):
