@@ -19,15 +19,31 @@ if TYPE_CHECKING:
     from whence.arrays.recording.track import LineageLost
     from whence.graph import Graph, summarize
     from whence.log import Log, open
+    from whence.store.answers import Answer
 
 __version__ = "0.1.0"
 
-__all__ = ["Graph", "LineageLost", "Log", "Relation", "Selection", "TrackedFloat64", "compress", "errors", "explain"]
+__all__ = [
+    "Answer",
+    "Graph",
+    "LineageLost",
+    "Log",
+    "Relation",
+    "Selection",
+    "TrackedFloat64",
+    "compress",
+    "errors",
+    "explain",
+]
 __all__ += ["UnknownOrigin", "open", "probe", "relation_of", "summarize", "tracked"]
 
 # Loaded on use: the log brings SQLAlchemy, which arrays alone do not need.
 _LAZY = {"Graph": "whence.graph", "Log": "whence.log", "open": "whence.log", "summarize": "whence.graph"}
-_LAZY |= {"LineageLost": "whence.arrays.recording.track", "TrackedFloat64": "whence.arrays"}
+_LAZY |= {
+    "Answer": "whence.store.answers",
+    "LineageLost": "whence.arrays.recording.track",
+    "TrackedFloat64": "whence.arrays",
+}
 _LAZY |= {"UnknownOrigin": "whence.arrays.linking.places", "probe": "whence.arrays.probe"}
 _LAZY |= {"relation_of": "whence.arrays", "tracked": "whence.arrays"}
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.catalog.clock import now
 from whence.store.derivations import asking
-from whence.store.derivations.walk import Lineage, route
+from whence.store.derivations.adjacency import Lineage
+from whence.store.derivations.route import route
 from whence.store.recording.capture import paired, relation_from
 from whence.store.records import Dataset, Derivation, Description, Operation
 from whence.store.values import name_of, names_of, plain, shape_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
     from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
 
     from whence.arrays.explain import Contributions
     from whence.arrays.recording.tables import Tables
@@ -32,9 +34,10 @@ if TYPE_CHECKING:
     from whence.graph.compare import Difference
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
+    from whence.spark.stored import Runs
     from whence.store import Store
-    from whence.store.answers import Answers
-    from whence.store.catalog.runs import Run
+    from whence.store._store import Tables as StoreTables
+    from whence.store.answers import Answer
     from whence.store.check import Report
     from whence.store.prov.importing import Imported
     from whence.store.recording.activity import Activity
@@ -64,6 +67,7 @@ class Log:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        store.connect_tables = lambda: _tables(store)
         self._files: Files | None = None
         if (
             RUN in os.environ and not store.database.read_only
@@ -267,11 +271,34 @@ class Log:
 
         return Pipeline(df, name, mode, sources, save, witness, self._store)
 
-    def runs(self, pipeline: str | None = None) -> list[Run]:
-        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline."""
-        from whence.store.catalog import runs
+    def runs(self, pipeline: str | None = None) -> Runs:
+        """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline.
 
-        return runs.listed(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
+        It is a list that prints as a table. Each run can be asked as its pipeline can, by a program that has not made
+        the pipeline: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed where DuckDB
+        gives the same answer.
+
+        >>> import tempfile, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     log.runs()
+        no runs
+        """
+        from whence.spark.stored import Runs
+
+        return Runs.of(self._store, None if pipeline is None else name_of(pipeline, "pipeline"))
+
+    def to_spark(
+        self, value: Any, spark: SparkSession | None = None, name: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> DataFrame:  # fmt: skip
+        """A pandas frame or an array of numbers as a Spark DataFrame whose rows are known: lineage goes on through it.
+
+        `name` is what the table is called, and the source of pipelines that read it; `columns` names those of an
+        array. Without `spark` it is the active session. The rows are kept in the log, as a Parquet file.
+        """
+        from whence.spark.tables.back import to_spark
+
+        return to_spark(self._store, value, spark, name, columns)
 
     def import_(self, source: str | os.PathLike[str]) -> Imported:
         """Add provenance that others recorded: a PROV document, OpenLineage events, or "git" for a repository.
@@ -339,16 +366,37 @@ class Log:
 
     @overload
     def backward(
-        self, name: str, cells: object = None, *, to: str, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object = None,
+        *,
+        to: str,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def backward(
-        self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object,
+        to: str,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def backward(
-        self, name: str, cells: object = None, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> Answers: ...
+        self,
+        name: str,
+        cells: object = None,
+        to: None = None,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
+    ) -> Answer: ...
     def backward(
         self,
         name: str,
@@ -357,27 +405,60 @@ class Log:
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | Answers:
-        """Where the cells came from: the cells of `to`, over all paths; or of every source, by name.
+        columns: Sequence[str] | None = None,
+    ) -> Selection | Answer:
+        """Where the cells came from: the cells of `to`, over all paths; or an Answer, by every source reached.
 
-        The `notes` of the answer say where lineage ends and nothing is known of what was before, and where it is no
-        more than likely. A name stands for its latest version, `to` for the latest that is reached. Of a file, which
-        has no cells, the answer is what the activity used that made it; its `how` says which.
+        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Beyond the
+        cells the way goes on through activities to the files that they used, which are reached as a whole. The answer
+        knows its `steps`, whether it is `precise` and for which `reason` not, and the people and commits around it. Its
+        `notes` say where lineage ends and nothing is known of what was before, and where it is no more than likely. A
+        name stands for its latest version, `to` for the latest that is reached.
+
+        >>> import tempfile, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     _ = log.array("A", shape=(3, 2)), log.array("B", shape=(3,)), log.array("C", shape=())
+        ...     _ = log.lineage("B", "A", lambda index: [(index[0], 0), (index[0], 1)])
+        ...     _ = log.lineage("C", "B", "whole")
+        ...     answer = log.backward("C")
+        >>> answer.precise, [str(step) for step in answer.steps]
+        (True, ['C -> B: 3 cells (boxes)', 'B -> A: 6 cells (boxes)'])
         """
-        return asking.walk(self._store, "backward", name, cells, to, above, lineage)
+        return asking.walk(self._store, "backward", name, cells, to, above, lineage, columns)
 
     @overload
     def forward(
-        self, name: str, cells: object = None, *, to: str, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object = None,
+        *,
+        to: str,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def forward(
-        self, name: str, cells: object, to: str, *, above: float | None = None, lineage: Lineage = ...
+        self,
+        name: str,
+        cells: object,
+        to: str,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
     ) -> Selection: ...
     @overload
     def forward(
-        self, name: str, cells: object = None, to: None = None, *, above: float | None = None, lineage: Lineage = ...
-    ) -> Answers: ...
+        self,
+        name: str,
+        cells: object = None,
+        to: None = None,
+        *,
+        above: float | None = None,
+        lineage: Lineage = ...,
+        columns: Sequence[str] | None = None,
+    ) -> Answer: ...
     def forward(
         self,
         name: str,
@@ -386,12 +467,13 @@ class Log:
         *,
         above: float | None = None,
         lineage: Lineage = "value+selection",
-    ) -> Selection | Answers:
-        """Where the cells went: the cells of `to`, over all paths; or of every final result, by name.
+        columns: Sequence[str] | None = None,
+    ) -> Selection | Answer:
+        """Where the cells went: the cells of `to`, over all paths; or an Answer, by every final result reached.
 
-        Of a file, which has no cells, it is what the activities made that used it; the answer's `how` says which.
+        See `backward`: the way goes on through activities to what they generated.
         """
-        return asking.walk(self._store, "forward", name, cells, to, above, lineage)
+        return asking.walk(self._store, "forward", name, cells, to, above, lineage, columns)
 
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
@@ -399,12 +481,12 @@ class Log:
 
         inp = asking.latest(self._store, input)
         found = [each for each in self.show(output).derived_from if each.input == inp]
-        return Contributions.of_kinds((each.kind, self._store.reader.load(each.hash)) for each in found)
+        return Contributions.of_kinds((each.kind, self._store.reader.boxes(each.hash)) for each in found)
 
     def first(
         self, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any] | None = None,
         lineage: Lineage = "value",
-    ) -> Answers:  # fmt: skip
+    ) -> Answer:  # fmt: skip
         """The earliest cells along the lineage for which a condition holds: where did this NaN start?
 
         `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those of arrays
@@ -570,6 +652,13 @@ class Log:
             return "closed" if isinstance(error, Closed) else str(error)
         things = ((datasets, "dataset"), (operations, "operation"), (derivations, "derivation"))
         return ", ".join(counted(number, thing) for number, thing in things)
+
+
+def _tables(store: Store) -> StoreTables:
+    """What knows of tables. It needs no Spark, unless a question does."""
+    from whence.spark.tables.asking import AskedTables
+
+    return AskedTables(store)
 
 
 def open(

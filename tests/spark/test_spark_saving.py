@@ -160,10 +160,10 @@ def test_a_later_program_asks_without_running(spark: SparkSession, shop: Path, l
     assert log.collect().blobs == 0, "saved results are in use"
     graph = log.graph
     assert any(name.startswith("revenue#") for name in graph.vertices)
-    assert {"orders.parquet@v1", "customers.parquet@v1", "revenue (output)@v1"} <= set(graph.ids)
-    made = graph.vertices_at(graph.numbers(["revenue (output)@v1"]))[0].properties
-    assert made["rows"] == 3
-    assert made["columns"]["fields"]["revenue"]["inputFields"][0]["name"] == "orders.parquet"
+    assert {"orders.parquet@v1", "customers.parquet@v1", "orders", "customers", "revenue"} <= set(graph.ids)
+    assert log.show("revenue").dataset.shape[0] == 3
+    made = log.show("revenue").dataset.properties["column_lineage"]
+    assert made["fields"]["revenue"]["inputFields"][0]["name"] == "orders.parquet"
 
 
 def test_a_saved_result_that_is_damaged_or_gone(spark: SparkSession, shop: Path, log: wh.Log) -> None:

@@ -11,7 +11,7 @@ import whence as wh
 from whence.errors import Ambiguous, BadCells, BadType, UnknownName
 from whence.graph import Graph, summarize, what
 from whence.graph.programs import parameters, program_of
-from whence.store.answers import Answers, Listed
+from whence.store.answers import Answer, Listed
 from whence.testing.graphs import pd
 
 
@@ -166,7 +166,7 @@ def test_answers_print_as_tables(tmp_path: Path) -> None:
         log.array("B", shape=(3,))
         log.lineage("B", "A", lambda index: [(index[0], 0), (index[0], 1)])
         found = log.backward("B", "1:3")
-        assert isinstance(found, Answers)
+        assert isinstance(found, Answer)
         assert repr(found) == "dataset  count  cells\nA        4      1:3,0:2"
         assert "<td>1:3,0:2</td>" in found._repr_html_()
         assert repr(log.datasets()).splitlines()[1].split()[:5] == ["A", "array", "3", "x", "2"]

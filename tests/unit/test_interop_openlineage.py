@@ -137,7 +137,7 @@ def test_a_log_is_exported_as_the_schemas_say(log: wh.Log) -> None:
 def test_columns_of_a_pipeline_are_a_facet() -> None:
     found = openlineage.column_lineage(COLUMNS, {"orders": "data/orders.parquet", "people": ("db", "people")})
     graph = Graph.build(
-        [("q", "activity"), ("out", "entity", {"columns": found})], [("out", "wasGeneratedBy", "q")]
+        [("q", "activity"), ("out", "entity", {"column_lineage": found})], [("out", "wasGeneratedBy", "q")]
     )  # fmt: skip
     facet = judged(openlineage.events(graph))[-1].outputs[0].facets["columnLineage"]
 
@@ -150,7 +150,7 @@ def test_columns_of_a_pipeline_are_a_facet() -> None:
         ("whence", "data/orders.parquet", "rate", ["DIRECT", "INDIRECT"]),
     ]
     assert told(facet.fields["who"].inputFields) == [("db", "people", "name", ["DIRECT"])]
-    assert openlineage.graph_of(openlineage.events(graph))["out"]["columns"] == found
+    assert openlineage.graph_of(openlineage.events(graph))["out"]["column_lineage"] == found
     assert openlineage.column_lineage({}) == {"fields": {}}
     with pytest.raises(BadType, match="called by a name"):
         openlineage.column_lineage(COLUMNS, {"orders": 3})  # type: ignore[dict-item] # that it is refused is the point
@@ -162,10 +162,12 @@ def test_columns_of_a_pipeline_are_a_facet() -> None:
      {"fields": {"a": {"inputFields": [{"namespace": "n", "name": "t", "field": "f", "transformations": [{}]}]}}}],
 )  # fmt: skip
 def test_another_property_called_columns_is_no_facet(columns: Any) -> None:
-    graph = Graph.build([("q", "activity"), ("out", "entity", {"columns": columns})], [("out", "wasGeneratedBy", "q")])
+    graph = Graph.build(
+        [("q", "activity"), ("out", "entity", {"column_lineage": columns})], [("out", "wasGeneratedBy", "q")]
+    )
     events = openlineage.events(graph)
     assert "columnLineage" not in judged(events)[-1].outputs[0].facets
-    assert openlineage.graph_of(events)["out"]["columns"] == columns
+    assert openlineage.graph_of(events)["out"]["column_lineage"] == columns
 
 
 def events_of_others() -> list[dict[str, Any]]:
@@ -206,7 +208,7 @@ def test_what_the_client_writes_is_imported_and_written_again(log: wh.Log) -> No
     assert graph.ancestors("db/t@v1") == ["db/raw@v1", f"etl/load/{run}"]
     parent = told[0]["run"]["facets"]["parent"]["run"]["runId"]
     assert (f"etl/load/{run}", "wasInformedBy", f"etl/daily/{parent}") in graph.edges
-    assert graph["db/t@v1"]["columns"]["fields"]["total"]["transformationType"] == "AGGREGATION"
+    assert graph["db/t@v1"]["column_lineage"]["fields"]["total"]["transformationType"] == "AGGREGATION"
     again = openlineage.events(graph)
     judged(again)
     again = [each for each in again if each["run"]["runId"] == run]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
@@ -35,6 +33,7 @@ from whence.rows import (
 )
 from whence.rows.saving import OUTPUT, Sizes, TracePlan, trace_plan
 from whence.testing.interpreter import Tables, run, trace
+from whence.testing.strategies.plans import plans, tables_of_plans
 
 LONG = "long"
 # orders(o, who, day) and items(i, item, price): i is the order of an item.
@@ -277,64 +276,9 @@ def test_a_table_comes_before_what_is_searched_with_its_rows() -> None:
 
 # --- whatever is chosen: the rows are those of the oracle
 
-VALUES = st.one_of(st.none(), st.integers(0, 2))
-ROWS = st.lists(st.tuples(VALUES, VALUES), max_size=4)
-NAMES = ("r", "s", "t")
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> Operator:
-    """Filters, projections, joins, groups, unions and windows over three tables of two columns."""
-    numbers, uses = count(100), count()
-
-    def new(name: str) -> Attr:
-        return Attr(next(numbers), name, LONG)
-
-    def source() -> Operator:
-        return Source(draw(st.sampled_from(NAMES)), next(uses), (new("k"), new("v")))
-
-    def one(plan: Operator) -> Attr:
-        return draw(st.sampled_from(plan.output))
-
-    def step(plan: Operator) -> Operator:
-        kind = draw(st.sampled_from(["filter", "project", "join", "group", "distinct", "union", "window"]))
-        if kind == "filter":
-            right: Expr = draw(st.one_of(st.just(Literal(1, LONG)), st.just(one(plan))))
-            return Filter(plan, Compare(draw(st.sampled_from(["=", "<=>", "<", "!="])), one(plan), right))
-        if kind == "project":
-            kept = draw(st.lists(st.sampled_from(plan.output), min_size=1, max_size=3, unique=True))
-            return Project(plan, tuple(Named(new(attr.name), attr) for attr in kept))
-        if kind == "join":
-            other = step(source()) if draw(st.booleans()) else source()
-            how = draw(st.sampled_from(["inner", "left", "right", "full", "semi", "anti"]))
-            op = draw(st.sampled_from(["=", "=", "=", "<=>", "<"]))
-            return Join(plan, other, how, Compare(op, one(plan), one(other)))
-        if kind == "group":
-            key, name = one(plan), draw(st.sampled_from(["Sum", "Count", "Min", "Max"]))
-            named = Named(new("made"), AggCall(name, (one(plan),), LONG))
-            return Aggregate(plan, (key,), (Named(new("key"), key), named) if draw(st.booleans()) else (named,))
-        if kind == "distinct":
-            return Distinct(plan, tuple(dict.fromkeys(plan.output)))
-        if kind == "union":
-            other = source()
-            columns = draw(st.permutations(plan.output))[:2]
-            left = Project(plan, tuple(Named(new("u"), attr) for attr in columns))
-            right_columns = other.output[: len(columns)]
-            return Union((left, Project(other, keep(*right_columns))), tuple(new("u") for _ in columns))
-        frame, order = draw(
-            st.sampled_from([(Frame("rows", None, None), ()), (Frame("range", None, 0), (SortKey(one(plan)),))])
-        )
-        over = Named(new("over"), WindowCall("Sum", (one(plan),), frame, LONG))
-        return Window(plan, (over,), (one(plan),), order)
-
-    plan = source()
-    for _ in range(draw(st.integers(1, 5))):
-        plan = step(plan)
-    return plan
-
 
 @settings(max_examples=300, deadline=None)
-@given(plans(), st.fixed_dictionaries(dict.fromkeys(NAMES, ROWS)), st.sampled_from(["rows", "group"]))
+@given(plans(), tables_of_plans(), st.sampled_from(["rows", "group"]))
 def test_whatever_is_saved_tracing_gives_the_rows_of_the_oracle(plan: Operator, tables: Tables, witness: str) -> None:
     found = trace_plan(plan, witness)
     event(f"{len(found.saved)} saved" if found.unavailable_reason is None else "left to replay")
@@ -348,7 +292,7 @@ def test_whatever_is_saved_tracing_gives_the_rows_of_the_oracle(plan: Operator, 
 
 
 @settings(max_examples=100, deadline=None)
-@given(plans(), st.fixed_dictionaries(dict.fromkeys(NAMES, ROWS)))
+@given(plans(), tables_of_plans())
 def test_a_question_about_all_rows_gives_all_their_rows(plan: Operator, tables: Tables) -> None:
     found = trace_plan(plan)
     assume(found.unavailable_reason is None)

@@ -15,6 +15,7 @@ from whence.spark.sources.kind import Kind, Past
 from whence.spark.sources.local import CacheKind, LocalKind, RangeKind
 from whence.spark.sources.rdds import RddKind
 from whence.spark.sources.registry import KINDS, LEAVES, OTHER, kind_of
+from whence.spark.sources.stored import StoredKind
 from whence.spark.sources.tables import RelationKind, TableKind
 
 
@@ -44,10 +45,14 @@ class Leaf:
         return Named(self._relation)
 
 
+def _below(kind: type[Kind]) -> set[type[Kind]]:
+    return {each for below in kind.__subclasses__() for each in (below, *_below(below))}
+
+
 def test_every_kind_is_in_the_registry() -> None:
     for module in pkgutil.iter_modules(sources.__path__):
         importlib.import_module(f"{sources.__name__}.{module.name}")
-    own = {each for each in Kind.__subclasses__() if each.__module__.startswith(sources.__name__)}
+    own = {each for each in _below(Kind) if each.__module__.startswith(sources.__name__)}
     assert own == {type(each) for each in KINDS}
     assert all(kind.nodes for kind in KINDS)
     assert {node for kind in KINDS for node in kind.nodes} == LEAVES
@@ -64,6 +69,7 @@ def test_every_kind_is_in_the_registry() -> None:
         (Leaf("LocalRelation"), LocalKind),
         (Leaf("Range"), RangeKind),
         (Leaf("InMemoryRelation"), CacheKind),
+        (Leaf("StoredLeaf"), StoredKind),
         (Leaf("SomethingNew"), Kind),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import whence as wh
 from whence.errors import NoLineage, UnknownName
-from whence.store.derivations.walk import Adjacency, Direction, plan, route
+from whence.store.derivations.adjacency import Adjacency, Direction, Way
+from whence.store.derivations.route import route
+from whence.store.derivations.walk import plan
 from whence.testing.oracle import RawRelation, as_cells
 from whence.testing.strategies import effort, shapes, unions
 
@@ -30,9 +32,9 @@ class Graph:
         for i, (output, source, _) in enumerate(edges):
             self.adjacency.add_edge(output, source, str(i))
 
-    def load(self, hash: str) -> wh.Relation:
-        self.loaded[hash] += 1
-        raw = self.edges[int(hash)][2]
+    def load(self, way: Way) -> wh.Relation:
+        self.loaded[way.hash] += 1
+        raw = self.edges[int(way.hash)][2]
         return wh.compress(sorted(raw.tuples), raw.out_shape, raw.in_shape)
 
     def closure(self, direction: Direction, start: str, cells: frozenset[Cell]) -> set[tuple[str, Cell]]:
@@ -148,15 +150,15 @@ def test_a_cycle_is_followed_until_nothing_is_new() -> None:
     assert graph.ask("forward", "x", frozenset({(17,)}), None) == {"x": {(i,) for i in range(17, 30)}}
 
 
-def test_a_route_is_a_step_at_a_time() -> None:
+def test_a_route_is_a_hop_at_a_time() -> None:
     raw = RawRelation((2,), (2,), frozenset({(0, 1)}))
     graph = Graph({"A": (2,), "B": (2,), "C": (2,)}, [("B", "A", raw), ("B", "A", RawRelation.identity((2,)))])
-    [step] = route(graph.adjacency, ["B", "A"]).steps
-    assert (step.backward, step.forward) == (("0", "1"), ())
-    [step] = route(graph.adjacency, ["A", "B"]).steps
-    assert (step.backward, step.forward) == ((), ("0", "1"))
-    assert set(as_cells(step.follow(wh.Selection.of([(1,)], (2,)), graph.load).cells())) == {(0,), (1,)}
-    assert route(graph.adjacency, ["A"]).steps == ()
+    [hop] = route(graph.adjacency, ["B", "A"]).hops
+    assert ([way.hash for way in hop.backward], hop.forward) == (["0", "1"], ())
+    [hop] = route(graph.adjacency, ["A", "B"]).hops
+    assert (hop.backward, [way.hash for way in hop.forward]) == ((), ["0", "1"])
+    assert set(as_cells(hop.follow(wh.Selection.of([(1,)], (2,)), graph.load).cells())) == {(0,), (1,)}
+    assert route(graph.adjacency, ["A"]).hops == ()
     with pytest.raises(NoLineage, match="between 'B' and 'C': 'B' comes from 'A'; 'C' is connected to nothing"):
         route(graph.adjacency, ["A", "B", "C"])
     with pytest.raises(UnknownName, match="'D'"):

@@ -28,7 +28,7 @@ def column_lineage(
     datasets: Mapping[str, str | tuple[str, str]] | None = None,
     namespace: str = NAMESPACE,
 ) -> dict[str, Any]:
-    """The `columnLineage` facet of a pipeline's output, from `p.columns()`; a log keeps it as the property `columns`.
+    """The `columnLineage` facet of a pipeline's output, from `p.columns()`; a log has it as property `column_lineage`.
 
     `datasets` tells what the sources are called outside of the pipeline, a name in the namespace or a pair (namespace,
     name). Columns that decide about the rows of the whole output are listed once, for the dataset.
@@ -69,7 +69,7 @@ def _dataset_name(dataset: object, namespace: str) -> dict[str, str]:
 
 
 def is_column_lineage(held: object) -> bool:
-    """Whether a property called `columns` is such a facet, and not something else of that name.
+    """Whether a property called `column_lineage` is such a facet, and not something else of that name.
 
     >>> is_column_lineage(column_lineage({})), is_column_lineage({"fields": ["a", "b"]}), is_column_lineage(3)
     (True, False, False)

@@ -125,7 +125,7 @@ class _EventWriter:
         if isinstance(artifact, str) and properties.get("version") is not None:
             version = {"datasetVersion": str(properties["version"])}
             facets["version"] = _facet("DatasetVersionDatasetFacet", version, "1-0-1")
-        columns: Any = properties.get("columns")
+        columns: Any = properties.get("column_lineage")
         if is_column_lineage(columns):
             facets["columnLineage"] = _facet("ColumnLineageDatasetFacet", dict(columns), "1-2-0")
         called = extra.get("name") or (artifact if isinstance(artifact, str) else name)

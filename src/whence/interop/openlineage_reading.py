@@ -245,7 +245,7 @@ class _RunReader:
         properties = {"artifact": artifact, "version": version}
         lineage = dataset.facet("columnLineage").content
         if lineage:
-            properties["columns"] = {key: value for key, value in lineage.items() if not key.startswith("_")}
+            properties["column_lineage"] = {key: value for key, value in lineage.items() if not key.startswith("_")}
         kept = _with_facets(dict(named), facets, _DATASET)
         known = self.vertices.setdefault(name, (name, "entity", properties))[2]
         before = known.get("openlineage", {}).get("facets", {})

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 from whence.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What one relation answered: the cells, why they are no more than a superset, and how it was asked.
+
+    `reason` is None if the cells are exactly those; `how` is a word such as "boxes", "run" or "whole".
+    """
+
+    selection: Selection
+    reason: str | None
+    how: str
 
 
 class RelationLike(Protocol):
@@ -26,3 +39,17 @@ class RelationLike(Protocol):
 
     def forward(self, cells: Any, /) -> Selection:
         """The output cells that the given input cells went into."""
+
+
+class AskedRelation(RelationLike, Protocol):
+    """A relation that is asked, and not stored: its answer says by itself whether it is exact."""
+
+    def traced(
+        self,
+        selection: Selection,
+        direction: Literal["backward", "forward"],
+        lineage: Literal["value", "value+selection"],
+        /,
+    ) -> Traced:
+        """What cells lead to in one direction: by value, or also by what only decided. The walk prefers it to
+        `backward` and `forward`."""

@@ -70,9 +70,7 @@ def boxes_of_mask(mask: Any, shape: Shape | None = None) -> Boxes:
     """The boxes of the true cells of a boolean array."""
     array = np.asarray(mask)
     if array.dtype != np.bool_:
-        raise BadCells(
-            f"a mask is an array of booleans, and this one is of {array.dtype}; write `array != 0`, for example"
-        )
+        raise BadCells(f"a mask is an array of booleans, and this one is of {array.dtype}: write `array != 0`")
     if shape is not None and array.shape != shape:
         raise ShapeMismatch(f"the mask has the shape {array.shape}, and the dataset has {shape}")
     return _core.boxes_of_mask(np.asarray(array, order="C").view(np.uint8))

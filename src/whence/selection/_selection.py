@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 from os import PathLike
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,10 @@ from whence import _core
 from whence.errors import BadCells, BadType, ShapeMismatch, TooLarge
 from whence.selection import _reading
 from whence.selection._text import FORMS, indices_of_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 CELL_LIMIT: Final = 2**28
 """How many indices `cells()` writes out at most (2 GiB); `mask()` makes an array of up to as many bytes."""
@@ -238,6 +242,22 @@ class Selection:
                 ".boxes has them as ranges, .count counts them, and iterating takes them one by one"
             )
         return _core.expand(self._boxes, self.count)
+
+    @property
+    def columns(self) -> list[str]:
+        """Of a table, the names of the columns that it has cells in; an array has none."""
+        return []
+
+    def arrow(self) -> pa.Table:
+        """Of a table, the rows that it has cells in."""
+        raise self._no_table()
+
+    def pandas(self) -> pd.DataFrame:
+        """Of a table, the rows that it has cells in, as a pandas frame."""
+        raise self._no_table()
+
+    def _no_table(self) -> BadType:
+        return BadType("these are cells of an array, which has no rows and columns by name: use cells(), or mask()")
 
     def mask(self) -> NDArray[np.bool_]:
         """A boolean array of the dataset's shape, true where a cell is selected.

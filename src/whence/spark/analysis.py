@@ -25,7 +25,7 @@ from whence.spark.tracing.recompute import AGAIN, cheap_to_recompute, duck_query
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from whence.spark.catalyst.jvm import Jvm
     from whence.store import Store
@@ -70,12 +70,17 @@ class Analysis:
         """The same pipeline with `current_timestamp()` fixed to a time."""
         return replace(self, time=time)
 
+    @property
+    def session(self) -> SparkSession:
+        """The session that the pipeline belongs to."""
+        return self.df.sparkSession
+
     @cached_property
     def plan(self) -> Operator:
         """The operators, with the time written in if it is fixed."""
         if self.time is None:
             return self.unpinned_plan
-        return stopped(self.unpinned_plan, self.time, str(self.df.sparkSession.conf.get("spark.sql.session.timeZone")))
+        return stopped(self.unpinned_plan, self.time, str(self.session.conf.get("spark.sql.session.timeZone")))
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from whence.selection import Selection
     from whence.spark.catalyst.jvm import Jvm
 
 
@@ -63,11 +64,8 @@ class Found:
             return Filter(rows, FALSE)
         if self._here is not None:
             ids = sorted({each for number in numbers for each in self._here.get(number, ())})
-            if len(ids) <= LITERAL_IDS:
-                return Filter(rows, In(row_id, tuple(Literal(each, LONG) for each in ids)) if ids else FALSE)
-            wanted = given(_table(self._jvm, ids))
-        else:
-            wanted = given(self._exploded(numbers))
+            return rows_by_id(self._jvm, source, ids, row_id)
+        wanted = given(self._exploded(numbers))
         return Join(rows, wanted, "semi", Compare("=", row_id, wanted.output[0]))
 
     def _exploded(self, numbers: Iterable[int]) -> DataFrame:
@@ -75,6 +73,15 @@ class Found:
 
         names = [self._columns[number] for number in numbers]
         return self._ids.select(F.explode(F.array_distinct(F.flatten(F.array(*names)))).alias("_id")).distinct()
+
+
+def rows_by_id(jvm: Jvm, source: Source, ids: list[int], row_id: Attr) -> Operator:
+    """The source's rows, with their ids, that have one of the ids."""
+    rows: Operator = replace(source, row_id=row_id)
+    if len(ids) <= LITERAL_IDS:
+        return Filter(rows, In(row_id, tuple(Literal(each, LONG) for each in ids)) if ids else FALSE)
+    wanted = given(_table(jvm, ids))
+    return Join(rows, wanted, "semi", Compare("=", row_id, wanted.output[0]))
 
 
 class Answer(Protocol):
@@ -88,6 +95,9 @@ class Answer(Protocol):
 
     def identities(self, uses: list[Source]) -> pa.Table:
         """The columns `_file` and `_row` of it alone, in memory."""
+
+    def some(self, uses: list[Source]) -> bool:
+        """Whether there is any."""
 
 
 class Replayed:
@@ -113,6 +123,9 @@ class Replayed:
         rows = self._found.rows_of(uses[0], [each.occurrence for each in uses], row_id)
         return named(united(frame(Project(rows, keep(row_id)), self._jvm).toArrow().column(0)), uses[0])
 
+    def some(self, uses: list[Source]) -> bool:
+        return bool(self.dataframe(uses, False).take(1))
+
 
 class Lineage(Mapping[str, "DataFrame"]):
     """The source rows of an output row: `lin["orders"]` is a DataFrame with all columns of the source."""
@@ -135,6 +148,8 @@ class Lineage(Mapping[str, "DataFrame"]):
         for source in sources:
             self._sources.setdefault(source.name, []).append(source)
         self._frames: dict[str, DataFrame] = {}
+        self._ask_cells: Callable[[], Lineage] | None = None
+        self._cells: Lineage | None = None  # the answer in cells, once it was asked for
 
     @property
     def precise(self) -> bool:
@@ -170,6 +185,29 @@ class Lineage(Mapping[str, "DataFrame"]):
         """Which rows of a source they are, without what they hold: `_file` and `_row`, or `_row` alone."""
         return self._answer.identities(self._uses(name))
 
+    def use_identities(self, use: Source) -> pa.Table:
+        """The same of one use of a source."""
+        return self._answer.identities([use])
+
+    def cells(self, name: str) -> Selection:
+        """The cells of a source that count, of all columns of the rows asked about: a selection over (row, column)."""
+        return self._in_cells().cells(name)
+
+    def columns(self, name: str) -> list[str]:
+        """The names of the columns of a source that a cell of the answer is in."""
+        return self._in_cells().columns(name)
+
+    def asking_cells(self, ask: Callable[[], Lineage]) -> Lineage:
+        """The same answer, which can be asked for its cells: `ask` finds them."""
+        self._ask_cells = ask
+        return self
+
+    def _in_cells(self) -> Lineage:
+        if self._cells is None:
+            assert self._ask_cells is not None
+            self._cells = self._ask_cells()
+        return self._cells
+
     def arrow(self, name: str) -> pa.Table:
         """The rows of a source as an Arrow table: the fastest way to them."""
         return self._answer.arrow(self._uses(name))
@@ -180,7 +218,12 @@ class Lineage(Mapping[str, "DataFrame"]):
 
     def has_no_rows(self) -> bool:
         """Whether no row of any source was found. It is looked up."""
-        return not any(self[name].take(1) for name in self)
+        return not any(self._answer.some(self._uses(name)) for name in self)
+
+    def answered_by(self, change: Callable[[Answer], Answer]) -> Lineage:
+        """The same, answered by something else."""
+        sources = tuple(source for uses in self._sources.values() for source in uses)
+        return Lineage(sources, change(self._answer), self._reasons, self.how, self.rows)
 
     def _uses(self, name: str) -> list[Source]:
         if name not in self._sources:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, UnknownName, WhenceError
+from whence.relation import Relation
+from whence.relation.tables import chosen_columns
 from whence.rows import Operator
 from whence.rows.columns import ColumnLineage
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import TracePlan
 from whence.spark.analysis import Analysis, Settings
 from whence.spark.catalyst.plan import classic, read
+from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.explanation import Explanation, explanation
 from whence.spark.lineage import Lineage, widest_first
 from whence.spark.reached import Reached
@@ -22,11 +25,19 @@ from whence.spark.running.subject import Subject
 from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
+from whence.spark.tables.asking import remember
+from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
+from whence.spark.tables.ordered import Ordered, materialized, ordered
+from whence.spark.tables.recording import record_tables
 from whence.spark.tracing.choose import tracer_for
 from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.tracer import Asking, Tracer
+from whence.store.recording.tables import Table, record_value
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
     from whence.store import Store
@@ -141,27 +152,122 @@ class Pipeline:
         else:
             self._subject = run(self._analysis, row_ids=row_ids)
         assert self._subject is not None
+        self._remember()
         return self._subject.output()
 
-    def backward(self, rows: object, witness: str | None = None, engine: str = "auto", *, one: bool = False) -> Lineage:
+    def backward(
+        self,
+        rows: object,
+        witness: str | None = None,
+        engine: str = "auto",
+        *,
+        one: bool = False,
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
+    ) -> Lineage:
         """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
 
         Rows may be given by some of their columns: the question is then about all rows that agree in these. With
         `one=True` it is an error if more than one does. `engine` says who looks the source rows up: duckdb, spark, or
         auto for DuckDB where it gives the same rows as Spark.
-        """
-        return self._tracer(witness, engine).backward(rows, one=one)
 
-    def forward(self, source: str, row: object, witness: str | None = None, engine: str = "auto") -> Reached:
+        With `columns` the question is about these cells of the rows, and the answer has the rows of the sources that
+        hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
+        whether there is such a row: of conditions, of keys of joins and groups, of orders.
+        """
+        if columns is None and lineage == BOTH:
+            found = self._tracer(witness, engine).backward(rows, one=one)
+            return found.asking_cells(lambda: CellQuestions(self._known(), engine).backward(rows))
+        self._analysis.require_unchanged()
+        return CellQuestions(self._known(), engine, witness).backward(rows, columns, lineage, one=one)
+
+    def forward(
+        self,
+        source: str,
+        row: object,
+        witness: str | None = None,
+        engine: str = "auto",
+        *,
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
+    ) -> Reached:
         """The output rows whose lineage holds the given rows of a source: `.dataframe()`, `.collect()`.
 
-        `.precise` says whether these are all and only those; if not, `.reason` says why.
+        `.precise` says whether these are all and only those; if not, `.reason` says why. With `columns` or
+        `lineage="value"` the question is about these cells of the source's rows; `.cells()` and `.columns` of the
+        answer say which cells of the output they reached.
         """
         matcher = Matcher(self._analysis.jvm, engine)
         uses = widest_first(each for each in self._analysis.sources if each.name == source)
         if not uses:
             raise UnknownName.of("source", source, self.sources)
-        return self._tracer(witness, matcher.engine).forward(uses, row)
+        if columns is None and lineage == BOTH:
+            return self._tracer(witness, matcher.engine).forward(uses, row)
+        self._analysis.require_unchanged()
+        return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
+
+    def materialize(self) -> Materialized:
+        """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.
+
+        It takes a run with the ids of source rows beside each row, unless the last run has them.
+        """
+        store = self._require_log("materialize")
+        found = materialized(self._analysis, self._known())
+        self._subject = found.subject
+        assert found.subject.run is not None
+        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        self._remember()
+        return Materialized.of(store, made, table)
+
+    def to_pandas(self, name: str | None = None) -> pd.DataFrame:
+        """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.
+
+        It is the output of the last run, or of one that is made now. All hand-overs of a run have the same order.
+        """
+        found, made, table = self._handed_over("to_pandas")
+        frame = as_pandas(found.rows, self._analysis)
+        record_value(
+            self._require_log("to_pandas"), name or f"{table.name}_frame", frame, Relation.identity(table.shape), made,
+            "to_pandas", table.columns,
+        )  # fmt: skip
+        return frame
+
+    def to_numpy(self, columns: Sequence[str] | str | None = None, name: str | None = None) -> NDArray[np.float64]:
+        """Columns of the output as an array of floats, a row for each row; NULL is NaN. Its cells are known to the log.
+
+        The rows are those of the last run, or of one that is made now, in the order of `to_pandas`.
+        """
+        names = self._analysis.df.columns
+        places = columns_meant(columns, names)
+        found, made, table = self._handed_over("to_numpy")
+        array = as_numpy(found.rows, places, [names[place] for place in places])
+        record_value(
+            self._require_log("to_numpy"), name or f"{table.name}_array", array,
+            chosen_columns(table.rows, len(names), places), made, "to_numpy", None,
+        )  # fmt: skip
+        return array
+
+    def _handed_over(self, method: str) -> tuple[Ordered, str, Table]:
+        store = self._require_log(method)
+        found = ordered(self._analysis, self._known())
+        self._subject = found.subject
+        assert found.subject.run is not None
+        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        self._remember()
+        return found, made, table
+
+    def _remember(self) -> None:
+        """Questions about the tables of the run are asked of this pipeline while it is there."""
+        store, run = self._analysis.store, self.artifacts
+        if store is not None and run is not None:
+            remember(store, run.recorded, self)
+
+    def _require_log(self, method: str) -> Store:
+        store = self._analysis.store
+        if store is None:
+            raise BadType(f"{method} records rows in a log, and this pipeline has none: make it with log.pipeline(df)")
+        store.database.require_writable()
+        return store
 
     def _known(self) -> Subject:
         """What questions are about: the last run here, or else in the log. The log is searched once."""

@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from pyspark.sql import DataFrame, Row
     from pyspark.sql.types import StructType
 
 
-class Reached:
-    """The output rows whose lineage holds the rows asked about. `dataframe()` has them as a DataFrame."""
+class Rows(Protocol):
+    """Rows of the output, wherever they are."""
 
-    def __init__(self, source: str, rows: DataFrame, reasons: tuple[str, ...]) -> None:
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def dataframe(self) -> DataFrame:
+        """The rows as a DataFrame."""
+
+    def arrow(self) -> pa.Table:
+        """The rows in memory."""
+
+    def count(self) -> int:
+        """How many there are."""
+
+
+class Computed:
+    """Rows that Spark computes."""
+
+    def __init__(self, rows: DataFrame) -> None:
+        self._rows = rows
+
+    @property
+    def names(self) -> list[str]:
+        return self._rows.columns
+
+    def dataframe(self) -> DataFrame:
+        return self._rows
+
+    def arrow(self) -> pa.Table:
+        unique = [f"c{index}" for index in range(len(self.names))]
+        return self._rows.toDF(*unique).toArrow().rename_columns(self.names)
+
+    def count(self) -> int:
+        return self._rows.count()
+
+
+class Reached:
+    """The output rows whose lineage holds the rows asked about: `arrow()` in memory, `dataframe()` as Spark's."""
+
+    def __init__(self, source: str, rows: Rows, reasons: tuple[str, ...]) -> None:
         self.source = source
         self._rows, self._reasons = rows, reasons
 
@@ -27,30 +67,42 @@ class Reached:
         """Why it is not precise: at which operator, and what it does."""
         return "; ".join(self._reasons) or None
 
+    @cached_property
+    def _frame(self) -> DataFrame:
+        return self._rows.dataframe()
+
     def dataframe(self) -> DataFrame:
         """The rows, with all columns of the output."""
-        return self._rows
+        return self._frame
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table: without Spark, where DuckDB found them."""
+        return self._rows.arrow()
+
+    def pandas(self) -> pd.DataFrame:
+        """The rows as a pandas frame."""
+        return self.arrow().to_pandas()
 
     def collect(self) -> list[Row]:
-        return self._rows.collect()
+        return self._frame.collect()
 
     def count(self) -> int:
         return self._rows.count()
 
     def toPandas(self) -> pd.DataFrame:  # as PySpark calls it
-        return self._rows.toPandas()  # type: ignore[no-any-return,unused-ignore] # as PySpark's version says
+        return self._frame.toPandas()  # type: ignore[no-any-return,unused-ignore] # as PySpark's version says
 
     def show(self, *args: Any, **options: Any) -> None:
         """Print the first rows, as a DataFrame does."""
-        self._rows.show(*args, **options)
+        self._frame.show(*args, **options)
 
     @property
     def columns(self) -> list[str]:
-        return self._rows.columns
+        return self._rows.names
 
     @property
     def schema(self) -> StructType:
-        return self._rows.schema
+        return self._frame.schema
 
     def __repr__(self) -> str:
         how = "precise" if self.precise else f"a superset: {self.reason}"

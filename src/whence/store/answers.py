@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal, TypeVar
 
+from whence.errors import UnknownName
 from whence.selection import Selection
-from whence.words import table
+from whence.words import counted, table
 
 SHOWN_ROWS = 60  # rows that are printed; the answer has all of them
 BOXES = 4  # of one selection
+SHOWN_REASONS = 5
 
 Row = Sequence[object]
 Each = TypeVar("Each")
@@ -40,39 +43,192 @@ class Listed(list[Each]):
         return [dict(zip(self._columns, self._row(each), strict=True)) for each in self]
 
 
-class Answers(dict[str, Selection]):
-    """Cells by dataset, which print as a table.
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An activity, as a story tells it: what was run, where, by whom, when, and at which commit."""
 
-    `notes` say where the recorded lineage ends, and where it is a guess by content. For a file, `how` is a sentence
-    about what made or used it.
+    label: str
+    name: str
+    command: str | None = None
+    place: str | None = None  # script and line
+    by: tuple[str, ...] = ()
+    started: str | None = None
+    commit: str | None = None
+    message: str | None = None  # of a commit
+    failed: str | None = None
 
-    >>> Answers({"x": Selection.parse("0", (3,))}, notes=["'x' starts at a.py:3: how it was made was not recorded"])
+    @property
+    def is_commit(self) -> bool:
+        """Whether it is itself a commit, and not something that was done at one."""
+        return self.name == "git commit" and self.commit is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON, without what is not known."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known around an answer: `deeds` by label, `makers` of each dataset, files, people and commits."""
+
+    deeds: Mapping[str, Deed] = field(default_factory=dict)
+    makers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of datasets: labels of deeds
+    files: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the way to an answer: from one dataset to the next.
+
+    `count` cells of `dataset` were reached from `previous`; `activity` is what made one of the other; `how` is how the
+    step was asked: "boxes" (stored), "selection" (cells that only decided), "run", "whole", "activity" (what it used
+    and generated is all that is known); `reason` says why it may be a superset, None if it is exact.
+
+    >>> print(Step("X", "scores", "backward", "predict#4", 20, "boxes", 1.2e-05))
+    scores -> X by predict#4: 20 cells (boxes)
+    """
+
+    dataset: str
+    previous: str
+    direction: Literal["backward", "forward"]
+    activity: str | None
+    count: int
+    how: str
+    seconds: float
+    reason: str | None = None
+
+    COLUMNS: ClassVar = ("from", "to", "by", "count", "how", "ms")
+
+    def cells(self) -> Row:
+        """What a table says of it."""
+        ms = f"{1000 * self.seconds:.2f}"
+        return self.previous, self.dataset, self.activity or "", f"{self.count:,}", self.how, ms
+
+    def __str__(self) -> str:
+        by = f" by {self.activity}" if self.activity else ""
+        return f"{self.previous} -> {self.dataset}{by}: {counted(self.count, 'cell')} ({self.how})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return asdict(self)
+
+
+class Answer(dict[str, Selection]):
+    """Cells by dataset, for every dataset where the way ends; `answer[name]` also knows those on the way.
+
+    `steps` is the way; `precise` says whether the cells are exactly those, and `reason` at which step they may be too
+    many, and why. `notes` say where the recorded lineage ends, and where it is a guess by content. For
+    a file, `how` is a sentence about what made or used it. Files have no cells and are reached as a whole.
+
+    >>> x = Selection.parse("0", (3,))
+    >>> Answer({"x": x}, notes=["'x' starts at a.py:3: how it was made was not recorded"])
     dataset  count  cells
     x        1      0
     note: 'x' starts at a.py:3: how it was made was not recorded
     """
 
     def __init__(
-        self, found: Mapping[str, Selection], how: str = "", activities: Sequence[str] = (), notes: Iterable[str] = ()
+        self,
+        found: Mapping[str, Selection],
+        how: str = "",
+        notes: Iterable[str] = (),
+        steps: Iterable[Step] = (),
+        reached: Mapping[str, Selection] | None = None,
+        reasons: Iterable[str] = (),
+        circumstances: Callable[[], Circumstances] | None = None,
     ) -> None:
         super().__init__(found)
         self.how = how
-        self.activities = tuple(activities)
         self.notes = tuple(notes)
+        self.steps = tuple(steps)
+        self.reached = dict(found if reached is None else reached)
+        self.reasons = tuple(dict.fromkeys([*reasons, *(each.reason for each in self.steps if each.reason)]))
+        self._ask = circumstances
+        self._circumstances: Circumstances | None = None
+
+    def __missing__(self, name: str) -> Selection:
+        if name in self.reached:
+            return self.reached[name]
+        raise UnknownName.of("dataset on the way called", name, self.reached)
+
+    @property
+    def precise(self) -> bool:
+        """Whether these are exactly the cells."""
+        return not self.reasons
+
+    @property
+    def reason(self) -> str | None:
+        """At which step the cells may be too many, or too few, and why; None if they are exact."""
+        if not self.reasons:
+            return None
+        more = f"; and {len(self.reasons) - SHOWN_REASONS:,} more" if len(self.reasons) > SHOWN_REASONS else ""
+        return "; ".join(self.reasons[:SHOWN_REASONS]) + more
+
+    @property
+    def activities(self) -> tuple[str, ...]:
+        """The activities on the way, as the walk met them."""
+        return tuple(dict.fromkeys(each.activity for each in self.steps if each.activity))
+
+    @property
+    def circumstances(self) -> Circumstances:
+        """Who did what was done on the way, by which command, at which commit; the log is asked when this is."""
+        if self._circumstances is None:
+            self._circumstances = Circumstances() if self._ask is None else self._ask()
+        return self._circumstances
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The versions of files that were reached."""
+        return self.circumstances.files
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who had a hand in it."""
+        return self.circumstances.people
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """The commits that wrote a file on the way, or that a command was run at."""
+        return self.circumstances.commits
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the log, which no other program has open."""
+        return {**self.__dict__, "_circumstances": self.circumstances, "_ask": None}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON: each box is a [first, last] pair for each axis, both ends included."""
+        return {
+            "precise": self.precise, "reason": self.reason, "how": self.how, "notes": list(self.notes),
+            "answers": [selection_dict(name, each) for name, each in self.items()],
+            "steps": [each.as_dict() for each in self.steps],
+        }  # fmt: skip
 
     def _rows(self) -> list[Row]:
         return [(name, f"{each.count:,}", boxes(each)) for name, each in list(self.items())[:SHOWN_ROWS]]
+
+    def _said(self) -> list[str]:
+        doubts = [] if self.reason is None else [f"not exact: {self.reason}"]
+        return doubts + [f"note: {each}" for each in self.notes if each not in self.reasons]
 
     def __repr__(self) -> str:
         parts = [self.how] if self.how else []
         if self or not parts:
             parts.append(_table_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
-        return "\n".join([*parts, *(f"note: {each}" for each in self.notes)])
+        return "\n".join([*parts, *self._said()])
 
     def _repr_html_(self) -> str:
         how = f"<p>{html.escape(self.how)}</p>" if self.how else ""
-        notes = "".join(f"<p>note: {html.escape(each)}</p>" for each in self.notes)
-        return how + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + notes
+        said = "".join(f"<p>{html.escape(each)}</p>" for each in self._said())
+        return how + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + said
+
+
+def selection_dict(name: str, selection: Selection) -> dict[str, Any]:
+    """Cells of a dataset, ready for JSON; of a table with the names of its columns."""
+    made: dict[str, Any] = {"dataset": name, "shape": list(selection.shape), "count": selection.count}
+    columns = getattr(selection, "columns", None)
+    return made | ({"columns": list(columns)} if columns else {}) | {"boxes": selection.boxes.tolist()}
 
 
 class Blamed(dict[str, list[str]]):

@@ -15,7 +15,7 @@ from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs, hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.database import Database
-from whence.store.derivations.walk import WEIGHT, weight_of
+from whence.store.derivations.adjacency import RUN, WEIGHT, weight_of
 from whence.words import counted, in_units
 
 
@@ -87,7 +87,13 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
             relations = connection.execute(sa.select(t.relations)).all()
             edges = connection.execute(sa.select(t.was_derived_from)).all()
             entities = {row.id: row for row in connection.execute(sa.select(t.entities))}
-            kept = connection.execute(sa.select(t.results.c.hash, t.runs.c.pipeline).join_from(t.results, t.runs)).all()
+            runs = sa.select(t.results.c.hash, "a run of the pipeline " + t.runs.c.pipeline).join_from(
+                t.results, t.runs
+            )
+            rows = sa.select(t.table_rows.c.hash, "the rows of " + t.entities.c.name).join_from(
+                t.table_rows, t.entities
+            )
+            kept = [*connection.execute(runs), *connection.execute(rows)]
     except Damaged as error:  # too badly to look further
         return Report(where, 0, 0, 0, 0, (Finding(database.where, str(error), "then check again"),), ())
     problems += [problem for edge in edges for problem in _check_edge(edge, entities)]
@@ -96,11 +102,12 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
         used_by.setdefault(edge.relation, []).append(edge)
     suspects: list[tuple[str, Finding]] = []
     for row in relations:
-        suspects += [
-            (row.hash, finding) for finding in _check_relation(row, used_by.get(row.hash, []), entities, blobs)
-        ]
-    for hash, pipeline in kept:
-        suspects += [(hash, finding) for finding in _result(hash, f"a run of the pipeline {pipeline}", blobs)]
+        if any(edge.kind == RUN for edge in used_by.get(row.hash, [])):
+            continue
+        found = _check_relation(row, used_by.get(row.hash, []), entities, blobs)
+        suspects += [(row.hash, finding) for finding in found]
+    for hash, of_what in kept:
+        suspects += [(hash, finding) for finding in _result(hash, of_what, blobs)]
     if suspects:  # a relation that was deleted while this ran is not a problem
         with database.read("check") as connection:
             present = statements.referenced(connection)

@@ -70,7 +70,8 @@ def _assigned_variables(code: types.CodeType) -> dict[int, str]:
     found = {}
     for one, after in itertools.pairwise(dis.get_instructions(code)):
         if after.opname.startswith("STORE_") and after.opname not in ("STORE_SUBSCR", "STORE_ATTR"):
-            found[one.offset] = str(after.argval)
+            # A call of one Python function by another leaves its caller at the end of the instruction's cache.
+            found.update(dict.fromkeys(range(one.offset, after.offset, 2), str(after.argval)))
     return found
 
 

@@ -34,10 +34,12 @@ from whence.rows import (
     WindowCall,
     keep,
 )
+from whence.rows.documents import NotHeld
 from whence.rows.unique_columns import unique_column_ids
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.operators import output_of
-from whence.spark.catalyst.write_expressions import Lowering
+from whence.spark.catalyst.write_expressions import Lowering, require_held
+from whence.spark.sources.registry import kind_of
 from whence.spark.sources.row_ids import row_id
 from whence.spark.tracing import grouped_maps as around
 
@@ -78,11 +80,13 @@ class Plans:
 
     @_lower.register
     def _(self, plan: Source) -> Any:
-        relation: Any = plan.origin
+        origin: Any = plan.origin
+        relation = kind_of(origin).relation(plan, self.jvm)
         columns, first = keep(*plan.columns), plan.columns[0].id if plan.columns else None
-        again = first is not None and first in self._seen
-        if again:  # it stands in the plan already: another instance of it
-            relation = relation.newInstance()
+        again = relation is not origin or (first is not None and first in self._seen)
+        if again:  # it stands in the plan already: another instance of it; or it was made for this plan
+            if relation is origin:
+                relation = relation.newInstance()
             pairs = zip(plan.columns, output_of(relation), strict=True)
             columns = tuple(Named(old, new) for old, new in pairs)
         self._seen.add(first)
@@ -98,6 +102,9 @@ class Plans:
 
     @_lower.register
     def _(self, plan: Values) -> Any:
+        if isinstance(plan.origin, NotHeld) and not plan.columns:  # the one row of a query without FROM
+            return self.jvm.new(f"{LOGICAL}.OneRowRelation")
+        require_held(plan)
         return plan.origin
 
     @_lower.register
@@ -189,7 +196,7 @@ class Plans:
         jvm, dropped = self.jvm, [i for i, attr in enumerate(plan.child.output) if attr not in plan.kept]
         generator, child = self._exprs.expr(plan.generator), self._lower(plan.child)
         columns = self._exprs.seq(plan.columns)
-        if plan.origin is None:
+        if plan.origin is None or isinstance(plan.origin, NotHeld):
             return jvm.new(f"{LOGICAL}.Generate", generator, jvm.seq(dropped), plan.outer, jvm.none, columns, child)
         fields = {"unrequiredChildIndex": jvm.seq(dropped), "generatorOutput": columns}
         return jvm.rebuild(plan.origin, generator=generator, child=child, **fields)
@@ -202,22 +209,28 @@ class Plans:
     @_lower.register(Sample)
     @_lower.register(Arrange)
     def _(self, plan: Sample | Arrange) -> Any:
+        if isinstance(plan, Arrange) and isinstance(plan.origin, NotHeld):
+            return self._lower(plan.child)  # the same rows
+        require_held(plan)
         return self._nondeterminism(plan.origin, plan.child)
 
     @_lower.register
     def _(self, plan: Opaque) -> Any:
+        require_held(plan)
         if not plan.origin.children().size():  # type: ignore[attr-defined]  # a leaf: its inputs are in no plan
             return plan.origin
         return self._nondeterminism(plan.origin, *plan.inputs)
 
     @_lower.register
     def _(self, plan: GroupedMap) -> Any:
+        require_held(plan)
         if plan.annotated:
             return self._lower(around.grouped(plan, self._frame))
         return self._nondeterminism(plan.origin, plan.child)
 
     @_lower.register
     def _(self, plan: Cogroup) -> Any:
+        require_held(plan)
         if plan.annotated:
             return self._lower(around.cogrouped(plan, self._frame))
         return self._nondeterminism(plan.origin, plan.left, plan.right)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, datetime
+from decimal import Decimal
 from functools import singledispatchmethod
 from typing import Any
 
@@ -24,6 +26,7 @@ from whence.rows import (
     SortKey,
     WindowCall,
 )
+from whence.rows.documents import NotHeld
 from whence.rows.tree import Tree, upwards
 from whence.spark.catalyst.jvm import Jvm, Origin
 
@@ -91,6 +94,8 @@ class Lowering:
     def _(self, expr: Literal) -> Any:
         if isinstance(expr.origin, Origin):
             return expr.origin.java
+        if isinstance(expr.origin, NotHeld) and not has_python_form(expr):
+            raise NotTraceable(f"a log holds no constant of type {expr.dtype}, only its text: {expr.value}")
         if expr.value is None:
             return self.jvm.new("expressions.Literal", None, self.jvm.dtype(expr.dtype))
         java = self.jvm.literal(expr.value, local=expr.dtype == "timestamp_ntz")
@@ -149,10 +154,12 @@ class Lowering:
     def _(self, expr: Call) -> Any:
         if isinstance(expr.origin, Origin):
             return self._nondeterminism(expr.origin.java, expr.args)
+        require_held(expr)
         return self._function(expr.name, expr.args, expr.detail)
 
     @_lower.register
     def _(self, expr: AggCall) -> Any:
+        require_held(expr)
         if not isinstance(expr.origin, Origin):
             if expr.distinct or expr.where is not None:
                 raise NotTraceable(f"an aggregate made by whence is plain: {expr}")
@@ -167,6 +174,7 @@ class Lowering:
         spec = self.jvm.new(
             "expressions.WindowSpecDefinition", self.seq(partition), self.seq(order), self._frame(call.frame)
         )
+        require_held(call)
         if not isinstance(call.origin, Origin):
             return self.jvm.new("expressions.WindowExpression", self._function(call.name, call.args), spec)
         java = call.origin.java
@@ -182,6 +190,7 @@ class Lowering:
     def _frame(self, frame: Frame) -> Any:
         if isinstance(frame.origin, Origin):
             return frame.origin.java
+        require_held(frame)
         unit = self.jvm.singleton(f"{EXPRESSIONS}.{'RowFrame' if frame.unit == 'rows' else 'RangeFrame'}")
         lower, upper = self._bound(frame.lower, "UnboundedPreceding"), self._bound(frame.upper, "UnboundedFollowing")
         return self.jvm.new("expressions.SpecifiedWindowFrame", unit, lower, upper)
@@ -212,12 +221,39 @@ class Lowering:
         return jvm.made("analysis.UnresolvedFunction", jvm.seq([name]), self.seq(args), False)
 
 
+def require_held(part: Any) -> None:
+    """Raise for a part of a stored plan that its document does not hold."""
+    if isinstance(part.origin, NotHeld):
+        raise NotTraceable(
+            f"Spark cannot answer this from the log alone: {part.origin.why}. Make the pipeline again, and ask that: "
+            "log.pipeline(df).backward(...)"
+        )
+
+
+def has_python_form(literal: Literal) -> bool:
+    """Whether the value of a literal is the value, and not Catalyst's text of it."""
+    kinds = PYTHON_FORMS.get(literal.dtype.split("(", 1)[0].split(" ", 1)[0], ())
+    return literal.value is None or isinstance(literal.value, kinds)
+
+
+PYTHON_FORMS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), (int,)),
+    **dict.fromkeys(("float", "double"), (float,)),
+    **dict.fromkeys(("string", "char", "varchar"), (str,)),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), (datetime,)),
+    "decimal": (Decimal,),
+    "boolean": (bool,),
+    "date": (date,),
+    "binary": (bytes,),
+}
+
+
 def _misread(expr: Expr) -> bool:
     """Whether it is a value asked for that Spark's reader of Parquet looks up wrongly.
 
     It leaves a part of a file out whose dictionary has -0.0 and not 0.0, or whose statistics do not count NaN. A filter
     on a normalized column never gets there. What the pipeline itself compares with is left as Spark reads it.
     """
-    if not isinstance(expr, Literal) or isinstance(expr.origin, Origin) or not isinstance(expr.value, float):
+    if not isinstance(expr, Literal) or isinstance(expr.origin, Origin | NotHeld) or not isinstance(expr.value, float):
         return False
     return expr.value == 0 or expr.value != expr.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,9 +43,14 @@ class AnnotatedOutput:
     """The rows of a run: the columns of its tagged plan, and then the row's place. `row_id` shows places as ids."""
 
     tagged: Tagged
-    rows: DataFrame
+    read: Callable[[], DataFrame]
     row_id: Attr | None
-    mixed: bool  # read from files, in any order
+    table: Result | None  # the files, in any order, if the rows are read from there
+
+    @property
+    def rows(self) -> DataFrame:
+        """The rows, as Spark has them."""
+        return self.read()
 
     @property
     def operator(self) -> Operator:
@@ -63,7 +69,9 @@ class AnnotatedOutput:
             names = [*names, ROW_ID]
         shown = tuple(Named(like(attr), attr) for attr in chosen)
         in_order = (
-            Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True) if self.mixed and _has_order(plan) else rows
+            Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True)
+            if self.table is not None and _has_order(plan)
+            else rows
         )
         return frame(Project(in_order, shown), jvm).toDF(*names)
 

@@ -53,6 +53,7 @@ class RunArtifacts:
     held: tuple[object, ...] = ()  # what has to live as long as this
     annotated: bool = False  # the output is that with ids and places
     row_id: Attr | None = None  # the column that shows places to users, if one does
+    recorded: int | None = None  # the number of the run in the log
 
     @property
     def complete(self) -> bool:

@@ -46,6 +46,14 @@ def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
     return Subject.of(analysis, artifacts)
 
 
+def run_annotating(analysis: Analysis) -> Subject:
+    """Run a pipeline with the lineage of every row, in files that last as long as this process. It is not recorded."""
+    analysis.require_unchanged()
+    if tells_time(analysis.unpinned_plan):
+        analysis = analysis.at(datetime.now(UTC))
+    return Subject.of(analysis, _annotated(analysis, False, saved=True))
+
+
 def run_eager(analysis: Analysis, *, row_ids: bool = False) -> Subject:
     """Run a pipeline with the lineage of every row. It lasts as long as the session, and is not recorded."""
     saved = bool(analysis.nondeterminism.possible_reasons)

@@ -67,7 +67,8 @@ def _artifacts_of_run(store: Store, analysis: Analysis, run: Run) -> RunArtifact
         table = Result((), columns, tuple(range(len(columns))), saved[ANNOTATED]["rows"])
         shown = row_id_column(plan.output) if run.document.get("row_ids") else None
         files = opened(store, run.files, run.document["saved"], {ANNOTATED: table})
-        return RunArtifacts(TracePlan(unavailable_reason=run.document["missing"]), files, annotated=True, row_id=shown)
+        missing = TracePlan(unavailable_reason=run.document["missing"])
+        return RunArtifacts(missing, files, annotated=True, row_id=shown, recorded=run.id)
     virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
     chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
     found = trace_plan(plan, witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
@@ -83,4 +84,4 @@ def _artifacts_of_run(store: Store, analysis: Analysis, run: Run) -> RunArtifact
     results = {
         place: Result((), columns_of[place], tuple(each["columns"]), each["rows"]) for place, each in saved.items()
     }
-    return RunArtifacts(found, opened(store, run.files, run.document["saved"], results), None)
+    return RunArtifacts(found, opened(store, run.files, run.document["saved"], results), None, recorded=run.id)

@@ -53,7 +53,7 @@ def fingerprint(analysis: Analysis) -> str | None:
             return None
         if isinstance(part, Values) and getattr(part.origin, "nodeName", str)() != "OneRowRelation":
             return None
-    settings = [str(analysis.df.sparkSession.conf.get(name)) for name in SETTINGS]
+    settings = [str(analysis.session.conf.get(name)) for name in SETTINGS]
     text = "\n".join((canonical(analysis.unpinned_plan), analysis.settings.witness, *settings))
     return hashlib.sha256(text.encode()).hexdigest()
 

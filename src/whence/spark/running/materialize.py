@@ -75,7 +75,7 @@ def _save_artifacts(
         first = _compute_output(output, plan, few, held, failures, jvm)
     if first is not None:
         try:
-            results[OUTPUT] = _output_file(first, plan.output, folder / "output")
+            results[OUTPUT] = output_result(first, plan.output, folder / "output")
         except OSError as error:
             failures.append(f"the output could not be saved: {first_line(error)}")
         output = _instead(output, first, local, held, failures)
@@ -155,7 +155,8 @@ def _small_output(output: DataFrame, few: bool) -> pa.Table | None:
     return table if table.num_rows <= outputs.MOST_ROWS and table.nbytes <= outputs.MOST_BYTES else None
 
 
-def _output_file(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> Result:
+def output_result(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> Result:
+    """The rows of an output, written in their order."""
     import pyarrow.parquet as pq
 
     first = {attr: index for index, attr in reversed(list(enumerate(columns)))}  # a column may be shown twice

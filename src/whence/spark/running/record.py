@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import Damaged, WhenceError
 from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
 from whence.spark.running.artifacts import Result, RunArtifacts
+from whence.spark.running.document import run_document
 from whence.spark.running.fingerprint import digest, fingerprint, saved_at
+from whence.spark.sources.handed import handed_file
+from whence.spark.tables.recording import record_tables
 
 if TYPE_CHECKING:
     from whence.spark.analysis import Analysis
     from whence.store import Store
+    from whence.store.catalog.runs import File
     from whence.store.recording.activity import Activity
     from whence.store.recording.artifacts import Content
 
@@ -48,7 +52,8 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
                     "operator": digest(saved_at(analysis.unpinned_plan, place)),
                 }
             )
-        document = {
+        document: dict[str, Any] = {
+            "plan": _plan(analysis, run, files),
             "saved": saved,
             "virtual": [{"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.virtual],
             "sources": analysis.files,
@@ -57,11 +62,39 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
             "row_ids": run.row_id is not None,
             "pinned_time": None if analysis.time is None else analysis.time.isoformat(),
         }
-        activity = _activity_of_run(store, analysis, run, started)
+        activity, document["artifacts"] = _activity_of_run(store, analysis, run, started)
         stored = runs.record(store, activity, analysis.name, fingerprint(analysis), document, files)
-        return replace(run, results=opened(store, stored.files, saved, run.results))
+        run = replace(run, results=opened(store, stored.files, saved, run.results), recorded=stored.id)
+        record_tables(store, analysis, run, quickly=True)
+        return run
     except (WhenceError, OSError) as error:
         return replace(run, failures=(*run.failures, f"the run could not be recorded in the log: {error}"))
+
+
+def add_output(store: Store, run: RunArtifacts) -> RunArtifacts:
+    """Write the output of a recorded run to the store, which was too large to be saved when it ran."""
+    from whence.store.catalog import runs
+    from whence.store.catalog.runs import File
+
+    if run.recorded is None:
+        return run
+    result = run.results[OUTPUT]
+    files = [File.of(Path(path).read_bytes()) for path in result.paths]
+    saved = {"place": list(OUTPUT), "columns": list(result.places), "rows": result.rows}
+    stored = runs.add_result(store, run.recorded, saved, files)
+    entry = next(each for each in stored.document["saved"] if tuple(each["place"]) == OUTPUT)
+    return replace(run, results={**run.results, **opened(store, stored.files, [entry], run.results)})
+
+
+def _plan(analysis: Analysis, run: RunArtifacts, files: list[File]) -> dict[str, Any]:
+    """Which of the run's files says how it can be asked by a later program; or why none does."""
+    from whence.store.catalog.runs import File
+
+    try:
+        files.append(File.of(run_document(analysis, run.trace_plan)))
+    except WhenceError as error:
+        return {"missing": str(error)}
+    return {"file": len(files) - 1}
 
 
 def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[PlanPath, Result]:
@@ -78,28 +111,25 @@ def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], re
     return found
 
 
-def _activity_of_run(store: Store, analysis: Analysis, run: RunArtifacts, started: str) -> Activity:
-    """The run as the project graph has it: what it read, in which versions, and the output with its columns."""
-    from whence.graph.column_lineage import column_lineage
-    from whence.store.recording.artifacts import Content
-
+def _activity_of_run(
+    store: Store, analysis: Analysis, run: RunArtifacts, started: str
+) -> tuple[Activity, dict[str, str]]:
+    """The run as the project graph has it: what it read, in which versions; and which artifact each source is."""
     activity = store.activity(analysis.name, command=f"pipeline {analysis.name}")
     activity.started = started
     activity.note(
         plan=str(analysis.plan)[:PLAN_CHARACTERS], sources=list(analysis.source_names), failures=list(run.failures)
     )
     paths = {source.name: source.paths for source in analysis.sources}
-    read = {name: _content_of_source(store, paths[name], files) for name, files in analysis.files.items() if files}
+    read = {
+        name: _content_of_source(store, paths[name], files)
+        for name, files in analysis.files.items()
+        if files and handed_file(paths[name]) is None  # which the log has itself
+    }
     for content in read.values():
         activity.used_content(content)
-    output = run.results.get(OUTPUT)
-    made = hashlib.sha256(Path(output.paths[0]).read_bytes()).hexdigest() if output else f"run of {activity.started}"
     datasets = {name: content.artifact for name, content in read.items()}
-    properties: dict[str, Any] = {"columns": column_lineage(analysis.columns(), datasets)}
-    if output:
-        properties["rows"] = output.rows
-    activity.generated_content(Content(f"{analysis.name} (output)", "", made, 0, "table", properties))
-    return activity
+    return activity, datasets
 
 
 def _content_of_source(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Content:

@@ -33,12 +33,16 @@ class Subject:
         run would make something else."""
         if run is None or not run.annotated:
             return cls(analysis, run)
-        table, rows = run.results.get(ANNOTATED), run.output
-        if table is not None:
-            rows = Matcher(analysis.jvm).dataframe(RowSet(table.columns, table.files))
-        assert rows is not None
+        table, output = run.results.get(ANNOTATED), run.output
+
+        def rows() -> DataFrame:
+            if table is not None:
+                return Matcher(analysis.jvm).dataframe(RowSet(table.columns, table.files))
+            assert output is not None
+            return output
+
         tagged = analysis.annotated(analysis.settings.witness)
-        return cls(analysis, run, AnnotatedOutput(tagged, rows, run.row_id, mixed=table is not None))
+        return cls(analysis, run, AnnotatedOutput(tagged, rows, run.row_id, table))
 
     def output(self) -> DataFrame:
         """The rows that the run gave."""

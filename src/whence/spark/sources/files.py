@@ -15,7 +15,9 @@ from whence.errors import SourceChanged
 from whence.rows import Attr, Literal
 from whence.rows.duck import Files
 from whence.spark.catalyst.jvm import items
+from whence.spark.sources.handed import handed_file
 from whence.spark.sources.kind import Kind, Listing, Version
+from whence.spark.sources.options import GIVEN_APART, OPTIONS
 
 if TYPE_CHECKING:
     from whence.rows import Source
@@ -53,6 +55,9 @@ class FileKind(Kind):
         return str(table.get().identifier().table()) if table.isDefined() else None
 
     def default_name(self, leaf: Any) -> str | None:
+        handed = handed_file(self.paths(leaf))
+        if handed is not None:
+            return handed.name
         for last in _last_parts(self.paths(leaf)):
             stem = last.split(".", 1)[0]
             if stem:
@@ -129,6 +134,14 @@ class FileKind(Kind):
             f"cast(raise_error('a file that was not there before') as bigint)) - 1L, {SHIFT}) + _metadata.row_index"
         )
 
+    def reading(self, leaf: Any) -> tuple[str, dict[str, str]] | None:
+        relation = leaf.relation()
+        options = {str(each._1()): str(each._2()) for each in items(relation.options().toSeq())}
+        options = {name: value for name, value in options.items() if name.lower() not in GIVEN_APART}
+        if self.format(leaf) not in FORMATS or not all(name.lower() in OPTIONS for name in options):
+            return None
+        return str(relation.schema().json()), options
+
     def local_files(self, source: Source) -> Files | None:
         listing = self.listing(source.origin)
         if listing is None or len(set(source.columns)) < len(source.columns):
@@ -163,9 +176,8 @@ def state(file: str, jvm: Jvm) -> tuple[int, int] | None:
 
 
 def _remote_states(source: Source, jvm: Jvm) -> Iterator[tuple[str, int, int]]:
-    relation: Any = source.origin
     configuration = jvm.spark._jsparkSession.sessionState().newHadoopConf()
-    for path in items(relation.relation().location().rootPaths()):
+    for path in map(jvm.class_("org.apache.hadoop.fs.Path"), source.paths):
         system = path.getFileSystem(configuration)
         if not system.exists(path):
             raise SourceChanged(f"source {source.name!r} is gone: there is no {path.toString()}")

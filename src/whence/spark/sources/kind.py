@@ -84,6 +84,14 @@ class Kind:
         """
         return jvm.parse("monotonically_increasing_id()")
 
+    def relation(self, source: Source, jvm: Jvm) -> Any:
+        """What Catalyst reads it by: the leaf itself, or for one that is of no session, a new one."""
+        return source.origin
+
+    def reading(self, leaf: Any) -> tuple[str, dict[str, str]] | None:
+        """The schema, as Spark's JSON has it, and the options with which a later program reads the same, if it can."""
+        return None
+
     def local_files(self, source: Source) -> Files | None:
         """Its files as DuckDB reads them; None if they are not all Parquet files on this machine."""
         return None

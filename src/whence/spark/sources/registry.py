@@ -9,9 +9,19 @@ from whence.spark.sources.files import FileKind
 from whence.spark.sources.kind import Kind
 from whence.spark.sources.local import CacheKind, LocalKind, RangeKind
 from whence.spark.sources.rdds import RddKind
+from whence.spark.sources.stored import StoredKind
 from whence.spark.sources.tables import RelationKind, TableKind
 
-KINDS: tuple[Kind, ...] = (FileKind(), TableKind(), RelationKind(), RddKind(), LocalKind(), RangeKind(), CacheKind())
+KINDS: tuple[Kind, ...] = (
+    FileKind(),
+    TableKind(),
+    RelationKind(),
+    RddKind(),
+    LocalKind(),
+    RangeKind(),
+    CacheKind(),
+    StoredKind(),
+)
 LEAVES = frozenset(name for kind in KINDS for name in kind.nodes)
 OTHER = Kind()
 

@@ -14,7 +14,7 @@ from whence.rows.needed import needs_source
 from whence.rows.questions.rows import Asked
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import LOST, Found, Lineage, Replayed
-from whence.spark.reached import Reached
+from whence.spark.reached import Computed, Reached
 from whence.spark.tracing.questions import asked_of, matching
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
@@ -39,7 +39,7 @@ class AnnotatedTracer:
         return None if self._asking.witness == witness else f"they were kept for witness={witness!r}"
 
     def backward(self, rows: object, *, one: bool = False) -> Lineage:
-        analysis, spark = self._analysis, self._analysis.df.sparkSession
+        analysis, spark = self._analysis, self._analysis.session
         asked = asked_of(self._askable(), rows, spark)
         tagged = self._tagged(asked)
         selected = matching(self._rows(tagged), asked, spark)
@@ -65,7 +65,7 @@ class AnnotatedTracer:
         )
         found = Filter(self._rows(tagged), disjunction(*held))
         reached = frame(Project(found, keep(*self._askable())), analysis.jvm)
-        return Reached(uses[0].name, reached, self._reasons(tagged))
+        return Reached(uses[0].name, Computed(reached), self._reasons(tagged))
 
     def _askable(self) -> tuple[Attr, ...]:
         """The columns of the output, and the ids of its rows where the run showed them."""
@@ -88,7 +88,7 @@ class AnnotatedTracer:
         return tuple(dict.fromkeys((*tagged.reasons, *self._analysis.cuts)))
 
     def _source_ids(self, source: Source, row: object) -> list[int]:
-        analysis, spark = self._analysis, self._analysis.df.sparkSession
+        analysis, spark = self._analysis, self._analysis.session
         asked = asked_of(source.columns, row, spark)
         row_id = fresh("_id", LONG, nullable=False)
         rows = matching(replace(source, row_id=row_id), asked, spark)

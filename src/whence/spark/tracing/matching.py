@@ -59,6 +59,11 @@ class RowSet:
         """Whether it is there without Spark."""
         return not isinstance(self.data, Operator)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether it is an Arrow table."""
+        return not isinstance(self.data, Operator | Files | DuckQuery)
+
     def renamed(self) -> tuple[RowSet, dict[Attr, Expr]]:
         """The table with attributes of its own, so that it can be matched with what it came from."""
         columns = tuple(map(like, self.columns))
@@ -239,6 +244,30 @@ class Matcher:
         if not table.data.num_rows:  # pyspark takes no Arrow table whose nested columns have no rows
             return spark.createDataFrame([], schema_of(table.columns, unique))
         return spark.createDataFrame(table.data.rename_columns(unique), schema=schema_of(table.columns, unique))
+
+
+class Matched:
+    """Rows that were matched, as an answer shows them: in memory, or as a DataFrame."""
+
+    def __init__(self, matcher: Matcher, rows: RowSet) -> None:
+        self._matcher, self._rows = matcher, rows
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [attr.name for attr in self._rows.columns]
+
+    def dataframe(self) -> DataFrame:
+        """The rows as a DataFrame."""
+        return self._matcher.dataframe(self._rows)
+
+    def arrow(self) -> pa.Table:
+        """The rows in memory."""
+        return self._matcher.arrow(self._rows)
+
+    def count(self) -> int:
+        """How many there are."""
+        return int(self._rows.data.num_rows) if self._rows.in_memory else self.dataframe().count()
 
 
 def schema_of(columns: Sequence[Attr], names: Sequence[str]) -> Any:

@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whence.errors import BadType
+from whence.errors import BadType, OutOfRange
 from whence.rows import Attr, Call, Compare, Expr, Join, Literal, Operator, conjunction
 from whence.rows.determinism.clock import zone_of
 from whence.rows.filtering import filtered, settled
-from whence.rows.questions.from_pandas import MISSING, is_frame, is_series, rows_of
+from whence.rows.questions.from_pandas import MISSING, is_frame, is_series, plain, rows_of
 from whence.rows.questions.rows import Asked, asked_rows, comparable, is_simple, predicate
 from whence.spark.lineage import given
 from whence.spark.tracing.matching import schema_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class RowNumbers:
+    """Rows that are asked about by their places, the first being 0."""
+
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, numbers: object, rows: int | None) -> RowNumbers:
+        """Any sequence of integers; `rows` is how many there are, if that is known."""
+        values = plain(numbers)
+        if isinstance(values, bool) or not isinstance(values, Iterable | int):
+            raise BadType(f"rows are numbered by integers, not by {type(numbers).__name__}")
+        found = (values,) if isinstance(values, int) else tuple(plain(each) for each in values)
+        if not all(type(each) is int for each in found):
+            raise BadType("rows are numbered by integers")
+        if not found:
+            raise BadType("no rows were given to ask about")
+        for each in found:
+            if each < 0 or (rows is not None and each >= rows):
+                raise OutOfRange(f"there is no row {each}: there are {rows} rows, the first of which is 0")
+        return cls(tuple(dict.fromkeys(found)))
+
+    def array(self) -> pa.ChunkedArray:
+        """The numbers as Arrow has them."""
+        import pyarrow as pa
+
+        return pa.chunked_array([pa.array(sorted(self.numbers), pa.int64())])
+
 
 LITERALS = 100  # rows asked at once that go into the predicate; more go as a table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from whence.rows import TRUE, Attr, Limit, Operator, disjunction, walk
 from whence.rows.eager import Tagged, eager
@@ -13,6 +13,9 @@ from whence.spark.catalyst.write import frame
 from whence.spark.tracing.annotated import AnnotatedTracer
 from whence.spark.tracing.questions import matching
 from whence.spark.tracing.tracer import absent
+
+if TYPE_CHECKING:
+    from whence.spark.running.subject import Subject
 
 RESTRICTED_FOR = 20  # rows asked at once for which the sources are restricted; for more, the whole plan runs
 
@@ -30,29 +33,36 @@ class ReplayTracer(AnnotatedTracer):
         return self._analysis.plan.output
 
     def _tagged(self, asked: tuple[Asked, ...] | None) -> Tagged:
-        """The plan with ids, over restricted sources where that gives the same answer.
-
-        Restricted sources give the same selected output (F(Op(G(T))) = F(Op(T))), so the ids are the same, too. A limit
-        is the exception: it would let in a row that it left out, so the row has to be seen in the real output first.
-        A plan that may give something else in every run is not restricted.
-        """
+        """The plan with ids, over restricted sources where that gives the same answer."""
         analysis, witness = self._analysis, self._asking.witness
-        whole = analysis.annotated(witness)
-        if asked is None or self._subject.annotated is not None or len(asked) > RESTRICTED_FOR or not is_simple(asked):
-            return whole
-        if analysis.nondeterminism.reasons():
-            return whole
-        if any(isinstance(part, Limit) for part in walk(analysis.plan)):
-            if len(asked) > 1:
-                return whole
-            if not frame(matching(analysis.plan, asked, analysis.df.sparkSession), analysis.jvm).take(1):
-                raise absent(self._subject, "the output", asked)
-        found = [infer(analysis.plan, predicate((row,)), witness).restrict for row in asked]
-        cut = {number: disjunction(*(each[number] for each in found)) for number in found[0]}
-        return whole if all(each == TRUE for each in cut.values()) else eager(restrict(analysis.plan, cut), witness)
+        plan = analysis.plan if asked is None else restricted(self._subject, asked, witness)
+        return analysis.annotated(witness) if plan is analysis.plan else eager(plan, witness)
 
     def _rows(self, tagged: Tagged) -> Operator:
         return tagged.plan
 
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*super()._reasons(tagged), *self._analysis.nondeterminism.reasons())))
+
+
+def restricted(subject: Subject, asked: tuple[Asked, ...], witness: str) -> Operator:
+    """The plan over no more of the sources than the rows asked about need.
+
+    Restricted sources give the same selected output (F(Op(G(T))) = F(Op(T))), so the ids are the same, too. A limit
+    is the exception: it would let in a row that it left out, so the row has to be seen in the real output first.
+    A plan that may give something else in every run is not restricted.
+    """
+    analysis = subject.analysis
+    whole = analysis.plan
+    if subject.annotated is not None or len(asked) > RESTRICTED_FOR or not is_simple(asked):
+        return whole
+    if analysis.nondeterminism.reasons():
+        return whole
+    if any(isinstance(part, Limit) for part in walk(whole)):
+        if len(asked) > 1:
+            return whole
+        if not frame(matching(whole, asked, analysis.session), analysis.jvm).take(1):
+            raise absent(subject, "the output", asked)
+    found = [infer(whole, predicate((row,)), witness).restrict for row in asked]
+    cut = {number: disjunction(*(each[number] for each in found)) for number in found[0]}
+    return whole if all(each == TRUE for each in cut.values()) else restrict(whole, cut)

@@ -91,6 +91,11 @@ class SavedAnswer:
             found = united(self._engine.arrow(self._found(uses, True)).column(ROW))
         return named(found, uses[0])
 
+    def some(self, uses: list[Source]) -> bool:
+        """Whether there is any."""
+        found = self._found(uses, False)
+        return bool(found.data.num_rows) if found.in_memory else bool(self._engine.dataframe(found).take(1))
+
     def _clauses(self, uses: list[Source]) -> list[Clause]:
         known = (self._uses[each.occurrence] for each in uses if each.occurrence in self._uses)
         clauses = [self._clause(use, uses[0].columns) for use in known if use.predicate != FALSE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from whence.errors import NotTraceable
 from whence.rows import Named, Operator, Project
 from whence.rows.duck import DuckQuery
 from whence.rows.needed import has_user_code, needs_source
@@ -12,8 +13,8 @@ from whence.rows.questions.rows import Asked, predicate
 from whence.rows.saving import OUTPUT
 from whence.spark.lineage import LOST, Lineage, given
 from whence.spark.reached import Reached
-from whence.spark.tracing.matching import RowSet
-from whence.spark.tracing.questions import asked_of, matching, written_out
+from whence.spark.tracing.matching import Matched, RowSet
+from whence.spark.tracing.questions import RowNumbers, asked_of, matching, written_out
 from whence.spark.tracing.results import Results, source_table
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
@@ -49,10 +50,14 @@ class SavedTracer:
 
     def backward(self, rows: object, *, one: bool = False) -> Lineage:
         analysis, run = self._analysis, self._run()
-        asked = asked_of(analysis.plan.output, rows, analysis.df.sparkSession)
         output = self._output(run)
-        found = self._meant(output, asked, "the output")
-        count = require_one(found.data.num_rows, asked, one)
+        if isinstance(rows, RowNumbers):
+            found = self._numbered(output, rows)
+            count = found.data.num_rows
+        else:
+            asked = asked_of(analysis.plan.output, rows, analysis.session)
+            found = self._meant(output, asked, "the output")
+            count = require_one(found.data.num_rows, asked, one)
         answer = Results(run, self._matcher, output).back(found)
         lineage = Lineage(analysis.sources, answer, analysis.cuts, self.how, count)
         if has_user_code(analysis.plan) and needs_source(analysis.plan) and lineage.has_no_rows():
@@ -61,10 +66,14 @@ class SavedTracer:
 
     def forward(self, uses: Sequence[Source], row: object) -> Reached:
         analysis, run, source = self._analysis, self._run(), uses[0]
-        asked = asked_of(source.columns, row, analysis.df.sparkSession)
-        rows = self._meant(source_table(source), asked, f"source {source.name!r}")
-        reached = Results(run, self._matcher, self._output(run)).forth(source.name, rows)
-        return Reached(source.name, self._matcher.dataframe(self._shown(reached)), analysis.cuts)
+        table = source_table(source)
+        if isinstance(row, RowNumbers):
+            rows = self._numbered(table, row)
+        else:
+            rows = self._meant(table, asked_of(source.columns, row, analysis.session), f"source {source.name!r}")
+        results = Results(run, self._matcher, self._output(run))
+        reached = results.forth(source.name, rows)
+        return Reached(source.name, Matched(self._matcher, self._shown(reached)), analysis.cuts)
 
     def _run(self) -> RunArtifacts:
         assert self._subject.run is not None
@@ -82,13 +91,20 @@ class SavedTracer:
         old = {attr: rows.columns[index] for index, attr in reversed(list(enumerate(plan.output)))}
         return RowSet(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
 
+    def _numbered(self, table: RowSet, rows: RowNumbers) -> RowSet:
+        """The rows of a table that have these numbers, in memory."""
+        found = self._matcher.numbered(table, rows.array(), identity=False)
+        if found is None:
+            raise NotTraceable("these rows cannot be asked about by number: give them by their columns")
+        return found
+
     def _meant(self, rows: RowSet, asked: tuple[Asked, ...], where: str) -> RowSet:
         """The whole rows of a table that are meant, in memory; `where` is what an error calls the table."""
         matcher = self._matcher
         if written_out(asked):
             found = matcher.matching(rows, (predicate(asked), None))
         else:
-            spark = self._analysis.df.sparkSession
+            spark = self._analysis.session
             found = RowSet(rows.columns, matching(matcher.operator(rows), asked, spark))
         if not found.here:
             found = RowSet(found.columns, matcher.arrow(found))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from whence.errors import NoLineage
 from whence.store.blobs.local import hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
@@ -43,6 +44,7 @@ class Run:
     document: dict[str, Any]
     files: tuple[str, ...]
     created: str
+    activity: int = 0
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -68,6 +70,7 @@ def record(
     """Store the files, and the run that refers to them: all of it, or nothing."""
     time = now()
     activity.record()
+    document = {**document, "used": activity.inputs}  # which version of each artifact it was
     number = int(str(activity.id).rsplit("#", 1)[-1])
 
     def write(connection: sa.Connection) -> Run:
@@ -82,9 +85,37 @@ def record(
         rows = [{"run": run, "position": i, "hash": file.hash, "size": file.size} for i, file in enumerate(files)]
         if rows:
             connection.execute(t.results.insert(), rows)
-        return Run(run, pipeline, fingerprint, dict(document), tuple(file.hash for file in files), time)
+        return Run(run, pipeline, fingerprint, dict(document), tuple(file.hash for file in files), time, number)
 
     return commit(store, files, write)
+
+
+def add_result(store: Store, number: int, saved: Mapping[str, Any], files: Sequence[File]) -> Run:
+    """Store files that were saved after a run ended: `saved` describes them, as in the run's document."""
+
+    def write(connection: sa.Connection) -> Run:
+        row = connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one()
+        of = t.results.c
+        last = connection.execute(sa.select(sa.func.max(of.position)).where(of.run == number)).scalar()
+        first = 0 if last is None else last + 1
+        entry = {**saved, "files": list(range(first, first + len(files)))}
+        kept = [each for each in row.document["saved"] if each["place"] != saved["place"]]
+        document = {**row.document, "saved": [*kept, entry]}
+        connection.execute(t.runs.update().where(t.runs.c.id == number).values(document=document))
+        rows = [{"run": number, "position": first + i, "hash": f.hash, "size": f.size} for i, f in enumerate(files)]
+        connection.execute(t.results.insert(), rows)
+        return _run_of_row(connection, connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one())
+
+    return commit(store, files, write)
+
+
+def run_of(store: Store, number: int) -> Run:
+    """The run with this number."""
+    with store.database.read() as connection:
+        row = connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one_or_none()
+        if row is None:
+            raise NoLineage(f"run {number} is not in the log any more")
+        return _run_of_row(connection, row)
 
 
 def alike(store: Store, fingerprint: str, most: int = 10) -> list[Run]:
@@ -106,4 +137,4 @@ def listed(store: Store, pipeline: str | None = None) -> list[Run]:
 def _run_of_row(connection: sa.Connection, row: Any) -> Run:
     of = t.results.c
     files = connection.execute(sa.select(of.hash).where(of.run == row.id).order_by(of.position)).scalars()
-    return Run(row.id, row.pipeline, row.fingerprint, row.document, tuple(files), row.created)
+    return Run(row.id, row.pipeline, row.fingerprint, row.document, tuple(files), row.created, row.activity)

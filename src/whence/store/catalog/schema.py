@@ -183,3 +183,13 @@ results = sa.Table(
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("size", sa.BigInteger, nullable=False),
 )
+
+# The files that hold the rows of a table which a program handed to Spark, as blobs.
+table_rows = sa.Table(
+    "table_rows",
+    metadata,
+    sa.Column("entity", sa.ForeignKey("entities.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+)

@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -162,12 +162,94 @@ def datasets_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any,
     return connection.execute(sa.select(*columns).where(t.entities.c.id > last).order_by(t.entities.c.id)).all()
 
 
-def edges_after(connection: sa.Connection, last: int) -> Sequence[sa.Row[Any, Any, Any, Any, Any, Any]]:
-    """(id, output's id, input's id, hash, kind, in the catalog?) of the derivations with a relation, after that one."""
-    edges = t.was_derived_from
+class Derived(NamedTuple):
+    """A derivation as the graph in memory takes it; `activity` is a label, `hash` None where there is no relation."""
+
+    id: int
+    output: int
+    input: int
+    hash: str | None
+    kind: str
+    in_catalog: bool
+    activity: str | None
+
+
+def edges_after(connection: sa.Connection, last: int) -> list[Derived]:
+    """The derivations after that one; what is only a revision is left out."""
+    edges, made = t.was_derived_from, t.activities
     columns = (edges.c.id, edges.c.generated, edges.c.used, edges.c.relation, edges.c.kind)
-    chosen = sa.select(*columns, t.relations.c.data.is_not(None)).join(t.relations).where(edges.c.id > last)
-    return connection.execute(chosen.order_by(edges.c.id)).all()
+    chosen = (
+        sa.select(*columns, t.relations.c.data.is_not(None), made.c.id, made.c.name, made.c.identifier)
+        .select_from(edges)
+        .outerjoin(t.relations, t.relations.c.hash == edges.c.relation)
+        .outerjoin(made, made.c.id == edges.c.activity)
+        .where(edges.c.id > last, edges.c.relation.is_not(None) | (edges.c.kind != "revision"))
+        .order_by(edges.c.id)
+    )
+    return [
+        Derived(id, output, input, hash, kind, in_catalog, None if name is None else label(number, name, identifier))
+        for id, output, input, hash, kind, in_catalog, number, name, identifier in connection.execute(chosen)
+    ]
+
+
+def label(id: int, name: str, identifier: str | None) -> str:
+    """What an activity is called: as the document did that it was imported from, or by its number."""
+    return identifier or f"{name}#{id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """An activity by number and label: ids of what it used, and of what it generated without any relation."""
+
+    number: int
+    label: str
+    kind: str  # "commit"; "operation", which knows the cells of what it computed; or "activity"
+    used: tuple[int, ...]
+    generated: tuple[int, ...]
+
+
+def loose_after(connection: sa.Connection, last: int) -> list[Loose]:
+    """The activities after that one which generated something that no relation leads from."""
+    edges, made = t.was_derived_from, t.activities
+    related = sa.select(edges.c.id).where(
+        edges.c.generated == t.was_generated_by.c.entity, edges.c.relation.is_not(None)
+    )
+    chosen = (
+        sa.select(made.c.id, made.c.name, made.c.identifier, made.c.properties, t.was_generated_by.c.entity)
+        .join(t.was_generated_by)
+        .where(made.c.id > last, ~related.exists())
+        .order_by(made.c.id, t.was_generated_by.c.position)
+    )
+    found: dict[int, tuple[str, str, list[int]]] = {}
+    for id, name, identifier, own, entity in connection.execute(chosen):
+        kind = "commit" if is_commit(name, own) else "operation" if "reuse" in own else "activity"
+        found.setdefault(id, (label(id, name, identifier), kind, []))[2].append(entity)
+    used = _entities(connection, t.used, list(found))
+    return [
+        Loose(id, called, kind, tuple(used.get(id, ())), tuple(entities))
+        for id, (called, kind, entities) in found.items()
+    ]
+
+
+def is_commit(name: str, properties: Mapping[str, Any]) -> bool:
+    """Whether an activity is a commit of a repository: what it changed is a file's history, and no lineage."""
+    return name == "git commit" and "git_commit" in properties
+
+
+def _entities(connection: sa.Connection, table: sa.Table, activities: Sequence[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for start in range(0, len(activities), 500):
+        chosen = sa.select(table.c.activity, table.c.entity).where(
+            table.c.activity.in_(activities[start : start + 500])
+        )
+        for activity, entity in connection.execute(chosen.order_by(table.c.activity, table.c.position)):
+            found.setdefault(activity, []).append(entity)
+    return found
+
+
+def last_activity(connection: sa.Connection) -> int:
+    """The number of the latest activity."""
+    return int(connection.execute(sa.select(sa.func.max(t.activities.c.id))).scalar_one() or -1)
 
 
 def counts(connection: sa.Connection) -> tuple[int, int, int]:
@@ -182,7 +264,8 @@ def counts(connection: sa.Connection) -> tuple[int, int, int]:
 def referenced(connection: sa.Connection, among: Iterable[str] | None = None) -> set[str]:
     """The hashes of all blobs that are in use, or of those among the given ones that are."""
     among = None if among is None else list(among)
-    return _hashes(connection, t.relations, among) | _hashes(connection, t.results, among)
+    tables = (t.relations, t.results, t.table_rows)
+    return set().union(*(_hashes(connection, table, among) for table in tables))
 
 
 def relations(connection: sa.Connection, among: Iterable[str]) -> set[str]:
@@ -295,9 +378,13 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
 
 
 def delete_dataset(connection: sa.Connection, name: str) -> None:
-    """Remove a dataset with its derivations, and the operations and relations that nothing is left of."""
+    """Remove a dataset with its derivations, and the operations and relations that nothing is left of.
+
+    What it lay between keeps a mark of that, lest answers seem to be complete.
+    """
     entity = _ids(connection, {name})[name]
     edges = t.was_derived_from
+    _mark_gap(connection, name, entity)
     connection.execute(edges.delete().where((edges.c.generated == entity) | (edges.c.used == entity)))
     touched = list(
         connection.execute(
@@ -306,7 +393,7 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
             )
         ).scalars()
     )
-    for table in (t.used, t.was_generated_by, t.was_attributed_to, t.snapshots):
+    for table in (t.used, t.was_generated_by, t.was_attributed_to, t.snapshots, t.table_rows):
         connection.execute(table.delete().where(table.c.entity == entity))
     _delete_statements(connection, "entity", [entity])
     connection.execute(t.entities.delete().where(t.entities.c.id == entity))
@@ -320,6 +407,21 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
     _delete_statements(connection, "activity", empty)
     connection.execute(t.activities.delete().where(t.activities.c.id.in_(empty)))
     forget_relations(connection)
+
+
+def _mark_gap(connection: sa.Connection, name: str, entity: int) -> None:
+    """Note in what came from a dataset, and in what it came from, that there was something in between."""
+    edges = t.was_derived_from.c
+    related = edges.relation.is_not(None) & (edges.generated != edges.used)
+    heirs = list(connection.execute(sa.select(edges.generated).where(related, edges.used == entity)).scalars())
+    if not heirs:
+        return
+    sources = list(connection.execute(sa.select(edges.used).where(related, edges.generated == entity)).scalars())
+    of = t.entities.c
+    for key, entities in (("lost", heirs), ("lost_results", sources)):
+        for id, own in connection.execute(sa.select(of.id, of.properties).where(of.id.in_(entities))).all():
+            marked = {**own, key: [*own.get(key, ()), name]}
+            connection.execute(t.entities.update().where(of.id == id).values(properties=marked))
 
 
 def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int]) -> None:

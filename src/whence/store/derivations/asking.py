@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadCells, BadType, NoLineage
 from whence.selection import Selection
-from whence.store.answers import Answers
+from whence.store.answers import Answer
+from whence.store.derivations.adjacency import Direction, Lineage, table_called
 from whence.store.derivations.first import Hunt
-from whence.store.derivations.walk import Direction, Lineage, plan
+from whence.store.derivations.walk import plan
 from whence.store.values import name_of
 from whence.words import counted
 
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 def meant(store: Store, name: str) -> str:
     """The dataset that a name stands for: itself, or of a file the version that it was when it was last seen."""
     name = name_of(name)
-    if store.reader.has(name):
-        return name
+    for each in (name, table_called(name)):
+        if store.reader.has(each):
+            return each
     from whence.store.prov import finding
 
     with store.database.read() as connection:
@@ -35,11 +38,12 @@ def latest(store: Store, name: str) -> str:
 
 
 def walk(
-    store: Store, direction: Direction, name: str, cells: object, to: str | None, above: float | None, lineage: Lineage
-) -> Selection | Answers:
+    store: Store, direction: Direction, name: str, cells: object, to: str | None, above: float | None,
+    lineage: Lineage, columns: Sequence[str] | None = None,
+) -> Selection | Answer:  # fmt: skip
     """Where cells came from, or went: the cells of one dataset, or of every one where the walk ends."""
     name, to = meant(store, name), None if to is None else meant(store, to)
-    given = _all_cells(store, name, direction) if cells is None else cells
+    given = _given(store, name, cells, columns, direction)
     try:
         found = store.reader.ask(name, given, lambda graph: plan(graph, name, direction, to, above, lineage))
     except NoLineage:
@@ -48,13 +52,62 @@ def walk(
             raise
         return whole
     if to is not None:
-        (end,) = found.values()
-        return end.noted(found.notes) if found.notes else end
-    if list(found) == [name]:
-        whole = _whole(store, name, direction, None)
-        if whole is not None:
-            return whole
-    return found
+        (end,) = _tables(store, found).values()
+        notes = (*found.notes, *(f"not exact: {each}" for each in found.reasons if each not in found.notes))
+        return end.noted(notes) if notes else end
+    return _told(store, name, direction, found)
+
+
+def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
+    """The answer with all that can be asked of it later: what was done on the way, by whom."""
+    from whence.store.prov.circumstances import circumstances
+
+    is_file = store.reader.is_file(name)
+    ends = {} if is_file and list(found) == [name] else found
+    how = ""
+    if is_file:
+        from whence.store.prov.asking import how as how_of
+
+        how = how_of(store, name, direction)
+    return Answer(
+        _tables(store, ends), how, found.notes, found.steps, _tables(store, found.reached), found.reasons,
+        partial(circumstances, store, tuple(found.reached), found.activities),
+    )  # fmt: skip
+
+
+def _tables(store: Store, found: Mapping[str, Selection]) -> Mapping[str, Selection]:
+    """The same, where those of tables know their columns by name, and fetch their rows."""
+    tables = store.reader.tables(found)
+    if not tables:
+        return found
+    from whence.store.derivations.table_selection import TableSelection
+
+    return {
+        name: TableSelection.of_table(each, tables[name][1], partial(store.tables.arrow, tables[name][0]))
+        if name in tables and len(each.shape) == 2
+        else each
+        for name, each in found.items()
+    }
+
+
+def _given(store: Store, name: str, cells: object, columns: Sequence[str] | None, direction: Direction) -> object:
+    """The cells that a question is about, as a Selection takes them; of a table, rows by their values."""
+    is_rows = isinstance(cells, Mapping) or (
+        isinstance(cells, Sequence) and len(cells) > 0 and all(isinstance(each, Mapping) for each in cells)
+    )
+    if is_rows or columns is not None:
+        return _selected_rows(store, name, cells, columns)
+    return _all_cells(store, name, direction) if cells is None else cells
+
+
+def _selected_rows(store: Store, name: str, rows: Any, columns: Sequence[str] | None) -> Selection:
+    """Rows of a table that have these values, and of them these columns."""
+    (latest,) = store.reader.called([name])
+    if not store.reader.is_table(latest):
+        kind = "a file" if store.reader.is_file(latest) else "an array"
+        what = "rows" if columns is None else "columns"
+        raise BadCells(f"{what} are of tables; {name!r} is {kind}: say which cells, log.backward({name!r}, '3,1')")
+    return store.tables.selected(latest, rows, columns)
 
 
 def _all_cells(store: Store, name: str, direction: Direction) -> str:
@@ -67,24 +120,19 @@ def _all_cells(store: Store, name: str, direction: Direction) -> str:
     return "..."
 
 
-def _whole(store: Store, name: str, direction: Direction, to: str | None) -> Selection | Answers | None:
-    """The answer about a file: it has no cells, but activities that made and used it; None if it is not a file."""
-    from whence.store.prov import finding
-
-    with store.database.read() as connection:
-        if not finding.is_version(connection, name):
-            return None
-    if to is None:
-        from whence.store.prov.asking import whole
-
-        return whole(store, name, direction)
+def _whole(store: Store, name: str, direction: Direction, to: str | None) -> Selection | None:
+    """All of what a file leads to by activities, though relations lead elsewhere; None if it is no file."""
+    if to is None or not store.reader.is_file(name):
+        return None
     reach = store.graph.ancestors if direction == "backward" else store.graph.descendants
-    return store.reader.all_cells(to) if to in reach(name) else None
+    if to not in reach(name):
+        return None
+    return store.reader.all_cells(to).noted((f"not exact: {name!r} and {to!r} belong together only as a whole",))
 
 
 def first(
     store: Store, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any], lineage: Lineage
-) -> Answers:
+) -> Answer:
     """The earliest cells along the lineage for which a condition holds."""
     given = {latest(store, key): array for key, array in values.items()}
 

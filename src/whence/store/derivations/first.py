@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from whence.selection import Selection
-from whence.store.answers import Answers
+from whence.store.answers import Answer
+from whence.store.derivations.adjacency import is_activity
 from whence.store.derivations.walk import Load, Plan, moved
 
 Holds = Callable[[str], Selection | None]
@@ -24,7 +25,7 @@ class Hunt:
     plan: Plan
     holds: Holds
 
-    def follow(self, selection: Selection, load: Load) -> Answers:
+    def follow(self, selection: Selection, load: Load) -> Answer:
         """The first cells, by dataset; notes say whose values were not known."""
         plan = self.plan
         reached: dict[str, Selection] = {plan.start: selection}
@@ -38,15 +39,17 @@ class Hunt:
             if known is None:
                 unknown.append(here)
             holding[here] = cells if known is None else cells & known
-            for there, hash in plan.edges[here]:
-                arrived = moved(load(hash), holding[here], "backward", plan.shapes[there])
+            for way in plan.edges[here]:
+                there = way.there
+                arrived = moved(way, holding[here], "backward", plan.shapes[there], load).selection
                 reached[there] = reached[there] | arrived if there in reached else arrived
         first = self._first(holding, set(unknown), load)
         notes = [
             f"the values of {plan.public.get(each, each)!r} are not known here: values={{{each!r}: array}} gives them"
             for each in unknown
+            if not is_activity(each)
         ]
-        return Answers({plan.public.get(name, name): cells for name, cells in first.items()}, notes=notes)
+        return Answer({plan.public.get(name, name): cells for name, cells in first.items()}, notes=notes)
 
     def _first(self, holding: Mapping[str, Selection], unknown: set[str], load: Load) -> dict[str, Selection]:
         """What holds, without what came from cells for which it holds, too; from the sources on."""
@@ -56,9 +59,9 @@ class Hunt:
             if here not in holding:
                 continue
             explained = Selection.empty(plan.shapes[here])
-            for there, hash in plan.edges[here]:
-                if telling.get(there):
-                    explained |= moved(load(hash), telling[there], "forward", plan.shapes[here])
+            for way in plan.edges[here]:
+                if telling.get(way.there):
+                    explained |= moved(way, telling[way.there], "forward", plan.shapes[here], load).selection
             explained &= holding[here]
             telling[here] = explained if here in unknown else holding[here]
             if here not in unknown and (began := holding[here] - explained):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whence.errors import Damaged
-from whence.relation import Relation
+from whence.relation import Relation, RelationLike
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
+from whence.store.derivations.adjacency import ROWS, RUN, Adjacency, Way
 from whence.store.derivations.cache import RelationCache
-from whence.store.derivations.walk import Adjacency, Load
+from whence.store.derivations.walk import Load
 
 if TYPE_CHECKING:
     from whence.store.blobs.local import Blobs
@@ -38,8 +40,10 @@ class Reader:
         self._stamp: Stamp | None = None
         self._graph = Adjacency()
         self._names: dict[int, str] = {}
-        self._last_dataset = self._last_edge = -1
+        self._last_dataset = self._last_edge = self._last_activity = -1
         self._in_catalog: set[str] = set()  # relations that are small
+        self.open_run: Callable[[Mapping[str, Any], str, str], RelationLike]  # by document, output and input
+        self.open_rows: Callable[[Relation, str, str], RelationLike]  # what is stored by rows, as it answers for cells
 
     def shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """The shapes of datasets, or UnknownName."""
@@ -51,6 +55,11 @@ class Reader:
         """Whether there is a dataset of that name."""
         with self._database.lock:
             return name in self._current().shapes
+
+    def columns(self, name: str) -> tuple[str, ...] | None:
+        """The names of a table's columns; None if the dataset is no table."""
+        with self._database.lock:
+            return self._current().tables.get(name)
 
     def all_cells(self, name: str) -> Selection:
         """The whole of a dataset."""
@@ -86,20 +95,38 @@ class Reader:
                 if stamp is None or present.removals == stamp.removals:
                     raise
 
-    def load(self, hash: str) -> Relation:
-        """A relation, opened once and kept while there is room."""
+    def load(self, way: Way) -> RelationLike:
+        """The relation of a derivation: stored, or asked of a run."""
+        if way.kind == RUN:
+            return self._run(way)
+        relation = self.boxes(way.hash, way.output, way.input)
+        return relation if way.kind != ROWS else self.open_rows(relation, way.output, way.input)
+
+    def boxes(self, hash: str, output: str = "a dataset", input: str = "another") -> Relation:
+        """A relation that is stored, opened once and kept while there is room."""
         lock = self._database.lock
         with lock:
             relation = self._cache.get(hash)
             if relation is not None:
                 return relation
-            output, input = self._graph.endpoints.get(hash, ("a dataset", "another"))  # deleted since it was planned
         what = f"the lineage of {output!r} from {input!r}"
         data = self._small(hash)
         relation = self._blobs.open(hash, what) if data is None else Relation.from_bytes(data, what)
         with lock:
             self._cache.put(hash, relation, self._weight(relation))
         return relation
+
+    def _run(self, way: Way) -> RelationLike:
+        data = self._small(way.hash)
+        what = f"how {way.output!r} came from {way.input!r}"
+        try:
+            document = json.loads(data or b"")
+        except ValueError as error:
+            raise Damaged(f"{what} is not readable in the catalog: run the pipeline again") from error
+        match document:
+            case {"asked": "run", "run": int(), "source": str(), "out_shape": [*_], "in_shape": [*_]}:
+                return self.open_run(document, way.output, way.input)
+        raise Damaged(f"{what} is not readable in the catalog: run the pipeline again, or upgrade whence")
 
     def _small(self, hash: str) -> bytes | None:
         """The bytes of a relation that lies in the catalog, if it does."""
@@ -119,21 +146,68 @@ class Reader:
             stamp = statements.stamp(connection)
             if self._stamp is None or stamp.removals != self._stamp.removals:
                 self._graph, self._names, self._in_catalog = Adjacency(), {}, set()
-                self._last_dataset = self._last_edge = -1
+                self._last_dataset = self._last_edge = self._last_activity = -1
             datasets = statements.datasets_after(connection, self._last_dataset)
             edges = statements.edges_after(connection, self._last_edge)
+            activities = statements.loose_after(connection, self._last_activity)
+            last_activity = statements.last_activity(connection)
         for id, name, shape, kind, properties in datasets:
             self._names[id] = name
             self._graph.add_dataset(name, tuple(shape))
             self._graph.describe(name, kind, properties)
             self._last_dataset = id
-        for id, output, input, relation, kind, in_catalog in edges:
+        derived: list[tuple[str, str]] = []
+        for id, output, input, relation, kind, in_catalog, activity in edges:
+            self._last_edge = id
+            if relation is None:
+                derived.append((self._names[output], self._names[input]))
+                continue
             if in_catalog:
                 self._in_catalog.add(relation)
-            self._graph.add_edge(self._names[output], self._names[input], relation, kind)
-            self._last_edge = id
+            self._graph.add_edge(self._names[output], self._names[input], relation, kind, activity)
+        self._add_loose(activities, derived)
+        self._last_activity = last_activity
         self._stamp = stamp
         return self._graph
+
+    def _add_loose(self, activities: Iterable[statements.Loose], derived: Iterable[tuple[str, str]]) -> None:
+        """What is known as a whole only.
+
+        An operation whose result has a note knew that no cell went into it. What a commit changed is where the history
+        of a file goes on, and not where its content came from.
+        """
+        graph, names = self._graph, self._names
+        committed: set[str] = set()
+        for each in activities:
+            outputs = [names[one] for one in each.generated]
+            if each.kind == "commit":
+                committed.update(outputs)
+                continue
+            if each.kind == "operation":
+                outputs = [one for one in outputs if one not in graph.notes]
+            graph.add_activity(each.number, each.label, [names[one] for one in each.used], outputs)
+        for output, input in derived:
+            if output not in committed:
+                graph.add_derivation(output, input)
+
+    def is_table(self, name: str) -> bool:
+        """Whether a dataset is a table."""
+        with self._database.lock:
+            return name in self._current().tables
+
+    def tables(self, names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Those of the names that are tables, each with the dataset that it stands for and the names of its columns."""
+        with self._database.lock:
+            graph = self._current()
+            if not graph.tables:
+                return {}
+            meant = ((name, graph.every(name)[-1:]) for name in names)
+            return {name: (own[0], graph.tables[own[0]]) for name, own in meant if own and own[0] in graph.tables}
+
+    def is_file(self, name: str) -> bool:
+        """Whether a dataset is a version of a file: it has no cells, but activities that made and used it."""
+        with self._database.lock:
+            return name in self._current().artifacts
 
     def _weight(self, relation: Relation) -> int:
         """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.

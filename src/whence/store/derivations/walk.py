@@ -1,4 +1,4 @@
-"""The graph of derivations in memory: which relations a question must pass through, and in what order.
+"""Which derivations a question must pass through, and in what order.
 
 Plans are immutable and made while the log's lock is held; following them needs no lock.
 """
@@ -6,162 +6,28 @@ Plans are immutable and made while the log's lock is held; following them needs 
 from __future__ import annotations
 
 import heapq
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, Literal
+from time import perf_counter
 
-from whence.errors import BadType, Damaged, NoLineage, UnknownName
-from whence.relation import RelationLike
+from whence.errors import Damaged, NoLineage
+from whence.relation import RelationLike, Traced
 from whence.selection import Selection
-from whence.store.answers import Answers
+from whence.store.answers import Answer
+from whence.store.derivations.adjacency import LOOSE, Adjacency, Direction, Lineage, Neighbours, Way, is_activity
+from whence.store.derivations.trail import Trail
 
-WEIGHT = "weight "
-"""How the kind of an uncertain derivation begins; its weight follows."""
-
-Direction = Literal["backward", "forward"]
-Lineage = Literal["value", "value+selection"]
-Load = Callable[[str], RelationLike]
-Neighbours = dict[str, dict[str, tuple[str, ...]]]
+Load = Callable[[Way], RelationLike]
 
 
-@dataclass(slots=True)
-class Adjacency:
-    """Datasets by name, and for each the relations that lead to its inputs and to its outputs.
-
-    `backward["B"]["A"]` and `forward["A"]["B"]` name the same relations: those of B derived from A.
-    """
-
-    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    backward: Neighbours = field(default_factory=dict)
-    forward: Neighbours = field(default_factory=dict)
-    endpoints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of each relation, one (output, input)
-    weights: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # of relations that are uncertain
-    levels: dict[tuple[str, str], set[float]] = field(default_factory=dict)  # all that were recorded between two
-    certain: set[tuple[str, str, str]] = field(default_factory=set)  # (output, input, relation) of the others
-    valued: set[tuple[str, str, str]] = field(
-        default_factory=set
-    )  # those of cells that went in, and did not only decide
-
-    notes: dict[str, str] = field(default_factory=dict)  # what is to be said of a dataset: "starts at a.py:3"
-    versions: dict[str, dict[int, str]] = field(default_factory=dict)  # of arrays, and of files, by name
-
-    variables: dict[str, str] = field(default_factory=dict)  # the latest result that was assigned to a variable
-
-    def describe(self, name: str, kind: str, properties: Mapping[str, Any]) -> None:
-        """What else is known of a dataset: whether it is a version, and a note."""
-        match properties:
-            case {"artifact": str(own), "version": int(version)}:
-                if kind == "array" or own not in self.shapes:
-                    self.versions.setdefault(own, {})[version] = name
-        if isinstance(variable := properties.get("variable"), str):
-            self.variables[variable] = name
-        if isinstance(note := properties.get("note"), str):
-            self.notes[name] = note
-
-    def meant(self, name: str) -> str:
-        """The dataset that a name stands for: the latest of several versions, `B@v1` for the first; or UnknownName."""
-        every = self.every(name)
-        if not every:
-            raise UnknownName.of("dataset", name, self.shapes)
-        return every[-1]
-
-    def every(self, name: str) -> list[str]:
-        """All datasets that have a name, the latest last; if none has, the result that a variable of that name got."""
-        later = self.versions.get(name)
-        if later is not None:
-            first = [name] if name in self.shapes and 1 not in later else []
-            return first + [later[number] for number in sorted(later)]
-        if name in self.shapes:
-            return [name]
-        own = name.removesuffix("@v1")
-        if own != name and own in self.shapes:
-            return [own]
-        return [self.variables[name]] if name in self.variables else []
-
-    def public(self, name: str) -> str:
-        """What a dataset is called in answers: the first of several versions `B@v1`."""
-        return f"{name}@v1" if name in self.versions and 1 not in self.versions[name] else name
-
-    def add_dataset(self, name: str, shape: tuple[int, ...]) -> None:
-        """A dataset that nothing is known of yet."""
-        self.shapes[name] = shape
-        self.backward.setdefault(name, {})
-        self.forward.setdefault(name, {})
-
-    def add_edge(self, output: str, input: str, hash: str, kind: str = "boxes") -> None:
-        """One more derivation; there may be several between the same two, even with the same relation."""
-        if kind.startswith(WEIGHT):
-            level = weight_of(kind)
-            known_weights = self.weights.setdefault((output, input), {})
-            # Several levels may share a relation: all bands without tuples are the same blob.
-            known_weights[hash] = max(level, known_weights.get(hash, 0.0))
-            self.levels.setdefault((output, input), set()).add(level)
-        else:
-            self.certain.add((output, input, hash))
-        if kind != "selection":
-            self.valued.add((output, input, hash))
-        self.endpoints.setdefault(hash, (output, input))
-        for neighbours, here, there in ((self.backward, output, input), (self.forward, input, output)):
-            known = neighbours[here].get(there, ())
-            if hash not in known:
-                neighbours[here][there] = (*known, hash)
-
-    def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a dataset, or UnknownName."""
-        return self.shapes[self.meant(name)]
-
-    def at_least(self, output: str, input: str, hashes: tuple[str, ...], above: float | None) -> tuple[str, ...]:
-        """The relations between two whose weight is so much, and all that are certain.
-
-        Weights are known in bands, so it is only known at the levels where these begin.
-        """
-        weights = self.weights.get((output, input)) if above is not None else None
-        if weights is None or above is None:
-            return hashes
-        known = self.levels[output, input]
-        if not any(math.isclose(above, level) for level in known):
-            levels = ", ".join(f"{level:g}" for level in sorted(known))
-            raise NoLineage(
-                f"contributions of {input!r} to {output!r} were kept at the levels {levels}, so those above {above:g} "
-                "are not known exactly: ask for one of these, or keep other levels"
-            )
-        return tuple(
-            each
-            for each in hashes
-            if (output, input, each) in self.certain or (level := weights[each]) >= above or math.isclose(level, above)
-        )
-
-    def asked_for(
-        self, output: str, input: str, hashes: tuple[str, ...], above: float | None, lineage: Lineage
-    ) -> tuple[str, ...]:
-        """The relations between two that a question is about."""
-        if lineage not in ("value", "value+selection"):
-            raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
-        if lineage == "value":
-            hashes = tuple(each for each in hashes if (output, input, each) in self.valued)
-        return self.at_least(output, input, hashes, above)
-
-    def neighbours(self, direction: Direction) -> Neighbours:
-        """The edges, each pointing in the direction of the walk."""
-        return self.backward if direction == "backward" else self.forward
-
-
-def weight_of(kind: str) -> float:
-    """The weight of an uncertain derivation.
-
-    >>> weight_of("weight 0.25")
-    0.25
-    """
-    try:
-        return float(kind.removeprefix(WEIGHT))
-    except ValueError:
-        raise Damaged(f"the catalog has a derivation of the unknown kind {kind!r}; restore it from a backup") from None
-
-
-def moved(relation: RelationLike, selection: Selection, direction: Direction, shape: tuple[int, ...]) -> Selection:
+def moved(
+    way: Way, selection: Selection, direction: Direction, shape: tuple[int, ...], load: Load,
+    lineage: Lineage = "value+selection",
+) -> Traced:  # fmt: skip
     """What cells lead to in a dataset of that shape; Damaged if the relation is one of other shapes."""
+    if way.hash == LOOSE:
+        return Traced(Selection.all(shape) if selection else Selection.empty(shape), None, "whole")
+    relation = load(way)
     shapes = relation.out_shape, relation.in_shape
     expected = (selection.shape, shape) if direction == "backward" else (shape, selection.shape)
     if shapes != expected:
@@ -169,79 +35,21 @@ def moved(relation: RelationLike, selection: Selection, direction: Direction, sh
             f"the blob of a relation is of shapes {shapes[0]} <- {shapes[1]}, and its datasets are of shapes "
             f"{expected[0]} <- {expected[1]}: `whence check` names them; record this lineage again"
         )
-    return relation.backward(selection) if direction == "backward" else relation.forward(selection)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """From one dataset of a path to the next: through these relations, backward and forward."""
-
-    shape: tuple[int, ...]  # of the dataset it leads to
-    backward: tuple[str, ...]
-    forward: tuple[str, ...]
-
-    def follow(self, selection: Selection, load: Load) -> Selection:
-        """What the selection leads to, the union over all relations."""
-        found: Selection | None = None
-        for hash in self.backward:
-            reached = moved(load(hash), selection, "backward", self.shape)
-            found = reached if found is None else found | reached
-        for hash in self.forward:
-            reached = moved(load(hash), selection, "forward", self.shape)
-            found = reached if found is None else found | reached
-        return Selection.empty(self.shape) if found is None else found
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """A path, step by step."""
-
-    steps: tuple[Step, ...]
-
-    def follow(self, selection: Selection, load: Load) -> Selection:
-        """The cells of the last dataset that the selection leads to."""
-        for step in self.steps:
-            selection = step.follow(selection, load)
-        return selection
-
-
-def route(
-    graph: Adjacency, path: Sequence[str], above: float | None = None, lineage: Lineage = "value+selection"
-) -> Route:
-    """The way along a path of names, through contributions above a level; NoLineage where two are not connected."""
-    path = _versions(graph, path)
-    return Route(tuple(_step(graph, here, there, above, lineage) for here, there in pairwise(path)))
-
-
-def _versions(graph: Adjacency, path: Sequence[str]) -> list[str]:
-    """The datasets of a path: the latest version of the first, then the latest that is connected to the one before."""
-    found: list[str] = []
-    for name in path:
-        latest = graph.meant(name)
-        beside = {**graph.backward[found[-1]], **graph.forward[found[-1]]} if found else {}
-        found.append(next((each for each in reversed(graph.every(name)) if each in beside), latest))
-    return found
-
-
-def _step(graph: Adjacency, here: str, there: str, above: float | None, lineage: Lineage) -> Step:
-    backward, forward = graph.backward[here].get(there, ()), graph.forward[here].get(there, ())
-    if not backward and not forward:
-        raise NoLineage(
-            f"there is no lineage between {here!r} and {there!r}: {_connections(graph, here)}; "
-            f"{_connections(graph, there)}"
-        )
-    return Step(
-        graph.shapes[there],
-        graph.asked_for(here, there, backward, above, lineage),
-        graph.asked_for(there, here, forward, above, lineage),
+    traced = getattr(relation, "traced", None)
+    if traced is not None:
+        told: Traced = traced(selection, direction, lineage)
+        return told
+    return Traced(
+        relation.backward(selection) if direction == "backward" else relation.forward(selection), None, way.kind
     )
 
 
-def _connections(graph: Adjacency, name: str) -> str:
+def connections(graph: Adjacency, name: str) -> str:
+    """What a dataset is connected to, for an error."""
     parts = []
     for text, neighbours in (("comes from", graph.backward[name]), ("led to", graph.forward[name])):
         if neighbours:
-            parts.append(f"{text} {_some(neighbours)}")
+            parts.append(f"{text} {_some(graph.public(each) for each in neighbours)}")
     return f"{name!r} {' and '.join(parts)}" if parts else f"{name!r} is connected to nothing"
 
 
@@ -255,20 +63,24 @@ class Plan:
     """A walk from one dataset through all paths at once.
 
     `order` holds the datasets so that, but for cycles, each comes after all that lead to it; `edges` are the
-    relations out of each; `ends` are the datasets that were asked for.
+    derivations out of each; `ends` are the datasets that were asked for.
     """
 
     direction: Direction
     start: str
     order: tuple[str, ...]
     shapes: Mapping[str, tuple[int, ...]]
-    edges: Mapping[str, tuple[tuple[str, str], ...]]
+    edges: Mapping[str, tuple[Way, ...]]
     ends: tuple[str, ...]
     notes: Mapping[str, str] = field(default_factory=dict)  # of datasets on the way
     said: tuple[str, ...] = ()  # whatever the cells are
-    public: Mapping[str, str] = field(default_factory=dict)  # what ends are called in the answer
+    public: Mapping[str, str] = field(default_factory=dict)  # what datasets and activities are called in the answer
+    gaps: Mapping[str, str] = field(default_factory=dict)  # of datasets that were connected to more than is known
+    cycles: tuple[tuple[str, ...], ...] = ()  # datasets that came from each other
+    coarse: tuple[str, ...] = ()  # datasets with cells from which the way goes on as a whole
+    lineage: Lineage = "value+selection"
 
-    def follow(self, selection: Selection, load: Load) -> Answers:
+    def follow(self, selection: Selection, load: Load) -> Answer:
         """The cells of each end that the selection leads to.
 
         Each dataset passes on only what is new to it. Without cycles that is once for each, in order; around a
@@ -279,30 +91,48 @@ class Plan:
         passed_on: dict[str, Selection] = {}
         waiting = [position[self.start]]
         queued = {self.start}
+        trail = Trail(self)
         while waiting:
             here = self.order[heapq.heappop(waiting)]
             queued.remove(here)
             moving = reached[here]
             if here in passed_on:
                 moving = moving - passed_on[here]
-                if not moving:
-                    continue
             passed_on[here] = reached[here]
-            for there, hash in self.edges[here]:
-                arrived = moved(load(hash), moving, self.direction, self.shapes[there])
-                reached[there] = reached[there] | arrived if there in reached else arrived
+            if not moving:
+                continue
+            for way in self.edges[here]:
+                there, began = way.there, perf_counter()
+                arrived = moved(way, moving, self.direction, self.shapes[there], load, self.lineage)
+                trail.add(here, way, arrived, perf_counter() - began)
+                reached[there] = reached[there] | arrived.selection if there in reached else arrived.selection
                 if there not in queued:
                     queued.add(there)
                     heapq.heappush(waiting, position[there])
-        found = {
-            self.public.get(name, name): reached.get(name) or Selection.empty(self.shapes[name]) for name in self.ends
-        }
-        return Answers(found, notes=(*self.said, *self._notes(reached, found)))
+        return self._answer(reached, trail)
+
+    def _answer(self, reached: Mapping[str, Selection], trail: Trail) -> Answer:
+        found = {self.public.get(name, name): reached[name] for name in self.coarse if reached.get(name)}
+        for name in self.ends:
+            found[self.public.get(name, name)] = reached.get(name) or Selection.empty(self.shapes[name])
+        gaps = [text for name, text in self.gaps.items() if reached.get(name)]
+        return Answer(
+            found,
+            notes=(*self.said, *self._notes(reached, found), *gaps),
+            steps=trail.steps(),
+            reached={
+                self.public.get(name, name): cells for name, cells in reached.items() if cells and not is_activity(name)
+            },
+            reasons=gaps,
+        )
 
     def _notes(self, reached: Mapping[str, Selection], found: Mapping[str, Selection]) -> Iterable[str]:
         for name, note in self.notes.items():
             if reached.get(name):
                 yield f"{self.public.get(name, name)!r} {note}"
+        for names in self.cycles:
+            if any(reached.get(name) for name in names):
+                yield f"{_some(names)} came from each other: the way meets itself there"
         if self.direction == "backward" and self.edges[self.start] and reached[self.start] and not any(found.values()):
             yield (
                 f"these cells of {self.public.get(self.start, self.start)!r} hold no value of what it came from: they "
@@ -333,8 +163,8 @@ def plan(
         wanted &= _reachable(back, end)
         if not wanted:
             raise NoLineage(
-                f"{to!r} cannot be reached {direction} from {start!r}: {_connections(graph, start)}; "
-                f"{_connections(graph, end)}"
+                f"{to!r} cannot be reached {direction} from {start!r}: {connections(graph, start)}; "
+                f"{connections(graph, end)}"
             )
         if len(versions) > 1:
             others = ", ".join(repr(graph.public(each)) for each in versions[:-1])
@@ -342,7 +172,8 @@ def plan(
         to = end
     components = _components(neighbours, start, wanted)
     order = tuple(name for component in reversed(components) for name in component)
-    ends = (to,) if to is not None else tuple(_final(neighbours, components))
+    final = (to,) if to is not None else _final(neighbours, components)
+    ends = tuple(each for each in final if not is_activity(each))
 
     def asked_for(here: str, there: str, hashes: tuple[str, ...]) -> tuple[str, ...]:
         output, input = (here, there) if direction == "backward" else (there, here)
@@ -350,10 +181,10 @@ def plan(
 
     edges = {
         name: tuple(
-            (there, hash)
+            way
             for there, hashes in neighbours[name].items()
             if there in wanted
-            for hash in asked_for(name, there, hashes)
+            for way in graph.ways(name, there, asked_for(name, there, hashes), direction)
         )
         for name in order
     }
@@ -361,10 +192,12 @@ def plan(
         len(hashes) for name in order for there, hashes in neighbours[name].items() if there in wanted
     ):
         said.append("what only decided is left out: lineage='value+selection' asks for it, too")
+    coarse = () if to is not None else tuple(_coarse(graph, start, edges))
     return Plan(
-        direction, start, order, {name: graph.shapes[name] for name in (*order, *ends)}, edges, ends,
+        direction, start, order, {name: graph.shapes.get(name, ()) for name in (*order, *ends)}, edges, ends,
         {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
         {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
+        dict(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
     )  # fmt: skip
 
 
@@ -424,3 +257,17 @@ def _final(neighbours: Neighbours, components: list[list[str]]) -> Iterable[str]
         members = set(component)
         if all(there in members for name in component for there in neighbours[name]):
             yield from component
+
+
+def _met(components: list[list[str]]) -> Iterable[tuple[str, ...]]:
+    """The datasets of each cycle."""
+    for component in components:
+        if len(component) > 1:
+            yield tuple(sorted(each for each in component if not is_activity(each)))
+
+
+def _coarse(graph: Adjacency, start: str, edges: Mapping[str, tuple[Way, ...]]) -> Iterable[str]:
+    """The datasets with cells from which every way goes on as a whole."""
+    for name, ways in edges.items():
+        if ways and name != start and graph.shapes.get(name) and all(way.kind == "whole" for way in ways):
+            yield name

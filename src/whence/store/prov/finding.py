@@ -23,12 +23,6 @@ def dataset_meant(connection: sa.Connection, name: str) -> str | None:
     return latest_version(connection, path)
 
 
-def is_version(connection: sa.Connection, name: str) -> bool:
-    """Whether a dataset is a version of an artifact, known by its content, and not by its cells."""
-    snapshots = sa.select(t.snapshots.c.entity).join(t.entities).where(t.entities.c.name == name)
-    return connection.execute(snapshots).first() is not None
-
-
 def _is_dataset(connection: sa.Connection, name: str) -> bool:
     return connection.execute(sa.select(t.entities.c.id).where(t.entities.c.name == name)).first() is not None
 

@@ -58,7 +58,8 @@ def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = N
     kinds = [KINDS[kind] for kind in graph.kinds.tolist()]
     for name, kind in zip(graph.ids, kinds, strict=True):
         name_of(name, kind)
-    with store.database.write("import into") as connection:
+    # What is known already may get more edges: whoever has read it reads all of it again, as after a removal.
+    with store.database.write("import into", removing=True) as connection:
         for prefix, uri in (prefixes or {}).items():
             _prefix(connection, prefix, uri)
         taker = _VertexWriter(connection, len(graph))

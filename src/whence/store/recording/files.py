@@ -6,6 +6,7 @@ array and used what was computed from it would come before itself.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,23 +17,31 @@ from whence.arrays.linking.frames import is_frame
 
 if TYPE_CHECKING:
     from whence.store import Store
+    from whence.store._store import Stoppable
     from whence.store.recording.activity import Activity
 
 
 class Files:
     """Watches files for a log; `activity` is what uses and generates them besides, if that is known."""
 
-    def __init__(self, store: Store, activity: Activity | None = None) -> None:
+    def __init__(self, store: Store, activity: Activity | None = None, *, hand_overs: bool = False) -> None:
         self._store = store
         self._activity = activity
+        self._hand_overs = hand_overs
+        self._spark: Stoppable | None = None
 
     def start(self) -> None:
         """Watch from now on."""
         files.watch(self)
+        if self._hand_overs and "pyspark" in sys.modules:
+            self._spark = self._store.tables.watched()
 
     def stop(self) -> None:
         """Watch no more."""
         files.unwatch(self)
+        if self._spark is not None:
+            self._spark.stop()
+            self._spark = None
 
     def read_file(self, function: str, path: str, value: Any) -> None:
         """An array or a table was read from a file."""

@@ -337,6 +337,6 @@ def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
     if found.how == "joined":
         return f"holds at {place} what {some} hold: it is taken for these, joined, by their content"
     if found.how == "new":
-        known = f" but that it holds {some}" if names else ""
+        known = f", only that it holds {some}" if names else ""
         return f"starts at {place}: how it was made was not recorded{known}" + (f" ({found.why})" if found.why else "")
     return ""

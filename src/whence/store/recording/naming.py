@@ -176,7 +176,7 @@ class Names:
     def _look_up(self, chosen: str) -> None:
         of = t.entities.c
         like = chosen.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        mine = (of.name == chosen) | (of.name.like(f"{like}@v%", escape="\\") & (of.kind == "array"))
+        mine = (of.name == chosen) | (of.name.like(f"{like}@v%", escape="\\") & of.kind.in_(("array", "table")))
         with self._database.read() as connection:
             rows = connection.execute(sa.select(of.name, of.shape, of.properties).where(mine)).all()
         for name, shape, properties in rows:

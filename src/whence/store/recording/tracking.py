@@ -124,9 +124,10 @@ class Tracker:
         with self._database.lock:
             return self.links.living.array_of(name)
 
-    def watched(self) -> Files:
-        """Files that are read and written from now on, until `stop`, are linked to arrays."""
-        made = Files(self._store)
+    def watched(self, *, hand_overs: bool = False) -> Files:
+        """Files that are read and written from now on, until `stop`, are linked to arrays; `hand_overs`: and so are
+        frames that go from Spark to pandas and back."""
+        made = Files(self._store, hand_overs=hand_overs)
         made.start()
         return made
 

@@ -1,0 +1,108 @@
+"""What an expression reads, and when: of CASE and coalesce only the branch that is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from whence.rows.cells.terms import Item, Key, Masks, Noted, Terms, both, true, union
+from whence.rows.expressions import Attr, Call, Expr, IsNull, Literal, Not, Udf
+from whence.rows.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Something that is read where a condition holds; None is always."""
+
+    key: Key
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """All that some expressions read."""
+
+    read: tuple[Read, ...]
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return tuple(dict.fromkeys(each.key for each in self.read))
+
+    def terms(self, below: Noted, masks: Masks, where: Expr | None = None) -> Terms:
+        """Their cells, given those of the keys: for the rows alone where a condition holds, if one is given."""
+        return union(*(masks.masked(below.of(each.key), both(where, each.where)) for each in self.read))
+
+
+def reads(exprs: Iterable[Tree], selection: bool, leaves: Collection[Tree] = (), items: bool = True) -> Reads:
+    """What expressions read: attributes, or `leaves`, which are not looked into. Conditions count with `selection`.
+
+    >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
+    >>> [str(each.key) for each in reads([Call("Coalesce", (a, b), "long")], False).read]
+    ['a#1', 'b#2']
+    """
+    found: dict[Read, None] = {}
+    reasons: dict[str, None] = {}
+    open_: list[tuple[Tree, Expr | None]] = [(expr, None) for expr in exprs]
+    while open_:  # an explicit stack: expressions nest deeper than Python's calls may
+        expr, where = open_.pop()
+        if isinstance(expr, Attr) or expr in leaves:
+            found[Read(expr, where)] = None
+        elif items and _item(expr, leaves) is not None:
+            found[Read(_item(expr, leaves) or expr, where)] = None
+        elif isinstance(expr, Call) and expr.name in BRANCHES and expr.deterministic:
+            branches = BRANCHES[expr.name](expr, selection)
+            open_ += [(part, both(where, condition)) for part, condition in branches]
+        else:
+            if isinstance(expr, Udf) and len(expr.attrs) > 1:
+                reasons[f"a function of the user's ({expr.name}) counts as reading all its arguments"] = None
+            if isinstance(expr, Call) and expr.name in BRANCHES:
+                reasons[f"{expr.name.lower()} by chance: all its branches count"] = None
+            open_ += [(part, where) for part in expr.parts() if isinstance(part, Expr)]
+    return Reads(tuple(reversed(found)), tuple(reasons))
+
+
+def _item(expr: Tree, leaves: Collection[Tree]) -> Item | None:
+    """The element of a list that a pivot makes, if this is one."""
+    if not isinstance(expr, Call) or expr.name != "GetArrayItem":
+        return None
+    of, place = expr.args
+    if not (isinstance(of, Attr) or of in leaves) or not isinstance(place, Literal) or type(place.value) is not int:
+        return None
+    return Item(of, place.value)
+
+
+Branch = tuple[Expr, Expr | None]
+
+
+def _case(expr: Call, selection: bool) -> Iterator[Branch]:
+    """CASE: each branch where its condition is the first that holds."""
+    args, before = list(expr.args), None
+    while len(args) > 1:
+        condition, branch = args.pop(0), args.pop(0)
+        if selection:
+            yield condition, before
+        yield branch, both(before, true(condition))
+        before = both(before, Not(true(condition)))
+    if args:
+        yield args[0], before
+
+
+def _if(expr: Call, selection: bool) -> Iterator[Branch]:
+    condition, yes, no = expr.args
+    if selection:
+        yield condition, None
+    yield yes, true(condition)
+    yield no, Not(true(condition))
+
+
+def _coalesce(expr: Call, selection: bool) -> Iterator[Branch]:
+    """The first that is there. Those before it are read, too: that they are NULL decides."""
+    before: Expr | None = None
+    for each in expr.args[:-1]:
+        yield each, before if selection else both(before, Not(IsNull(each)))
+        before = both(before, IsNull(each))
+    yield expr.args[-1], before
+
+
+BRANCHES: dict[str, Callable[[Call, bool], Iterator[Branch]]] = {"CaseWhen": _case, "If": _if, "Coalesce": _coalesce}

@@ -1,0 +1,132 @@
+"""Windows: each function reads the rows of its own frame; ranks read only their order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from whence.rows.cells.reads import Reads, reads
+from whence.rows.cells.terms import WHOLE, Ask, Key, Known, Masks, Noted, Terms, both, union
+from whence.rows.eager.ids import LIST, LONG, array_of, new_ids
+from whence.rows.expressions import Attr, Call, Compare, Expr, Frame, IsNull, Literal, Not, WindowCall, fresh
+from whence.rows.frames import frame_of, vague
+from whence.rows.operators import Named, Project, Window, keep
+
+RANKS = frozenset({"RowNumber", "Rank", "DenseRank", "NTile", "PercentRank", "CumeDist"})
+ONE_ROW = frozenset({"Lag", "Lead"})
+NULLS_ENTER = frozenset({"First", "Last", "AnyValue", "NthValue"})
+
+
+def window(plan: Window, ask: Ask) -> Noted:
+    functions = plan.functions
+    wanted = {
+        named.attr: reads([named.expr], ask.selection, functions) for named in plan.calls if named.attr in ask.need
+    }
+    calls = list(dict.fromkeys(key for each in wanted.values() for key in each.keys))
+    placing = reads((*plan.partition, *plan.order) if ask.selection and wanted else (), True)
+    inside = {call: _inside(call, ask.selection) for call in calls if isinstance(call, WindowCall)}
+    need = [key for each in inside.values() for part in each for key in part.keys]
+    counts = [WHOLE] if any(_counts_rows(call) for call in inside) else []
+    others = [key for key in calls if not isinstance(key, WindowCall)]
+    below = ask.down(plan.child, (*ask.need, *need, *counts, *others, *placing.keys))
+
+    masks = Masks()
+    places = placing.terms(below, masks)
+    frames = _Frames()
+    notes: dict[Key, Terms] = {}
+    for call, (args, default) in inside.items():
+        where = _entered(call)
+        terms = masks.masked(below.of(WHOLE), where) if _counts_rows(call) else args.terms(below, masks, where)
+        found = frames.collected(union(terms, places), frame_of(call))
+        if default.read:
+            found = union(found, frames.where_empty(default.terms(below, masks), frame_of(call)))
+        notes[call] = union(found, places)
+    for key in others:
+        notes[key] = below.of(key)
+    child = masks.over(below.plan)
+    if any(call.python for call in functions) and frames.calls:  # Spark lets functions in Python stand beside no others
+        whole = replace(plan, child=replace(plan, child=child, calls=tuple(frames.calls)))
+    else:
+        whole = replace(plan, child=child, calls=(*plan.calls, *frames.calls))
+    ready = Noted(whole, notes)
+    outer = Masks()
+    own: dict[Key, Terms] = {attr: each.terms(ready, outer) for attr, each in wanted.items()}
+    own |= {key: terms for key, terms in below.notes.items() if key in ask.need}
+    columns = (*keep(*dict.fromkeys(whole.output)), *frames.above)
+    made = outer.over(Project(whole, columns) if frames.above else whole)
+    reasons = (reason for each in (*wanted.values(), placing) for reason in each.reasons)
+    more = tuple(reason for call, (args, _) in inside.items() for reason in (*args.reasons, *_superset(call)))
+    return Noted(made, own, (*below.reasons, *reasons, *more))
+
+
+def _inside(call: WindowCall, selection: bool) -> tuple[Reads, Reads]:
+    """What a function reads in the rows of its frame, and in the row itself if there are none."""
+    none = Reads(())
+    if call.name in RANKS or _counts_rows(call):
+        return none, none
+    if call.name in ONE_ROW:
+        return reads(call.args[:1], selection), reads(call.args[2:3], selection)
+    return reads(call.args, selection), none
+
+
+def _counts_rows(call: WindowCall) -> bool:
+    return call.name == "Count" and all(isinstance(arg, Literal) for arg in call.args)
+
+
+def _entered(call: WindowCall) -> Expr | None:
+    """Which rows of the frame count: those where the arguments are there."""
+    if (
+        call.python
+        or call.name in RANKS | ONE_ROW
+        or (call.name in NULLS_ENTER and "ignoreNulls=true" not in call.detail)
+    ):
+        return None
+    where: Expr | None = None
+    for arg in call.args:
+        if not isinstance(arg, Literal):
+            where = both(where, Not(IsNull(arg)))
+    return where
+
+
+def _superset(call: WindowCall) -> tuple[str, ...]:
+    reason = vague(call)
+    if reason is not None:
+        return (reason,)
+    if call.python:
+        return (f"a function of the user's ({call.name}) counts as reading all its arguments in all rows of its frame",)
+    return ()
+
+
+class _Frames:
+    """Ids that are collected over frames, in the same node as the functions, so that ties fall the same way."""
+
+    def __init__(self) -> None:
+        self.calls: list[Named] = []
+        self.above: list[Named] = []
+        self._known: dict[tuple[Known, Frame], Known] = {}
+        self._sizes: dict[Frame, Attr] = {}
+
+    def collected(self, terms: Terms, frame: Frame) -> Terms:
+        if frame.unit == "rows" and frame.lower == 0 and frame.upper == 0:
+            return terms
+        return {self._collect(known, frame): columns for known, columns in terms.items()}
+
+    def _collect(self, known: Known, frame: Frame) -> Known:
+        if (known, frame) not in self._known:
+            column = fresh("_frame", array_of(LIST) if known.ids.many else LIST)
+            self.calls.append(Named(column, WindowCall("collect_list", (known.ids.attr,), frame, column.dtype)))
+            ids = new_ids(known.occurrence)
+            lists = Call("flatten", (column,), LIST) if known.ids.many else column
+            self.above.append(Named(ids.attr, Call("array_distinct", (lists,), LIST)))
+            self._known[known, frame] = Known(ids, known.occurrence)
+        return self._known[known, frame]
+
+    def where_empty(self, terms: Terms, frame: Frame) -> Terms:
+        """The terms of the row itself, where its frame has no row."""
+        if frame not in self._sizes:
+            size = fresh("_size", LONG)
+            self.calls.append(Named(size, WindowCall("count", (Literal(1, "integer"),), frame, LONG)))
+            self._sizes[frame] = size
+        masks = Masks()
+        found = masks.masked(terms, Compare("=", self._sizes[frame], Literal(0, LONG)))
+        self.above += masks.columns
+        return found

@@ -1,0 +1,7 @@
+"""Plans as JSON: versioned, of whence's own operators, read without running anything that is in them."""
+
+from whence.rows.documents.origins import NotHeld
+from whence.rows.documents.reading import StoredPlan, read_plan
+from whence.rows.documents.writing import VERSION, plan_document
+
+__all__ = ["VERSION", "NotHeld", "StoredPlan", "plan_document", "read_plan"]

@@ -1,0 +1,53 @@
+"""What a document does not hold: code, and objects of Spark's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whence.rows.expressions import AggCall, Udf, WindowCall
+from whence.rows.operators import Cogroup, GroupedMap, Opaque, Values
+
+# Functions that whence itself adds to plans and predicates. A function of any other name that a document holds is one
+# that the pipeline called. It is never looked up in Spark by its name: some of those run whatever they are given.
+OWN_FUNCTIONS = frozenset(
+    {
+        "DistributedSequenceID",
+        "array_size",
+        "bool_or",
+        "coalesce",
+        "count",
+        "exists",
+        "lambda",
+        "monotonically_increasing_id",
+        "nanvl",
+        "variable",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NotHeld:
+    """Stands where a plan has an origin and its document has none: what is missing, and why."""
+
+    why: str
+
+
+def opaque_reason(node: object) -> str | None:
+    """Why a part of a plan cannot be computed from its document; None if it can, or if its name says what it is."""
+    if isinstance(node, Udf):
+        return f"{_called(node.detail) or node.name} is a function of the pipeline's own, and a log holds no code"
+    if isinstance(node, AggCall | WindowCall) and node.python:
+        return f"{_called(node.detail) or node.name} is an aggregate of the pipeline's own, and a log holds no code"
+    if isinstance(node, Opaque):
+        return f"it is made by code of the pipeline's own, and a log holds no code: {node.why}"
+    if isinstance(node, GroupedMap | Cogroup):
+        return "each group goes through a function of the pipeline's own, and a log holds no code"
+    if isinstance(node, Values) and node.columns:
+        return "the query spells these rows out, and a log does not hold them"
+    return None
+
+
+def _called(detail: str) -> str:
+    """The name of a function as Catalyst's details have it: `name="f"`."""
+    _, found, rest = detail.partition('name="')
+    return rest.partition('"')[0] if found else ""

@@ -1,0 +1,198 @@
+"""Documents into plans. A document is data from anywhere: each part of it is checked, and none is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from whence.errors import BadType, Damaged, FutureVersion
+from whence.rows.documents.fields import ATTRS, EXPR, FLAG, OPERATOR, PATH, TEXT, Field, many, optional, part
+from whence.rows.documents.nodes import BY_NAME, NodeKind
+from whence.rows.documents.origins import OWN_FUNCTIONS, NotHeld
+from whence.rows.documents.writing import DEEPEST, FORMAT, MOST_PARTS, OPAQUE, VERSION
+from whence.rows.expressions import AggCall, Attr, Call, Literal, Udf, WindowCall, fresh
+from whence.rows.operators import Operator, Source
+from whence.rows.saving import OUTPUT, PlanPath, Saved, TracePlan, Use
+
+MOST_NODES = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A plan that was read from a document, and how its rows are traced, if the document says."""
+
+    plan: Operator
+    trace: TracePlan | None
+
+
+def read_plan(document: object, leaves: Mapping[int, object] | None = None, *, new_columns: bool = True) -> StoredPlan:
+    """The plan that a document holds.
+
+    `leaves` are the origins of its sources, by occurrence. Its columns are new ones of this process, which meet no
+    others; with `new_columns=False` they have the numbers of the document.
+
+    >>> from whence.rows import Attr, Filter, IsNull, Source
+    >>> from whence.rows.documents import plan_document
+    >>> a = Attr(0, "a", "long")
+    >>> print(read_plan(plan_document(Filter(Source("t", 0, (a,)), IsNull(a))), new_columns=False).plan)
+    Filter a#0 IS NULL
+      Source t (memory): a#0
+    """
+    top = _fields(document, {"format", "version", "plan", "trace", "nodes"}, "the stored plan")
+    if top["format"] != FORMAT:
+        raise Damaged(f"this is no stored plan: its format is {str(top['format'])[:40]!r}")
+    if type(top["version"]) is not int or top["version"] < 1:
+        raise Damaged(f"the stored plan has no version: {str(top['version'])[:40]!r}")
+    if top["version"] > VERSION:
+        raise FutureVersion(
+            f"the plan was stored by a newer whence, in version {top['version']}; this one reads {VERSION}: upgrade"
+        )
+    reader = _Reader(top["nodes"], leaves or {}, new_columns)
+    try:
+        plan = OPERATOR.read(top["plan"], reader, "plan")
+        return StoredPlan(plan, None if top["trace"] is None else _trace(top["trace"], reader))
+    except BadType as error:  # operators check what they are made of
+        raise Damaged(f"the stored plan makes no sense: {error}") from error
+
+
+class _Reader:
+    """The nodes, read from first to last: each may refer to those before it, so there are no cycles."""
+
+    def __init__(self, nodes: object, leaves: Mapping[int, object], new_columns: bool) -> None:
+        if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
+            raise Damaged(f"the nodes of a stored plan are a list of at most {MOST_NODES:,}")
+        self._leaves, self._new = leaves, new_columns
+        self._columns: dict[int, int] = {}
+        self._made: list[Any] = []
+        self._depths: list[int] = []
+        self._sizes: list[int] = []
+        self._used: list[int] = []  # by the node that is being read
+        for number, node in enumerate(nodes):
+            where = f"node {number} of the stored plan"
+            try:
+                self._made.append(self._node(node, where))
+            except BadType as error:
+                raise Damaged(f"{where} makes no sense: {error}") from error
+            deep = 1 + max((self._depths[each] for each in self._used), default=0)
+            size = 1 + sum(self._sizes[each] for each in self._used)
+            if deep > DEEPEST:
+                raise Damaged(f"{where}: there are more than {DEEPEST} parts within one another")
+            if size > MOST_PARTS:
+                raise Damaged(f"{where}: it has more than {MOST_PARTS:,} parts, if what is shared is written out")
+            self._depths.append(deep)
+            self._sizes.append(size)
+
+    def node(self, number: object, kind: type, where: str) -> Any:
+        """A node that was read before, of a kind."""
+        if type(number) is not int or not 0 <= number < len(self._made):
+            raise Damaged(f"{where}: the number of an earlier node is expected, not {str(number)[:60]!r}")
+        found = self._made[number]
+        if not isinstance(found, kind):
+            raise Damaged(f"{where}: node {number} is {type(found).__name__} where {kind.__name__} is expected")
+        self._used.append(number)
+        return found
+
+    def column(self, number: int) -> int:
+        if not self._new:
+            return number
+        if number not in self._columns:
+            self._columns[number] = fresh("", "void").id
+        return self._columns[number]
+
+    def _node(self, node: object, where: str) -> Any:
+        self._used = []
+        name = node.get("node") if isinstance(node, dict) else None
+        kind = BY_NAME.get(name) if isinstance(name, str) else None
+        if kind is None or not isinstance(node, dict):
+            raise Damaged(f"{where} is of no kind that this whence knows: {str(name)[:40]!r}")
+        where = f"{where} ({kind.name})"
+        given = {}
+        for key, value in node.items():
+            if key in kind.fields:
+                given[key] = kind.fields[key].read(value, self, f"{where}, field {key!r}")
+            elif key not in ("node", OPAQUE):
+                raise Damaged(f"{where} has a field that this whence does not know: {str(key)[:40]!r}")
+        missing = [key for key in kind.fields if key not in given and key not in kind.defaults]
+        if missing:
+            raise Damaged(f"{where} lacks {', '.join(missing)}")
+        opaque = optional(TEXT).read(node.get(OPAQUE), self, f"{where}, field {OPAQUE!r}")
+        _require_pairs(given.get("annotated", ()), where)
+        return self._with_origin(kind, given, opaque)
+
+    def _with_origin(self, kind: NodeKind, given: dict[str, Any], opaque: str | None) -> Any:
+        """The node. Where it had an origin, it says that the document has none."""
+        if not _has_origin(kind.made):
+            return kind.made(**given)
+        origin: object = NotHeld(opaque or "a log does not hold what Spark made of it")
+        if kind.made is Source:
+            origin = self._leaves.get(given["occurrence"])
+        elif issubclass(kind.made, Call | AggCall | WindowCall):
+            own = opaque is None and given["name"] in OWN_FUNCTIONS and kind.made is not Udf
+            origin = None if own else NotHeld(opaque or f"it calls Spark's {given['name']}")
+        elif kind.made is Literal:
+            origin = NotHeld("a constant of the pipeline")
+        return kind.made(**given, origin=origin)
+
+
+def _has_origin(made: Any) -> bool:
+    return any(each.name == "origin" for each in fields(made))
+
+
+def _require_pairs(given: tuple[tuple[Attr, ...], ...], where: str) -> None:
+    if any(len(each) != 2 for each in given):
+        raise Damaged(f"{where}: columns with ids are in pairs")
+
+
+SAVED: dict[str, Field] = {
+    "place": PATH,
+    "operator": OPERATOR,
+    "columns": ATTRS,
+    "table": PATH,
+    "predicate": EXPR,
+    "sure": FLAG,
+    "why": TEXT,
+    "virtual": FLAG,
+}
+USE: dict[str, Field] = {"source": part(Source), "table": PATH, "predicate": EXPR}
+
+
+def _trace(given: object, reader: _Reader) -> TracePlan:
+    parts = _fields(given, {"saved", "uses", "unavailable_reason"}, "the trace plan")
+    saved = many(_record(SAVED)).read(parts["saved"], reader, "the trace plan, saved")
+    uses = many(_record(USE)).read(parts["uses"], reader, "the trace plan, uses")
+    reason = optional(TEXT).read(parts["unavailable_reason"], reader, "the trace plan")
+    made = TracePlan(tuple(Saved(**each, cost=0.0) for each in saved), tuple(Use(**each) for each in uses), (), reason)
+    _require_tables(made)
+    return made
+
+
+def _require_tables(trace: TracePlan) -> None:
+    """Raise unless a table comes before those that are searched with its rows, so that a question comes to an end."""
+    known: set[PlanPath] = {OUTPUT}
+    for saved in trace.saved:
+        lost = set(saved.columns) - set(saved.operator.output)
+        if saved.table not in known or saved.place in known or lost:
+            raise Damaged(f"the trace plan makes no sense at {saved.place}")
+        known.add(saved.place)
+    for use in trace.uses:
+        if use.table not in known:
+            raise Damaged(f"the trace plan makes no sense at source {use.source.name!r}")
+
+
+def _record(kinds: dict[str, Field]) -> Field:
+    def read(given: Any, reader: Any, where: str) -> dict[str, Any]:
+        parts = _fields(given, set(kinds), where)
+        return {name: kind.read(parts[name], reader, f"{where}, {name}") for name, kind in kinds.items()}
+
+    return Field(lambda value, _: value, read)
+
+
+def _fields(given: object, names: set[str], where: str) -> dict[str, Any]:
+    """An object of JSON with just these fields."""
+    if not isinstance(given, dict):
+        raise Damaged(f"{where} is no object: {type(given).__name__}")
+    if set(given) != names:
+        odd = sorted(str(each)[:40] for each in set(given) ^ names)
+        raise Damaged(f"{where} lacks fields, or has others: {', '.join(odd)}")
+    return given

@@ -1,0 +1,130 @@
+"""Answers to questions about cells: the source rows that hold one, and which of their cells count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.rows import Project, Source, fresh, keep
+from whence.rows.eager.ids import LONG
+from whence.selection import Selection
+from whence.spark.catalyst.write import frame
+from whence.spark.lineage import Lineage, rows_by_id
+from whence.spark.reached import Reached
+from whence.spark.sources.numbering import numbering_of
+from whence.spark.sources.row_ids import named, with_files
+from whence.spark.tracing.matching import Matched
+from whence.spark.tracing.results import source_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from whence.spark.tracing.cells import FoundCells
+    from whence.spark.tracing.matching import Matcher, RowSet
+
+
+class CellAnswer:
+    """Source rows that hold a cell, known by their ids."""
+
+    def __init__(self, matcher: Matcher, found: FoundCells) -> None:
+        self._matcher, self._found = matcher, found
+
+    def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
+        source, row_id = uses[0], fresh("_row", LONG, nullable=False)
+        rows = rows_by_id(self._matcher.jvm, source, self._found.ids(uses).tolist(), row_id)
+        if identity:
+            return with_files(frame(rows, self._matcher.jvm), source)
+        return frame(Project(rows, keep(*source.columns)), self._matcher.jvm)
+
+    def arrow(self, uses: list[Source]) -> pa.Table:
+        import pyarrow as pa
+
+        found = self._matcher.numbered(source_table(uses[0]), pa.chunked_array([self._found.ids(uses)]), False)
+        if found is not None:
+            return self._matcher.arrow(found)
+        names = [attr.name for attr in uses[0].columns]
+        unique = [f"c{index}" for index in range(len(names))]
+        return self.dataframe(uses, False).toDF(*unique).toArrow().rename_columns(names)
+
+    def identities(self, uses: list[Source]) -> pa.Table:
+        import pyarrow as pa
+
+        return named(pa.chunked_array([self._found.ids(uses)], pa.int64()), uses[0])
+
+    def some(self, uses: list[Source]) -> bool:
+        return bool(len(self._found.ids(uses)))
+
+
+class CellLineage(Lineage):
+    """The source cells of some columns of output rows.
+
+    `lin["orders"]` has the rows that hold one, `lin.cells("orders")` the cells themselves, as a selection over the rows
+    and columns of the source, and `lin.columns("orders")` the names of the columns that are in it.
+    """
+
+    def __init__(self, sources: tuple[Source, ...], matcher: Matcher, found: FoundCells) -> None:
+        super().__init__(sources, CellAnswer(matcher, found), found.reasons, found.how, found.rows)
+        self._matcher, self._found = matcher, found
+
+    def cells(self, name: str) -> Selection:
+        """The cells of a source: rows are numbered as in `identities`, one file after the other."""
+        uses = self._uses(name)
+        number = numbering_of(uses[0], self._matcher.jvm)
+        held = {column: number.numbers(ids) for column, ids in self._found.of(uses).items()}
+        return selection(held, (number.rows, len(uses[0].columns)))
+
+    def columns(self, name: str) -> list[str]:
+        """The names of the columns of a source that a cell of the answer is in."""
+        uses = self._uses(name)
+        return [uses[0].columns[column].name for column in self._found.of(uses)]
+
+    def __repr__(self) -> str:
+        how = "precise" if self.precise else f"a superset: {self.reason}"
+        parts = [f"{name}: {', '.join(self.columns(name)) or 'nothing'}" for name in self]
+        return f"<Lineage of cells in {'; '.join(parts)}; {how}>"
+
+
+class ReachedCells(Reached):
+    """The output rows that cells of a source reached, and which cells of these rows they are."""
+
+    def __init__(
+        self, source: str, matcher: Matcher, rows: RowSet, held: NDArray[np.bool_], reasons: tuple[str, ...]
+    ) -> None:
+        super().__init__(source, Matched(matcher, rows), reasons)
+        self._table, self._held = rows, held
+
+    def cells(self) -> Selection:
+        """The cells: a selection over the rows of `dataframe()`, in its order, and the columns of the output."""
+        return Selection.from_mask(self._held)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the output columns that a cell is in."""
+        return [attr.name for at, attr in enumerate(self._table.columns) if self._held[:, at].any()]
+
+    def __repr__(self) -> str:
+        how = "precise" if self.precise else f"a superset: {self.reason}"
+        return f"<Reached from {self.source}: {', '.join(self.columns) or 'nothing'}; {how}>"
+
+
+def selection(held: dict[int, NDArray[np.int64]], shape: tuple[int, int]) -> Selection:
+    """The cells whose rows are given for each column.
+
+    >>> selection({0: np.array([0, 1, 2]), 2: np.array([1])}, (3, 4))
+    Selection(shape=(3, 4), 4 cells: [0, 0], [1, 0], [1, 2], [2, 0])
+    """
+    boxes: list[NDArray[np.int64]] = []
+    for column, rows in held.items():
+        if not len(rows):
+            continue
+        rows = np.sort(rows)
+        ends = np.flatnonzero(np.diff(rows) != 1)
+        first, last = rows[np.concatenate(([0], ends + 1))], rows[np.concatenate((ends, [len(rows) - 1]))]
+        fixed = np.full(len(first), column, np.int64)
+        boxes.append(np.stack([np.stack([first, last], 1), np.stack([fixed, fixed], 1)], 1))
+    if not boxes:
+        return Selection.empty(shape)
+    return Selection.from_boxes(np.concatenate(boxes), shape)

@@ -1,0 +1,73 @@
+"""Questions about cells, from what users give to the answer they get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whence.errors import BadType
+from whence.rows import FALSE, Filter
+from whence.rows.cells import LINEAGES
+from whence.spark.cell_lineage import CellLineage, ReachedCells
+from whence.spark.tracing.cells import CellTracer, covering, named_columns, require_lineage
+from whence.spark.tracing.choose import tracer_for
+from whence.spark.tracing.matching import Matcher, RowSet
+from whence.spark.tracing.tracer import Asking
+
+if TYPE_CHECKING:
+    from whence.rows import Source
+    from whence.spark.running.subject import Subject
+
+BOTH = LINEAGES[-1]
+
+
+class CellQuestions:
+    """Asks about cells of one subject. Cells have their own witnesses: of each min and max the cells that attain it."""
+
+    def __init__(self, subject: Subject, engine: str, witness: str | None = None) -> None:
+        if witness not in (None, "rows"):
+            raise BadType(
+                f"cells of min and max are those that attain them: leave witness={witness!r} out, or ask about rows, "
+                "without columns and lineage"
+            )
+        self._subject, self._analysis = subject, subject.analysis
+        self._matcher = Matcher(subject.analysis.jvm, engine)
+        self._asking = Asking(self._matcher, covering(subject))
+        self._tracer = CellTracer(subject, self._asking)
+
+    def backward(
+        self, rows: object, columns: Sequence[str] | None = None, lineage: str = BOTH, *, one: bool = False
+    ) -> CellLineage:
+        """The source cells of some columns of output rows."""
+        require_lineage(lineage)
+        wanted = named_columns(self._analysis.plan.output, columns, "the output", self._case_sensitive)
+        known = self._tracer.from_rows(wanted, lineage)
+        if known is None:
+            found = self._tracer.replayed(rows, wanted, lineage, one=one)
+        else:
+            of_rows = tracer_for(self._subject, self._asking).backward(rows, one=one)
+            found = self._tracer.in_rows(*known, of_rows)
+        return CellLineage(self._analysis.sources, self._matcher, found)
+
+    def forward(self, uses: Sequence[Source], row: object, columns: Sequence[str] | None, lineage: str) -> ReachedCells:
+        """The output cells that cells of source rows reached."""
+        require_lineage(lineage)
+        name, own = uses[0].name, uses[0].columns
+        wanted = named_columns(own, columns, f"source {name!r}", self._case_sensitive)
+        rows = tracer_for(self._subject, self._asking).forward(uses, row).collect()
+        output = self._analysis.plan.output
+        if not rows:
+            held = np.zeros((0, len(output)), bool)
+            return ReachedCells(
+                name, self._matcher, RowSet(output, Filter(self._analysis.plan, FALSE)), held, self._analysis.cuts
+            )
+        ids = self._tracer.source_ids(uses[0], row)
+        places = tuple(own.index(attr) for attr in wanted)
+        found, held, reasons = self._tracer.reached(uses, ids, places, [tuple(each) for each in rows], lineage)
+        return ReachedCells(name, self._matcher, found, held, reasons)
+
+    @property
+    def _case_sensitive(self) -> bool:
+        return self._analysis.session.conf.get("spark.sql.caseSensitive") == "true"

@@ -1,0 +1,70 @@
+"""Sources of a stored plan: what a run noted of them, and how they are read again, by DuckDB or by Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whence.errors import NotTraceable
+from whence.spark.sources.files import METADATA, FileKind
+from whence.spark.sources.kind import Listing, Version
+
+if TYPE_CHECKING:
+    from whence.rows import Source
+    from whence.spark.catalyst.jvm import Jvm
+
+NODE = "StoredLeaf"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredLeaf:
+    """A leaf of a stored plan: its files as they were numbered, and the schema and options that Spark read it with.
+
+    `lost` says why it cannot be read again, if it cannot: its rows were in memory, or in another system.
+    """
+
+    format: str
+    listing: Listing | None = None
+    schema: str = ""  # as Spark's JSON has it
+    options: Mapping[str, str] = field(default_factory=dict)
+    lost: str = ""
+
+    def nodeName(self) -> str:  # as Catalyst's leaves have it
+        return NODE
+
+
+class StoredKind(FileKind):
+    """Files that a run read, as its record has them."""
+
+    nodes: ClassVar[frozenset[str]] = frozenset({NODE})
+
+    def matches(self, leaf: Any) -> bool:
+        return True
+
+    def format(self, leaf: Any) -> str:
+        return str(leaf.format)
+
+    def listing(self, leaf: Any) -> Listing | None:
+        found: Listing | None = leaf.listing
+        return found
+
+    def version_read(self, leaf: Any) -> Version:
+        return frozenset()  # the record has it
+
+    def relation(self, source: Source, jvm: Jvm) -> Any:
+        leaf: Any = source.origin
+        if leaf.lost:
+            raise NotTraceable(f"source {source.name!r} cannot be read again: {leaf.lost}")
+        if any(attr.name.lower() == METADATA for attr in source.columns):
+            raise NotTraceable(
+                f"source {source.name!r} was read with {METADATA}, which a stored run does not read again"
+            )
+        schema = jvm.class_("org.apache.spark.sql.types.DataType").fromJson(leaf.schema)
+        reader = jvm.spark._jsparkSession.read().format(leaf.format).schema(schema)
+        for name, value in leaf.options.items():
+            reader = reader.option(name, value)
+        paths = jvm.spark.sparkContext._gateway.new_array(jvm.class_("java.lang.String"), len(source.paths))  # type: ignore[union-attr]
+        for place, path in enumerate(source.paths):
+            paths[place] = path
+        return reader.load(paths).queryExecution().analyzed()

@@ -1,0 +1,6 @@
+"""Runs that a later program asks: without the pipeline's code, and without Spark where DuckDB can answer."""
+
+from whence.spark.stored.listed import Runs
+from whence.spark.stored.run import StoredRun, open_run
+
+__all__ = ["Runs", "StoredRun", "open_run"]

@@ -1,0 +1,49 @@
+"""The plan of a stored run, with what was inferred from it when it ran."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from whence.rows.saving import Sizes, TracePlan
+from whence.spark.analysis import Analysis, Settings
+from whence.spark.stored.session import JvmOnDemand, SessionOnDemand
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from whence.spark.catalyst.jvm import Jvm
+    from whence.spark.running.document import RunDocument
+    from whence.spark.sources.kind import Version
+    from whence.store import Store
+
+
+@dataclass(frozen=True, eq=False)
+class StoredAnalysis(Analysis):
+    """There is no DataFrame, and a session only if a question needs one."""
+
+    traced_by: TracePlan = field(default_factory=TracePlan)
+    on_demand: SessionOnDemand = field(default_factory=lambda: SessionOnDemand({}))
+
+    @classmethod
+    def of(cls, document: RunDocument, versions: dict[str, Version], name: str, store: Store) -> StoredAnalysis:
+        """The analysis that a document holds. `versions` are the files of each source as the run read them."""
+        session = SessionOnDemand(document.settings)
+        jvm = cast("Jvm", JvmOnDemand(session))
+        trace = document.stored.trace or TracePlan(unavailable_reason="the run did not say how its rows are traced")
+        settings = Settings(name, witness=document.witness)
+        no_frame: Any = None
+        return cls(no_frame, jvm, document.stored.plan, versions, settings, store, traced_by=trace, on_demand=session)
+
+    @property
+    def session(self) -> SparkSession:
+        return cast("SparkSession", self.on_demand)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        return Sizes({})
+
+    @cached_property
+    def trace_plan(self) -> TracePlan:
+        return self.traced_by

@@ -1,0 +1,281 @@
+"""A run of a pipeline as a later program asks it: from the log and the files that it read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import Damaged, NotTraceable, SourceChanged, UnknownName, WhenceError
+from whence.rows import fresh, like
+from whence.rows.questions.restrict import sources as sources_of
+from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
+from whence.spark.cell_questions import BOTH, CellQuestions
+from whence.spark.lineage import Lineage, widest_first
+from whence.spark.running.annotated import row_id_column
+from whence.spark.running.artifacts import Result, RunArtifacts
+from whence.spark.running.document import read_document
+from whence.spark.running.record import opened
+from whence.spark.running.subject import Subject
+from whence.spark.sources.versions import require_unchanged
+from whence.spark.stored.analysis import StoredAnalysis
+from whence.spark.stored.known import guarded
+from whence.spark.tracing.choose import tracer_for
+from whence.spark.tracing.matching import Matcher
+from whence.spark.tracing.questions import RowNumbers
+from whence.spark.tracing.tracer import Asking, Tracer
+from whence.store.catalog import runs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from whence.rows import Attr, Source
+    from whence.spark.reached import Reached
+    from whence.store import Store
+    from whence.store.catalog.runs import Run
+
+PLAN = "the plan of the run"
+
+
+def open_run(store: Store, run: Run | int) -> StoredRun:
+    """The run of a log, by its record or its number, ready to be asked. Nothing is read before a question."""
+    if isinstance(run, int):
+        found = {each.id: each for each in runs.listed(store)}
+        if run not in found:
+            raise UnknownName(f"there is no run {run}: log.runs() lists those that there are")
+        run = found[run]
+    return StoredRun(store, run)
+
+
+class StoredRun:
+    """A run that is in the log. It is asked as its pipeline is, by a program that has neither its code nor a session.
+
+    DuckDB answers where it means the same as Spark. Where only Spark can answer, the session that is active is used, or
+    one is started, or the error says what is needed.
+    """
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._store, self.record = store, run
+
+    @property
+    def id(self) -> int:
+        """Its number in the log."""
+        return self.record.id
+
+    @property
+    def pipeline(self) -> str:
+        """The name of the pipeline."""
+        return self.record.pipeline
+
+    @property
+    def created(self) -> str:
+        """When it was recorded."""
+        return self.record.created
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the sources that it read."""
+        return self.record.sources
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the output's columns."""
+        return tuple(attr.name for attr in self._output_columns)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows the output has; None if it was not saved."""
+        saved = self._saved.get(OUTPUT) or self._saved.get(ANNOTATED)
+        return None if saved is None else int(saved["rows"])
+
+    def output_rows(self, numbers: object) -> pa.Table:
+        """Rows of the output by their places, the first being 0."""
+        if self.rows is None:
+            raise NotTraceable(f"the output of {self} was not saved: it was too large. Ask about rows by their columns")
+        rows = RowNumbers.of(numbers, self.rows)
+        return self._output.take(list(rows.numbers))
+
+    def backward(
+        self,
+        rows: object = None,
+        *,
+        numbers: object = None,
+        witness: str | None = None,
+        engine: str = "auto",
+        one: bool = False,
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
+    ) -> Lineage:
+        """The source rows that made the given output rows, as `Pipeline.backward` takes them; or those at `numbers`."""
+        asked = self._asked(rows, numbers, self.rows)
+        changed = self._changed()
+        if columns is not None or lineage != BOTH:
+            for error in changed.values():
+                raise error
+            return CellQuestions(self._subject, engine, witness).backward(asked, columns, lineage, one=one)
+        tracer = self._tracer(witness, engine, changed)
+        return guarded(tracer.backward(asked, one=one), changed)
+
+    def forward(
+        self,
+        source: str,
+        rows: object = None,
+        *,
+        numbers: object = None,
+        witness: str | None = None,
+        engine: str = "auto",
+        columns: Sequence[str] | None = None,
+        lineage: str = BOTH,
+    ) -> Reached:
+        """The output rows whose lineage holds the given rows of a source; or those that have `numbers` in its file."""
+        uses = widest_first(each for each in self._analysis.sources if each.name == source)
+        if not uses:
+            raise UnknownName.of("source", source, self._analysis.source_names)
+        changed = self._changed()
+        if source in changed:
+            raise changed[source]
+        if columns is not None or lineage != BOTH:
+            return CellQuestions(self._subject, engine, witness).forward(
+                uses, self._asked(rows, numbers, None), columns, lineage
+            )
+        return self._tracer(witness, engine, changed).forward(uses, self._asked(rows, numbers, None))
+
+    def _asked(self, rows: object, numbers: object, count: int | None) -> object:
+        if (rows is None) == (numbers is None):
+            raise WhenceError("rows are given by what is in them, or by numbers=, and not by both")
+        return rows if numbers is None else RowNumbers.of(numbers, count)
+
+    def _tracer(self, witness: str | None, engine: str, changed: dict[str, SourceChanged]) -> Tracer:
+        analysis = self._analysis
+        asking = Asking(Matcher(analysis.jvm, engine), witness or analysis.settings.witness)
+        found = tracer_for(self._subject, asking)
+        if changed:
+            lost = _read_by(self._subject, found)
+            for name, error in changed.items():
+                if name in lost:
+                    raise error
+        return found
+
+    def _changed(self) -> dict[str, SourceChanged]:
+        """The sources that are not what they were, each with the error that says so."""
+        found: dict[str, SourceChanged] = {}
+        for source in self._analysis.sources:
+            if source.name not in found:
+                try:
+                    require_unchanged(source, self._analysis.versions[source.name], self._analysis.jvm)
+                except SourceChanged as error:
+                    found[source.name] = _since(error, self.record.created)
+        return found
+
+    @cached_property
+    def _saved(self) -> dict[PlanPath, dict[str, Any]]:
+        return {tuple(each["place"]): each for each in self.record.document.get("saved", ())}
+
+    @cached_property
+    def _analysis(self) -> StoredAnalysis:
+        run = self.record
+        held = run.document.get("plan")
+        if not isinstance(held, dict) or "file" not in held:
+            why = held.get("missing") if isinstance(held, dict) else "it was recorded by an older whence"
+            raise NotTraceable(f"{self} cannot be asked by itself: {why}. Its pipeline can: log.pipeline(df).backward")
+        name = run.files[held["file"]]
+        document = read_document(self._store.blobs.local(name, PLAN).read_bytes())
+        versions = {
+            source: frozenset((str(file), int(size), int(changed)) for file, size, changed in files)
+            for source, files in run.document["sources"].items()
+        }
+        lost = {each.name for each in sources_of(document.stored.plan)} - versions.keys()
+        if lost:
+            raise Damaged(f"the record of {self} does not say what it read of {', '.join(sorted(lost))}")
+        return StoredAnalysis.of(document, versions, run.pipeline, self._store)
+
+    @cached_property
+    def _subject(self) -> Subject:
+        analysis, document = self._analysis, self.record.document
+        columns = {each.place: each.columns for each in analysis.trace_plan.saved}
+        columns[OUTPUT] = self._picked(analysis.plan.output, OUTPUT)
+        annotated, row_id = ANNOTATED in self._saved, None
+        if annotated:
+            held = (*analysis.annotated(analysis.settings.witness).plan.output, fresh("_place", "long", nullable=False))
+            columns[ANNOTATED] = tuple(map(like, held))
+            row_id = row_id_column(analysis.plan.output) if document.get("row_ids") else None
+        results = {
+            place: Result((), columns[place], tuple(each["columns"]), each["rows"])
+            for place, each in self._saved.items()
+            if place in columns
+        }
+        stored = [each for each in document["saved"] if tuple(each["place"]) in results]
+        files = opened(self._store, self.record.files, stored, results)
+        failures = tuple(map(str, document.get("failures", ())))
+        run = RunArtifacts(analysis.trace_plan, files, None, failures, annotated=annotated, row_id=row_id)
+        return Subject.of(analysis, run)
+
+    def _picked(self, columns: tuple[Attr, ...], place: PlanPath) -> tuple[Attr, ...]:
+        saved = self._saved.get(place)
+        return () if saved is None else tuple(columns[index] for index in saved["columns"])
+
+    @property
+    def _output_columns(self) -> tuple[Attr, ...]:
+        shown, row_id = self._analysis.plan.output, self._subject.run.row_id if self._subject.run else None
+        return shown if row_id is None else (*shown, row_id)
+
+    @cached_property
+    def _output(self) -> pa.Table:
+        """The saved output, with all its columns, those that are shown twice too."""
+        import pyarrow.parquet as pq
+
+        run = self._subject.run
+        assert run is not None
+        result = run.results.get(OUTPUT) or run.results[ANNOTATED]
+        names = [f"c{index}" for index in range(len(result.columns))]
+        if OUTPUT in run.results:
+            held = pq.read_table(list(result.paths), columns=names)
+            place = {attr: index for index, attr in enumerate(result.columns)}
+        else:
+            held = pq.read_table(list(result.paths), columns=names).sort_by(names[-1])
+            tagged = self._analysis.annotated(self._analysis.settings.witness).plan.output
+            place = {attr: index for index, attr in reversed(list(enumerate(tagged)))}
+            if run.row_id is not None:
+                place[run.row_id] = len(names) - 1
+        chosen = [place[attr] for attr in self._output_columns]
+        return held.select(chosen).rename_columns(list(self.columns))
+
+    def as_dict(self) -> dict[str, Any]:
+        """What the log says of it, ready for JSON."""
+        return self.record.as_dict()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StoredRun) and (self.record, self._store) == (other.record, other._store)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.record.id))
+
+    def __str__(self) -> str:
+        return f"run {self.id} of {self.pipeline}"
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id}: {self.record}, {self.created}>"
+
+
+def _read_by(subject: Subject, tracer: Tracer) -> set[str]:
+    """The sources whose rows an answer is computed from, whichever source it is about."""
+    from whence.spark.tracing.annotated import AnnotatedTracer
+    from whence.spark.tracing.saved import SavedTracer
+
+    everything: set[str] = {each.name for each in subject.analysis.sources}
+    if type(tracer) is AnnotatedTracer:
+        return set()
+    if type(tracer) is not SavedTracer or subject.run is None or OUTPUT not in subject.run.results:
+        return everything
+    virtual: list[Source] = [
+        source for each in subject.run.trace_plan.saved if each.virtual for source in sources_of(each.operator)
+    ]
+    return {source.name for source in virtual}
+
+
+def _since(error: SourceChanged, time: str) -> SourceChanged:
+    text = str(error).replace("since the DataFrame was made", f"since the run of {time}").split(". An answer", 1)[0]
+    return SourceChanged(
+        f"{text}. Which of its rows had a part can no longer be looked up; what the run saved of its output is still "
+        "known. Restore the file to ask about it"
+    )

@@ -1,0 +1,1 @@
+"""Tables that pipelines read and make, as datasets of the log: numbered rows, named columns, and hand-overs."""

@@ -1,0 +1,257 @@
+"""Runs as relations: which rows of a source made rows of the output, asked of a run when somebody wants to know.
+
+A run of a pipeline that this program still has is asked as it is. Any other is opened from the log.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import NoLineage, WhenceError
+from whence.relation.protocol import Traced
+from whence.selection import Selection
+from whence.spark.cell_questions import BOTH
+from whence.spark.sources.numbering import Numbering, ids_of
+from whence.spark.tables.held import HeldTable, cells, held_table, selected
+from whence.store.derivations.adjacency import table_called
+from whence.store.recording.naming import family_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from whence.relation import Relation, RelationLike
+    from whence.rows import Source
+    from whence.spark.pipeline import Pipeline
+    from whence.spark.sources.numbering import Ints
+    from whence.spark.tables.seen import Seen
+    from whence.store import Store
+
+_live: weakref.WeakValueDictionary[tuple[str, int], Pipeline] = weakref.WeakValueDictionary()
+"""Pipelines of this program, by log and run."""
+
+EQUAL_ROWS = "equal rows of {!r} cannot be told apart, and share their lineage: p.materialize() tells them apart"
+
+
+def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
+    """A pipeline of this program made this run."""
+    if run is not None:
+        _live[store.where, run] = pipeline
+
+
+class AskedTables:
+    """The tables of a log: their rows, and the runs that they came from."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def selected(self, name: str, rows: object, columns: Sequence[str] | None) -> Selection:
+        return selected(self._store, name, rows, columns)
+
+    def arrow(self, name: str, numbers: Ints, columns: Sequence[int] | None) -> pa.Table:
+        return held_table(self._store, name).arrow(numbers, columns)
+
+    def relation(self, document: Mapping[str, Any], output: str, input: str) -> RelationLike:
+        return RunRelation(self._store, document, output, input)
+
+    def by_rows(self, relation: Relation, output: str, input: str) -> RelationLike:
+        from whence.store.catalog import statements
+
+        with self._store.database.read() as connection:
+            run = statements.dataset(connection, output).properties.get("run")
+        source = family_of(input)[0].removesuffix(table_called(""))
+        shapes = {"out_shape": relation.out_shape, "in_shape": relation.in_shape}
+        return StoredRows(relation, RunRelation(self._store, {"run": run, "source": source, **shapes}, output, input))
+
+    def watched(self) -> Seen:
+        from whence.spark.tables.seen import Seen
+
+        return Seen(self._store)
+
+
+class StoredRows:
+    """How the output of a run came from one of its sources, stored by rows. Cells are asked of the run."""
+
+    def __init__(self, relation: Relation, cells: RunRelation) -> None:
+        self._relation, self._cells = relation, cells
+        self.out_shape, self.in_shape = relation.out_shape, relation.in_shape
+
+    def backward(self, cells: Any, /) -> Selection:
+        """The cells of the source that the given cells of the output came from."""
+        return self.traced(Selection.of(cells, self.out_shape), "backward").selection
+
+    def forward(self, cells: Any, /) -> Selection:
+        """The cells of the output that the given cells of the source went into."""
+        return self.traced(Selection.of(cells, self.in_shape), "forward").selection
+
+    def traced(self, selection: Selection, direction: str, lineage: str = BOTH) -> Traced:
+        """The answer about rows is stored. About cells it is asked of the run; if that cannot answer now, the rows
+        are the answer, which is a superset."""
+        stored = self._relation.backward if direction == "backward" else self._relation.forward
+        if lineage == BOTH and has_whole_rows(selection):
+            return Traced(stored(selection), None, "rows")
+        try:
+            return self._cells.traced(selection, direction, lineage)
+        except WhenceError as error:
+            why = f"the lineage is stored by rows, and which of their cells count cannot be asked now: {error}"
+            return Traced(stored(selection), why, "rows")
+
+
+class RunRelation:
+    """How the output of a run came from one of its sources: asked, not stored."""
+
+    def __init__(self, store: Store, document: Mapping[str, Any], output: str, input: str) -> None:
+        self._store, self._run, self._source = store, int(document["run"]), str(document["source"])
+        self._output, self._input = output, input
+        self.out_shape, self.in_shape = tuple(document["out_shape"]), tuple(document["in_shape"])
+
+    def backward(self, cells: Any, /) -> Selection:
+        """The cells of the source that the given cells of the output came from."""
+        return self.traced(Selection.of(cells, self.out_shape), "backward").selection
+
+    def forward(self, cells: Any, /) -> Selection:
+        """The cells of the output that the given cells of the source went into."""
+        return self.traced(Selection.of(cells, self.in_shape), "forward").selection
+
+    def traced(self, selection: Selection, direction: str, lineage: str = BOTH) -> Traced:
+        """The answer, why it is a superset if it is, and how it was found.
+
+        Whole rows are asked about as rows; some columns of rows, and values alone, as cells.
+        """
+        there = self.in_shape if direction == "backward" else self.out_shape
+        found, reasons, ways = Selection.empty(there), list[str](), list[str]()
+        for numbers, places in by_columns(selection):
+            columns = None if len(places) == selection.shape[1] and lineage == BOTH else places
+            asked = self._backward if direction == "backward" else self._forward
+            part = asked(numbers, columns, lineage)
+            found |= part.selection
+            reasons += [part.reason] if part.reason else []
+            ways.append(part.how)
+        reason = "; ".join(dict.fromkeys(reasons)) or None
+        return Traced(found, reason, ", ".join(dict.fromkeys(ways)) or "run")
+
+    def _backward(self, numbers: Ints, places: Sequence[int] | None, lineage: str) -> Traced:
+        held = held_table(self._store, self._output)
+        rows = held.arrow(numbers)
+        asker, asked = self._asker(), _dicts(rows, held)
+        if places is None:
+            found = asker.backward(asked)
+            numbering, files = self._numbering()
+            sources = numbering.numbers(ids_of(found.identities(self._source), files))
+            selected = cells(sources, range(self.in_shape[1]), self.in_shape)
+        else:
+            found = asker.backward(asked, columns=[held.names[place] for place in places], lineage=lineage)
+            selected = found.cells(self._source)
+        alike = len(held.equal_to(rows)) > len(numbers)
+        return Traced(selected, self._reason(found.reason, self._output, alike), f"run, {found.how}")
+
+    def _forward(self, numbers: Ints, places: Sequence[int] | None, lineage: str) -> Traced:
+        asker, held = self._asker(), held_table(self._store, self._output)
+        rows, names, alike = self._source_rows(numbers)
+        if places is None:
+            found = asker.forward(self._source, rows)
+            selected = cells(held.equal_to(found.arrow()), range(self.out_shape[1]), self.out_shape)
+        else:
+            found = asker.forward(self._source, rows, columns=[names[place] for place in places], lineage=lineage)
+            selected = self._placed(found, held)
+        return Traced(selected, self._reason(found.reason, self._input, alike > len(numbers)), "run")
+
+    def _placed(self, found: Any, held: HeldTable) -> Selection:
+        """The cells of rows that were reached, under the numbers that these rows have in the output."""
+        rows, reached, mask = found.arrow(), Selection.empty(self.out_shape), found.cells().mask()
+        for pattern in np.unique(mask, axis=0):
+            alike = np.flatnonzero((mask == pattern).all(axis=1))
+            numbers = held.equal_to(rows.take(alike))
+            reached |= cells(numbers, np.flatnonzero(pattern).tolist(), self.out_shape)
+        return reached
+
+    def _reason(self, reason: str | None, table: str, alike: bool) -> str | None:
+        return "; ".join(filter(None, (reason, EQUAL_ROWS.format(table) if alike else None))) or None
+
+    def _asker(self) -> Any:
+        live = _live.get((self._store.where, self._run))
+        if live is not None:
+            return live
+        from whence.spark.stored import open_run
+        from whence.store.catalog.runs import run_of
+
+        return open_run(self._store, run_of(self._store, self._run))
+
+    def _numbering(self) -> tuple[Numbering, Sequence[str] | None]:
+        """How the rows of the source are numbered, and by which files."""
+        from whence.store.catalog import statements
+
+        with self._store.database.read() as connection:
+            properties = statements.dataset(connection, self._input).properties
+        pieces = [(int(start), int(count)) for start, count in properties["numbering"]]
+        return Numbering.of(pieces), properties.get("files") or None
+
+    def _source_rows(self, numbers: Ints) -> tuple[list[Any], list[str], int]:
+        """The rows of the source with these numbers, its columns, and how many rows are equal to one of them."""
+        try:
+            held = held_table(self._store, self._input)
+        except NoLineage:
+            live = _live.get((self._store.where, self._run))
+            if live is None:
+                raise
+            ids = self._numbering()[0].ids(numbers)
+            return _rows_by_spark(live, self._source, ids)
+        rows = held.arrow(numbers)
+        return _dicts(rows, held), held.names, len(held.equal_to(rows))
+
+
+def has_whole_rows(selection: Selection) -> bool:
+    """Whether it has all cells of each row that it has cells of."""
+    return selection.count == selection.shape[1] * len(_rows(selection))
+
+
+def _rows(selection: Selection) -> Ints:
+    spans = [np.arange(first, last + 1) for first, last in selection.boxes[:, 0].tolist()]
+    return np.unique(np.concatenate(spans)) if spans else np.empty(0, np.int64)
+
+
+def by_columns(selection: Selection) -> list[tuple[Ints, tuple[int, ...]]]:
+    """The rows of a selection, by number, that have the same columns in it.
+
+    >>> [(rows.tolist(), columns) for rows, columns in by_columns(Selection.parse("0:2,0; 1,1", (3, 2)))]
+    [([0], (0,)), ([1], (0, 1))]
+    """
+    columns: dict[int, set[int]] = {}
+    for (first, last), (left, right) in selection.boxes.tolist():
+        for row in range(first, last + 1):
+            columns.setdefault(row, set()).update(range(left, right + 1))
+    rows: dict[tuple[int, ...], list[int]] = {}
+    for row, held in columns.items():
+        rows.setdefault(tuple(sorted(held)), []).append(row)
+    return [(np.array(sorted(numbers), np.int64), held) for held, numbers in rows.items()]
+
+
+def _dicts(rows: pa.Table, held: HeldTable) -> list[Any]:
+    if len(set(held.names)) == len(held.names):
+        return list(rows.to_pylist())
+    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def _rows_by_spark(pipeline: Pipeline, name: str, ids: Ints) -> tuple[list[Any], list[str], int]:
+    from whence.rows import Join, Project, fresh, keep
+    from whence.rows.eager.ids import LONG
+    from whence.rows.expressions import Compare
+    from whence.spark.catalyst.write import frame
+    from whence.spark.lineage import given, widest_first
+    from whence.spark.tracing.questions import asked_of, matching
+
+    analysis = pipeline.analysis
+    source: Source = widest_first(each for each in analysis.sources if each.name == name)[0]
+    row_id = fresh("_id", LONG, nullable=False)
+    numbered = replace(source, row_id=row_id)
+    wanted = given(analysis.jvm.spark.createDataFrame([(int(each),) for each in ids], "_id long"))
+    found = Join(numbered, wanted, "semi", Compare("=", row_id, wanted.output[0]))
+    rows = frame(Project(found, keep(*source.columns)), analysis.jvm).collect()
+    dicts = [row.asDict(recursive=False) for row in rows]
+    alike = matching(source, asked_of(source.columns, dicts, analysis.session), analysis.session)
+    count = frame(Project(alike, keep(*source.columns)), analysis.jvm).count()
+    return dicts, [attr.name for attr in source.columns], count

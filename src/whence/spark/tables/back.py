@@ -1,0 +1,108 @@
+"""Hand-overs to Spark: a pandas frame or an array as a DataFrame whose rows the log knows.
+
+The rows are written to the log as a Parquet file, and Spark reads that. So they have numbers, a pipeline over them can
+be asked like any other, and a later program can ask it, too.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import BadType, MissingExtra
+from whence.relation import Relation
+from whence.spark.sources.handed import remember_file
+from whence.store.catalog.runs import File
+from whence.store.recording.tables import Table, record_given
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+    from whence.store import Store
+
+
+def to_spark(
+    store: Store, value: Any, spark: SparkSession | None, name: str | None, columns: Sequence[str] | None
+) -> DataFrame:
+    """The DataFrame, and its rows in the log."""
+    import pyarrow.parquet as pq
+
+    store.database.require_writable()
+    spark = spark or _active()
+    frame = _frame(value, columns)
+    if not len(frame.columns):
+        raise BadType("the frame has no columns, and Spark makes no rows of that")
+    known = store.tracker.known_as(value, name or "frame")
+    label = name or f"{known}_table"
+    made = spark.createDataFrame(frame)
+    held = made.toArrow()
+    buffer = io.BytesIO()
+    pq.write_table(held, buffer, compression="zstd")
+    file = File.of(buffer.getvalue())
+    names, types = made.columns, [_type(field) for field in made.schema.fields]
+    if len(set(names)) < len(names):
+        raise BadType("two columns have the same name: rename one, so that questions can name them")
+    properties = {
+        "types": types, "format": "parquet", "blobs": [file.hash], "blob_columns": names,
+        "numbering": [[0, held.num_rows]], "files": [file.hash],
+    }  # fmt: skip
+    digest = f"{file.hash} of {known}"
+    table = Table(label, tuple(names), held.num_rows, digest, properties)
+    shape = np.shape(value)
+    relation = Relation.identity(shape) if len(shape) == 2 else _of_vector(shape)
+    record_given(store, table, file, relation, known, "to_spark")
+    path = str(store.blobs.local(file.hash, f"the rows of {label!r}"))
+    remember_file(f"file:{path}", label, digest)
+    return spark.read.schema(made.schema).parquet(f"file://{path}")
+
+
+def _frame(value: Any, columns: Sequence[str] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        if columns is not None:
+            raise BadType("columns name those of an array; a frame has names: frame.rename(columns=...)")
+        if not all(isinstance(each, str) for each in value.columns):
+            raise BadType("the columns of the frame are not all called by strings: frame.columns = [...]")
+        return value
+    array = np.asarray(value)
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
+        raise BadType(
+            f"a DataFrame is made of a pandas frame, or of an array of numbers with one or two axes, not of "
+            f"{type(value).__name__} of shape {array.shape} and type {array.dtype}"
+        )
+    width = 1 if array.ndim == 1 else array.shape[1]
+    names = [f"c{place}" for place in range(width)] if columns is None else list(columns)
+    if len(names) != width:
+        raise BadType(f"{len(names)} names were given for {width} columns")
+    return pd.DataFrame(array.reshape(-1, width), columns=names)
+
+
+def _of_vector(shape: tuple[int, ...]) -> Relation:
+    """A table of one column, each row from the cell of the same number."""
+    every = (-1, 0, 0)
+    rows = [([every, every, (0, 1, 1)], [(0, shape[0] - 1), (0, 0), (0, 0)])]
+    return Relation.from_rows((shape[0], 1), shape, rows)
+
+
+def _type(field: Any) -> str:
+    """A type as plans write it."""
+    simple = field.dataType.jsonValue()
+    if isinstance(simple, str):
+        return simple
+    return str(field.dataType.json())
+
+
+def _active() -> SparkSession:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtra.of("pyspark", "spark") from error
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise BadType("no Spark session is active: give one, log.to_spark(frame, spark)")
+    return found

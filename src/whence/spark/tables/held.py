@@ -1,0 +1,196 @@
+"""Tables of the log, read: their rows by number, and the numbers of rows by what they hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import BadType, NoLineage, NoSuchRow, SourceChanged, UnknownName
+from whence.rows import Attr, fresh
+from whence.rows.duck import Files, numbered, select
+from whence.rows.duck.files import SHIFT
+from whence.rows.questions.from_pandas import is_frame, is_series, rows_of
+from whence.rows.questions.rows import asked_rows, described, predicate
+from whence.selection import Selection
+from whence.spark.sources.numbering import Numbering
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from whence.spark.sources.numbering import Ints
+    from whence.store import Store
+
+
+@dataclass(frozen=True)
+class HeldTable:
+    """A dataset of the log that is a table, and the files that hold its rows."""
+
+    name: str
+    shape: tuple[int, ...]
+    columns: tuple[Attr, ...]  # under their own names
+    files: Files  # under the names that they have there
+    numbering: Numbering  # of the rows in the files
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [attr.name for attr in self.columns]
+
+    def arrow(self, numbers: Ints, columns: Sequence[int] | None = None) -> pa.Table:
+        """The rows with these numbers, in their order: all columns, or some by their places."""
+        import pyarrow as pa
+
+        ids = self.numbering.ids(numbers)
+        found = numbered(self.files, pa.chunked_array([ids], pa.int64()), identity=True)
+        if found is None:  # DuckDB does not read it as Spark does
+            held = pa.concat_tables(
+                [_read(path, self.files) for path in self.files.paths], promote_options="permissive"
+            )
+            found = held.take(pa.array(np.asarray(numbers, np.int64)))
+        else:
+            order = np.argsort(self.numbering.numbers(found.column(found.num_columns - 1).to_numpy()), kind="stable")
+            found = found.select(range(found.num_columns - 1)).take(pa.array(order))
+        found = found.rename_columns(self.names)
+        return found if columns is None else found.select(list(columns))
+
+    def equal_to(self, rows: pa.Table) -> Ints:
+        """The numbers of the rows that are equal to one of these, which have the same columns."""
+        import pyarrow as pa
+
+        from whence.rows.duck.engine import connected
+
+        own = self.arrow(np.arange(self.shape[0]))
+        names = [f"c{place}" for place in range(own.num_columns)]
+        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names) or "true"
+        with connected() as connection:
+            numbers = pa.array(np.arange(own.num_rows))
+            connection.register("own", own.rename_columns(names).append_column("number", numbers))
+            connection.register("given", rows.rename_columns(names))
+            found = connection.execute(f"SELECT a.number FROM own a SEMI JOIN given b ON {same}").fetchnumpy()
+        return np.sort(np.asarray(found["number"], np.int64))
+
+    def matching(self, rows: object) -> Ints:
+        """The numbers of the rows that agree with the given ones in the columns that those name."""
+        import pyarrow as pa
+
+        if is_frame(rows) or is_series(rows):
+            rows = rows_of(rows)
+        asked = asked_rows(self.columns, rows)
+        own = dict(zip(self.columns, self.files.columns, strict=True))
+        where = predicate(tuple(tuple((own[attr], value) for attr, value in row) for row in asked))
+        found = select(self.files, where, identity=True, columns=())
+        if found is None:
+            raise BadType(
+                f"rows of {self.name!r} cannot be looked up by these columns without Spark: ask p.backward, or give "
+                "their numbers"
+            )
+        numbers = np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
+        if not len(numbers):
+            raise NoSuchRow(f"no row of {self.name!r} is {described(asked[0])}")
+        return numbers
+
+
+def held_table(store: Store, name: str) -> HeldTable:
+    """The table that a dataset is, or an error that says why its rows cannot be read here."""
+    from whence.store.catalog import statements
+
+    with store.database.read() as connection:
+        dataset = statements.dataset(connection, name)
+    if dataset.kind != "table" or "columns" not in dataset.properties:
+        raise BadType(f"rows with columns are of tables, and {name!r} is an {dataset.kind}: give its cells by index")
+    properties = dataset.properties
+    if isinstance(same := properties.get("rows_of"), str):
+        held = held_table(store, same)
+        return HeldTable(name, dataset.shape, held.columns, held.files, held.numbering)
+    if "types" not in properties:
+        raise NoLineage(f"the rows of {name!r} are not in the log: give its cells by number")
+    columns = tuple(
+        fresh(column, dtype) for column, dtype in zip(properties["columns"], properties["types"], strict=True)
+    )
+    if "run" in properties or "blobs" in properties:
+        return _saved(store, name, dataset.shape, columns, properties)
+    return _source(name, dataset.shape, columns, properties)
+
+
+def selected(store: Store, name: str, rows: object, columns: Sequence[str] | None = None) -> Selection:
+    """The cells of a table in the given rows: `rows` is a dictionary, a list of them, or None for all rows."""
+    held = held_table(store, name)
+    places = column_places(held.names, columns)
+    numbers = np.arange(held.shape[0]) if rows is None else held.matching(rows)
+    return cells(numbers, places, held.shape)
+
+
+def cells(numbers: Ints, places: Sequence[int], shape: tuple[int, ...]) -> Selection:
+    """The cells of rows, by number, and of columns, by place."""
+    numbers = np.unique(np.asarray(numbers, np.int64))
+    cuts = np.flatnonzero(np.diff(numbers) > 1) + 1
+    runs = [(int(run[0]), int(run[-1])) for run in np.split(numbers, cuts)] if len(numbers) else []
+    boxes = [[run, (place, place)] for run in runs for place in places]
+    return Selection.from_boxes(np.array(boxes, np.int64).reshape(-1, 2, 2), shape)
+
+
+def column_places(names: Sequence[str], columns: Sequence[str] | None) -> list[int]:
+    """The places of columns by name; all if none are given."""
+    if columns is None:
+        return list(range(len(names)))
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    for each in wanted:
+        if each not in names:
+            raise UnknownName.of("column", each, names)
+    return [place for place, name in enumerate(names) if name in wanted]
+
+
+def _saved(
+    store: Store, name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], properties: Mapping[str, Any]
+) -> HeldTable:
+    if "blobs" not in properties:
+        raise NoLineage(
+            f"the rows of {name!r} were too many to be saved with the run: p.to_pandas() or p.materialize() saves them"
+        )
+    paths = tuple(str(store.blobs.local(each, f"the rows of {name!r}")) for each in properties["blobs"])
+    held = [fresh(_held_as(each), attr.dtype) for each, attr in zip(properties["blob_columns"], columns, strict=True)]
+    return HeldTable(name, shape, columns, Files(paths, tuple(held)), _footers(paths))
+
+
+def _source(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], properties: Mapping[str, Any]) -> HeldTable:
+    files = properties.get("files") or []
+    if properties.get("format") != "parquet" or not files:
+        raise NoLineage(
+            f"{name!r} is {properties.get('format', 'in memory')}, whose rows Spark alone reads as the pipeline did: "
+            "give its cells by number, or ask with p.backward and p.forward"
+        )
+    states = {file: (size, changed) for file, size, changed in properties.get("states", ())}
+    paths = []
+    for file in files:
+        path = "/" + file.removeprefix("file:").lstrip("/")
+        if not file.startswith("file:/"):
+            raise NoLineage(f"{name!r} is at {file}, and not on this machine: give its cells by number")
+        if not os.path.exists(path):
+            raise SourceChanged(f"{name!r} is gone: there is no {path}; give its cells by number, or restore it")
+        found = os.stat(path)
+        if file in states and states[file] != (found.st_size, found.st_mtime_ns // 1_000_000):
+            raise SourceChanged(f"{name!r} has changed since the run: {path}; restore it, or run the pipeline again")
+        paths.append(path)
+    held = tuple(fresh(attr.name, attr.dtype) for attr in columns)
+    return HeldTable(name, shape, columns, Files(tuple(paths), held), _footers(paths))
+
+
+def _held_as(column: object) -> str:
+    """The name of a column in the file: its own, or its place where names may repeat."""
+    return column if isinstance(column, str) else f"c{column}"
+
+
+def _footers(paths: Sequence[str]) -> Numbering:
+    import pyarrow.parquet as pq
+
+    return Numbering.of((place << SHIFT, int(pq.read_metadata(path).num_rows)) for place, path in enumerate(paths))
+
+
+def _read(path: str, files: Files) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path).select([attr.name for attr in files.columns])

@@ -1,0 +1,222 @@
+"""The output of a run in a fixed order: the rows that a hand-over gives, and that the log numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whence.errors import BadType
+from whence.rows.saving import ANNOTATED, OUTPUT, TracePlan
+from whence.spark.running.artifacts import Held, RunArtifacts, described_jobs
+from whence.spark.running.execute import run, run_annotating
+from whence.spark.running.materialize import output_result
+from whence.spark.running.record import add_output, record
+from whence.spark.running.subject import Subject
+from whence.store.catalog.clock import now
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from whence.rows.eager.ids import Ids
+    from whence.spark.analysis import Analysis
+    from whence.spark.sources.numbering import Ints
+    from whence.spark.tables.recording import Pairs
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The rows of an output, column by column as the plan has them, in their order.
+
+    `subject` is the run that they are of; `pairs` is the lineage of each row, where the run annotated its rows.
+    """
+
+    subject: Subject
+    rows: pa.Table
+    pairs: Pairs | None = None
+    reasons: tuple[str, ...] = ()  # why the pairs are more than the lineage
+
+
+def ordered(analysis: Analysis, subject: Subject) -> Ordered:
+    """The output of the last run, or of one that is made now, with all its rows told apart.
+
+    If equal rows exist, a row does not say which it is: the pipeline is run with the ids of source rows then, and the
+    rows are those of that run.
+    """
+    if subject.annotated is not None:
+        return _with_output(annotated_rows(subject))
+    if subject.run is None or (subject.run.output is None and OUTPUT not in subject.run.results):
+        subject = run(analysis)
+        if subject.annotated is not None:
+            return _with_output(annotated_rows(subject))
+    subject, rows = _saved(subject)
+    if has_equal_rows(rows):
+        return _annotated_run(subject.analysis)
+    return Ordered(subject, rows)
+
+
+def materialized(analysis: Analysis, subject: Subject) -> Ordered:
+    """The same with the lineage of every row: from a run that annotated its rows, or from one that is made now."""
+    if subject.annotated is not None:
+        return _with_output(annotated_rows(subject))
+    if subject.run is None or (subject.run.output is None and OUTPUT not in subject.run.results):
+        return _annotated_run(analysis)
+    subject, rows = _saved(subject)  # rows may have been handed over: their order stays
+    found = annotated_rows(run_annotating(subject.analysis))
+    places = None if has_equal_rows(rows) else matched(rows, found.rows)
+    if places is None:
+        return _annotated_run(subject.analysis)
+    assert found.pairs is not None
+    pairs = {number: (places[out], ids) for number, (out, ids) in found.pairs.items()}
+    return replace(found, subject=subject, rows=rows, pairs=pairs)
+
+
+def _annotated_run(analysis: Analysis) -> Ordered:
+    """A run with the lineage of every row, recorded with its output: the lineage is for the caller to record."""
+    started = now()
+    subject = run_annotating(analysis)
+    found = annotated_rows(subject)
+    assert subject.run is not None
+    if analysis.store is None:
+        return found
+    held = Held()
+    result = output_result(found.rows, subject.analysis.plan.output, held.folder / "output")
+    why = TracePlan(unavailable_reason="its lineage is stored as relations")
+    saved = RunArtifacts(why, {OUTPUT: result}, held=(held,))
+    recorded = record(analysis.store, subject.analysis, saved, started)
+    both = {**subject.run.results, **recorded.results}
+    artifacts = replace(subject.run, results=both, recorded=recorded.recorded, failures=recorded.failures)
+    return replace(found, subject=replace(subject, run=artifacts))
+
+
+def _with_output(found: Ordered) -> Ordered:
+    """The same with its rows saved, in their order."""
+    artifacts, analysis = found.subject.run, found.subject.analysis
+    assert artifacts is not None
+    if OUTPUT in artifacts.results or analysis.store is None:
+        return found
+    return replace(found, subject=replace(found.subject, run=_saving(artifacts, found.rows, analysis)))
+
+
+def _saving(artifacts: RunArtifacts, rows: pa.Table, analysis: Analysis) -> RunArtifacts:
+    held = Held()
+    result = output_result(rows, analysis.plan.output, held.folder / "output")
+    artifacts = replace(artifacts, results={**artifacts.results, OUTPUT: result}, held=(*artifacts.held, held))
+    return artifacts if analysis.store is None else add_output(analysis.store, artifacts)
+
+
+def annotated_rows(subject: Subject) -> Ordered:
+    """The rows of a run that annotated them, in the order of the run, and their lineage."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    analysis, output = subject.analysis, subject.annotated
+    assert output is not None
+    result = None if subject.run is None else subject.run.results.get(ANNOTATED)
+    if result is not None:
+        table = pq.read_table(list(result.paths))
+    else:
+        names = [f"c{place}" for place in range(len(output.rows.columns))]
+        table = output.rows.toDF(*names).toArrow()
+    if not table.num_columns:
+        raise BadType("the pipeline has no columns, and so no rows that could be handed over")
+    place = f"c{table.num_columns - 1}"
+    table = table.take(pc.sort_indices(table.column(place)))
+    tagged = output.tagged
+    position = {attr: at for at, attr in reversed(list(enumerate(tagged.plan.output)))}
+    rows = table.select([position[attr] for attr in analysis.plan.output])
+    pairs = {number: _pairs(table.column(position[ids.attr]), ids) for number, ids in tagged.ids.items()}
+    reasons = tuple(dict.fromkeys((*tagged.reasons, *analysis.cuts)))
+    return Ordered(subject, _numbered_names(rows), pairs, reasons)
+
+
+def has_equal_rows(rows: pa.Table) -> bool:
+    """Whether two rows are equal. A column whose values are all different answers it at once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if rows.num_rows < 2:
+        return False
+    if not rows.num_columns:
+        return True
+    for column in rows.columns:
+        is_key = pa.types.is_integer(column.type) or pa.types.is_string(column.type)
+        if is_key and int(pc.count_distinct(column, mode="all").as_py()) == rows.num_rows:
+            return False
+    from whence.rows.duck.engine import connected
+
+    with connected() as connection:
+        connection.register("handed", _numbered_names(rows))
+        found = connection.execute("SELECT count(*) FROM (SELECT DISTINCT * FROM handed)").fetchall()
+        connection.unregister("handed")
+    return bool(int(found[0][0]) < rows.num_rows)
+
+
+def matched(rows: pa.Table, others: pa.Table) -> Ints | None:
+    """For each row of the second table its place in the first, in which no two are equal; None if one is not there."""
+    from whence.rows.duck.engine import connected
+
+    if rows.num_rows != others.num_rows:
+        return None
+    names = [f"c{place}" for place in range(rows.num_columns)]
+    same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names) or "true"
+    with connected() as connection:
+        connection.register("rows_a", _with_place(rows))
+        connection.register("rows_b", _with_place(others))
+        found = connection.execute(f"SELECT b.place, a.place FROM rows_b b JOIN rows_a a ON {same}").fetchnumpy()
+        for name in ("rows_a", "rows_b"):
+            connection.unregister(name)
+    theirs, ours = (np.asarray(each, np.int64) for each in found.values())
+    if len(theirs) != others.num_rows or len(np.unique(theirs)) != len(theirs):
+        return None
+    places = np.empty(len(theirs), np.int64)
+    places[theirs] = ours
+    return places
+
+
+def _saved(subject: Subject) -> tuple[Subject, pa.Table]:
+    """The rows of the output as they are saved; a large output is saved now."""
+    import pyarrow.parquet as pq
+
+    artifacts, analysis = subject.run, subject.analysis
+    assert artifacts is not None
+    result = artifacts.results.get(OUTPUT)
+    if result is None:
+        assert artifacts.output is not None
+        names = [f"c{place}" for place in range(len(artifacts.output.columns))]
+        with described_jobs(analysis.jvm, "the output, to be handed over"):
+            table = artifacts.output.toDF(*names).toArrow()
+        return replace(subject, run=_saving(artifacts, table, analysis)), table
+    held = pq.read_table(list(result.paths))
+    output = analysis.plan.output
+    places = [result.places.index(output.index(attr)) for attr in output]
+    return subject, _numbered_names(held.select(places))
+
+
+def _pairs(column: pa.ChunkedArray, ids: Ids) -> tuple[Ints, Ints]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not ids.many:
+        there = pc.indices_nonzero(pc.is_valid(column)).to_numpy().astype(np.int64)
+        return there, pc.drop_null(column).to_numpy().astype(np.int64)
+    lists = column.combine_chunks()
+    if isinstance(lists, pa.ChunkedArray):
+        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], column.type)
+    parents, values = pc.list_parent_indices(lists), pc.list_flatten(lists)
+    there = pc.is_valid(values)
+    return (
+        pc.filter(parents, there).to_numpy().astype(np.int64),
+        pc.filter(values, there).to_numpy().astype(np.int64),
+    )
+
+
+def _numbered_names(rows: pa.Table) -> pa.Table:
+    return rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])
+
+
+def _with_place(rows: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    return _numbered_names(rows).append_column("place", pa.array(np.arange(rows.num_rows)))

@@ -1,0 +1,80 @@
+"""The tables of a run, written to the log: what it read and made, and how the rows came from one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whence.errors import BadType
+from whence.relation import Relation, compress
+from whence.relation.tables import over_columns
+from whence.rows.saving import ANNOTATED, OUTPUT
+from whence.spark.running.artifacts import described_jobs
+from whence.spark.tables.datasets import numberings, output_table, source_tables, sources_of
+
+if TYPE_CHECKING:
+    from whence.spark.analysis import Analysis
+    from whence.spark.running.artifacts import RunArtifacts
+    from whence.spark.sources.numbering import Ints, Numbering
+    from whence.store import Store
+    from whence.store.recording.tables import Table
+
+Pairs = Mapping[int, tuple["Ints", "Ints"]]
+"""For each use of a source, by its number: rows of the output, and the ids of the source rows that they came from."""
+
+
+def record_tables(
+    store: Store, analysis: Analysis, run: RunArtifacts, pairs: Pairs | None = None, reasons: tuple[str, ...] = (),
+    *, quickly: bool = False,
+) -> tuple[str, Table]:  # fmt: skip
+    """Record the output of a recorded run, the sources, and how the rows came from them: stored if that is known by
+    `pairs`, else asked of the run.
+
+    `reasons` say why the pairs are more than the lineage. `quickly`: sources whose rows take time to count are left out
+    until somebody needs them.
+    """
+    from whence.store.catalog.runs import run_of
+    from whence.store.recording.tables import Origin, record
+
+    if run.recorded is None:
+        why = f": {run.failures[-1]}" if run.failures else ""
+        raise BadType(f"the run is not in a log, so its rows have no names there{why}")
+    with described_jobs(analysis.jvm, "counting the rows of the sources"):
+        numbered = numberings(analysis, quickly=quickly)
+    stored = run_of(store, run.recorded)
+    used = stored.document.get("used", {})
+    versions = {name: used[artifact] for name, artifact in stored.document["artifacts"].items() if artifact in used}
+    tables = source_tables(analysis, numbered, versions)
+    table = output_table(analysis, run, _rows(run), stored, tables)
+    if reasons:
+        table = table.noted("; ".join(reasons))
+    relations = {} if pairs is None else relations_of(analysis, table.rows, numbered, pairs)
+    origins = [
+        Origin(each, relations[name]) if name in relations else Origin(each, run=stored.id, source=name)
+        for name, each in tables.items()
+    ]
+    made = record(store, table, origins, stored.activity, stored.id)
+    return made, table
+
+
+def relations_of(analysis: Analysis, rows: int, numbered: Mapping[str, Numbering], pairs: Pairs) -> dict[str, Relation]:
+    """How the rows of the output came from those of each source: every cell of a row from every cell of the other."""
+    relations = {}
+    for name, source in sources_of(analysis).items():
+        uses = [each.occurrence for each in analysis.sources if each.name == name and each.occurrence in pairs]
+        outs = np.concatenate([np.empty(0, np.int64), *(pairs[use][0] for use in uses)])
+        ins = np.concatenate([np.empty(0, np.int64), *(numbered[name].numbers(pairs[use][1]) for use in uses)])
+        relation = compress(np.stack([outs, ins], axis=1), (rows,), (numbered[name].rows,))
+        relations[name] = over_columns(relation, len(analysis.plan.output), len(source.columns))
+    return relations
+
+
+def _rows(run: RunArtifacts) -> int:
+    """How many rows the output has: it was computed, and is saved or cached."""
+    for place in (OUTPUT, ANNOTATED):
+        if place in run.results:
+            return run.results[place].rows
+    assert run.output is not None
+    return run.output.count()

@@ -1,0 +1,233 @@
+"""Questions about cells: which cells of the sources made some columns of output rows, and which cells they reached.
+
+Where the plan says which columns count in each row of the lineage, the rows are found as for any question, and nothing
+else runs. Otherwise the plan runs again over restricted sources, with the cells of the columns asked about beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import BadType, UnknownName
+from whence.rows import Attr, Named, Not, Project, Source, disjunction, fresh, keep
+from whence.rows.cells import LINEAGES, Noted, cells_of
+from whence.rows.cells.static import Place, static_cells, witnesses_matter
+from whence.rows.cells.terms import Known, Terms, true
+from whence.rows.eager.ids import LIST, LONG, as_list
+from whence.rows.expressions import Call, Expr, IsNull, Literal
+from whence.rows.filtering import filtered
+from whence.spark.catalyst.write import frame
+from whence.spark.sources.files import SHIFT
+from whence.spark.sources.row_ids import ROW, files_of
+from whence.spark.tracing.matching import RowSet
+from whence.spark.tracing.questions import asked_of, matching
+from whence.spark.tracing.replayed import restricted
+from whence.spark.tracing.results import source_table
+from whence.spark.tracing.tracer import Asking, absent, require_one
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from whence.spark.lineage import Lineage
+    from whence.spark.running.subject import Subject
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCells:
+    """Of each use of a source: the places of columns, and the ids of the rows in which they count."""
+
+    parts: Mapping[int, tuple[tuple[frozenset[int], Ints], ...]]
+    rows: int  # of the output, that were asked about
+    reasons: tuple[str, ...]
+    how: str
+
+    def of(self, uses: Iterable[Source]) -> dict[int, Ints]:
+        """The ids of rows for each column of a source, by any of its uses; columns without any are left out."""
+        found: dict[int, list[Ints]] = {}
+        for use in uses:
+            for columns, ids in self.parts.get(use.occurrence, ()):
+                for column in columns if len(ids) else ():
+                    found.setdefault(column, []).append(ids)
+        return {column: np.unique(np.concatenate(found[column])) for column in sorted(found)}
+
+    def ids(self, uses: Iterable[Source]) -> Ints:
+        """The ids of all rows that hold a cell."""
+        all_ids = [ids for use in uses for _, ids in self.parts.get(use.occurrence, ())]
+        return np.unique(np.concatenate(all_ids)) if all_ids else np.empty(0, np.int64)
+
+
+def named_columns(known: Sequence[Attr], columns: object, where: str, case_sensitive: bool) -> tuple[Attr, ...]:
+    """The columns that a user names; all, if none are given."""
+    if columns is None:
+        return tuple(known)
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise BadType(f"columns are a list of names, such as ['total'], not {columns!r}")
+    found: list[Attr] = []
+    for name in columns:
+        if not isinstance(name, str):
+            raise BadType(f"a column is named by a string, not by {name!r}")
+        same = [attr for attr in known if attr.name == name]
+        if not same and not case_sensitive:
+            same = [attr for attr in known if attr.name.lower() == name.lower()]
+        if not same:
+            raise UnknownName.of(f"column of {where}", name, [attr.name for attr in known])
+        found += same
+    if not found:
+        raise BadType("no columns were given to ask about: name some, or leave columns out for all")
+    return tuple(dict.fromkeys(found))
+
+
+def require_lineage(lineage: str) -> None:
+    """Raise for a kind of lineage that there is not."""
+    if lineage not in LINEAGES:
+        raise BadType(f"lineage is one of {', '.join(LINEAGES)}, not {lineage!r}")
+
+
+def covering(subject: Subject) -> str:
+    """Of whose witnesses row lineage has to be, so that it holds all rows of a group."""
+    analysis = subject.analysis
+    return "group" if witnesses_matter(analysis.plan) else analysis.settings.witness
+
+
+class CellTracer:
+    """Answers questions about cells of one subject."""
+
+    def __init__(self, subject: Subject, asking: Asking) -> None:
+        self._subject, self._analysis, self._asking = subject, subject.analysis, asking
+
+    def from_rows(self, columns: tuple[Attr, ...], lineage: str) -> tuple[frozenset[Place], tuple[str, ...]] | None:
+        """Which columns count in each row of the lineage, if the plan alone says it."""
+        if covering(self._subject) != self._analysis.settings.witness:
+            return None
+        return static_cells(self._analysis.plan, columns, lineage)
+
+    def in_rows(self, places: frozenset[Place], reasons: tuple[str, ...], found: Lineage) -> FoundCells:
+        """The cells, given the rows of the lineage."""
+        uses = {use.occurrence: use for use in self._analysis.sources}
+        together: dict[tuple[int, Expr | None], set[int]] = {}
+        for place in places:
+            together.setdefault((place.occurrence, place.where), set()).add(place.column)
+        parts: dict[int, list[tuple[frozenset[int], Ints]]] = {}
+        rows = {number: _ids(found.use_identities(uses[number]), uses[number]) for number, _ in together}
+        for (number, where), columns in together.items():
+            ids = rows[number]
+            if where is not None and len(ids):
+                ids = np.setdiff1d(ids, self._unlike(uses[number], where), assume_unique=True)
+            parts.setdefault(number, []).append((frozenset(columns), ids))
+        why = (*((found.reason,) if found.reason else ()), *reasons)
+        return FoundCells({at: tuple(each) for at, each in parts.items()}, found.rows, why, found.how)
+
+    def _unlike(self, use: Source, where: Expr) -> Ints:
+        """The ids of rows for which a condition is not true."""
+        table, other = source_table(use), Not(true(where))
+        found = self._asking.matcher.numbers(table, (_not_true(where), None))
+        if found is None:
+            numbered = source_table(use, True)
+            operator = filtered(numbered.data, other)
+            rows = frame(Project(operator, keep(numbered.columns[-1])), self._analysis.jvm).toArrow()
+            found = rows.column(0)
+        return np.sort(found.to_numpy())
+
+    def replayed(self, rows: object, columns: tuple[Attr, ...], lineage: str, *, one: bool) -> FoundCells:
+        """The cells, by running the plan again."""
+        analysis, spark = self._analysis, self._analysis.session
+        asked = asked_of(analysis.plan.output, rows, spark)
+        noted = cells_of(restricted(self._subject, asked, "group"), columns, lineage)
+        selected = matching(noted.plan, asked, spark)
+        terms = noted.of(*columns)
+        lists = tuple(Named(fresh(f"_ids_{at}", LIST), as_list(known.ids)) for at, known in enumerate(terms))
+        counted = Named(fresh("_one", "integer"), Literal(1, "integer"))
+        table = frame(Project(selected, (counted, *lists)), analysis.jvm).toArrow()
+        if not table.num_rows:
+            raise absent(self._subject, "the output", asked)
+        count = require_one(table.num_rows, asked, one)
+        parts: dict[int, list[tuple[frozenset[int], Ints]]] = {}
+        for at, (known, places) in enumerate(terms.items(), 1):
+            parts.setdefault(known.occurrence, []).append((places, _flat(table.column(at))))
+        return FoundCells({at: tuple(each) for at, each in parts.items()}, count, self._reasons(noted), "replayed")
+
+    def _reasons(self, noted: Noted) -> tuple[str, ...]:
+        analysis = self._analysis
+        return tuple(dict.fromkeys((*noted.reasons, *analysis.cuts, *analysis.nondeterminism.reasons())))
+
+    def source_ids(self, source: Source, row: object) -> list[int]:
+        """The ids of the rows of a source that are meant."""
+        analysis, spark = self._analysis, self._analysis.session
+        asked = asked_of(source.columns, row, spark)
+        row_id = fresh("_id", LONG, nullable=False)
+        rows = matching(replace(source, row_id=row_id), asked, spark)
+        return [each[0] for each in frame(Project(rows, keep(row_id)), analysis.jvm).collect()]
+
+    def reached(
+        self, uses: Sequence[Source], ids: list[int], columns: tuple[int, ...], rows: list[Any], lineage: str
+    ) -> tuple[RowSet, NDArray[np.bool_], tuple[str, ...]]:
+        """Of output rows, those that hold cells of source rows; which of their cells do; and why these may be more."""
+        analysis, spark = self._analysis, self._analysis.session
+        output = analysis.plan.output
+        asked = asked_of(output, rows, spark)
+        noted = cells_of(restricted(self._subject, asked, "group"), output, lineage)
+        selected = matching(noted.plan, asked, spark)
+        numbers = {use.occurrence for use in uses}
+        wanted = Call("array", tuple(Literal(each, LONG) for each in ids), LIST)
+        flags = tuple(
+            Named(fresh("_held", "boolean"), _held(noted.of(attr), numbers, frozenset(columns), wanted))
+            for attr in output
+        )
+        made = Project(selected, (*keep(*output), *flags))
+        unique = [f"c{at}" for at in range(2 * len(output))]
+        table = frame(made, analysis.jvm).toDF(*unique).toArrow()
+        flagged = [table.column(at).to_numpy() for at in range(len(output), 2 * len(output))]
+        held = np.column_stack(flagged).astype(bool) if flagged else np.zeros((table.num_rows, 0), bool)
+        some = np.asarray(held.any(axis=1))
+        kept = table.select(range(len(output))).filter(_mask(some))
+        return RowSet(output, kept), held[some], self._reasons(noted)
+
+
+def _held(terms: Terms, uses: set[int], columns: frozenset[int], ids: Expr) -> Expr:
+    """Whether a cell has any of the ids, in any of the columns."""
+
+    def has(known: Known) -> Expr:
+        return Call("arrays_overlap", (as_list(known.ids), ids), "boolean")
+
+    return disjunction(*(has(known) for known, own in terms.items() if known.occurrence in uses and own & columns))
+
+
+def _not_true(where: Expr) -> Expr:
+    """That a condition is not true, in words that DuckDB is known to mean as Spark does."""
+    if isinstance(where, Not) and isinstance(where.arg, IsNull):
+        return where.arg
+    return disjunction(Not(where), IsNull(where))
+
+
+def _mask(some: NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(some)
+
+
+def _flat(lists: pa.ChunkedArray) -> Ints:
+    """All ids in lists, each once."""
+    values = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in lists.chunks]
+    return np.unique(np.concatenate(values).astype(np.int64)) if values else np.empty(0, np.int64)
+
+
+def _ids(table: pa.Table, source: Source) -> Ints:
+    """The ids of rows, of the form in which identities have them."""
+    rows = table.column(ROW).to_numpy()
+    files = files_of(source)
+    if files is None:
+        return np.unique(rows)
+    places = {name: at for at, name in enumerate(files)}
+    ids = [
+        (np.array([places[name] for name in chunk.dictionary.to_pylist()], np.int64)[chunk.indices.to_numpy()] << SHIFT)
+        for chunk in table.column("_file").chunks
+        if len(chunk)
+    ]
+    return np.unique(np.concatenate(ids) + rows) if ids else np.empty(0, np.int64)

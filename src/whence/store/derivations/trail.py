@@ -1,0 +1,129 @@
+"""The way that a walk takes: which step led where, to how many cells, how it was asked, and whether it is exact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from whence.relation import Traced
+from whence.selection import Selection
+from whence.store.answers import Step
+from whence.store.derivations.adjacency import WEIGHT, Direction, Way, is_activity
+
+WHOLE = "it is known only as a whole"
+WEIGHED = "its contributions are weighed, and some may be none"
+
+# Notes say many things. These are in those that say that the cells of an answer may be others.
+DOUBTS = (
+    "may come from",
+    "may have gone into it",
+    "is taken for",
+    "is taken to be",
+    "was probed",
+)
+
+
+def in_doubt(note: str) -> bool:
+    """Whether a note says that the lineage of a dataset is not exact.
+
+    >>> in_doubt("may come from fewer cells than all: f is not followed"), in_doubt("starts at a.py:3")
+    (True, False)
+    """
+    return any(each in note for each in DOUBTS)
+
+
+class Walked(Protocol):
+    """What a trail needs to know of a plan."""
+
+    @property
+    def direction(self) -> Direction: ...
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]: ...
+    @property
+    def notes(self) -> Mapping[str, str]: ...
+    @property
+    def public(self) -> Mapping[str, str]: ...
+
+
+@dataclass(slots=True)
+class _Taken:
+    """One derivation that was taken, once or, around a cycle, several times."""
+
+    here: str
+    way: Way
+    arrived: Selection
+    reason: str | None
+    how: str
+    seconds: float
+
+
+class Trail:
+    """The derivations that a walk took, in order."""
+
+    def __init__(self, plan: Walked) -> None:
+        self._plan = plan
+        self._taken: dict[tuple[str, str, str], _Taken] = {}
+
+    def add(self, here: str, way: Way, traced: Traced, seconds: float) -> None:
+        """Cells arrived; where none did, the way does not lead."""
+        if not traced.selection:
+            return
+        key = (here, way.there, way.hash)
+        known = self._taken.get(key)
+        if known is None:
+            self._taken[key] = _Taken(here, way, traced.selection, traced.reason, traced.how, seconds)
+            return
+        known.arrived |= traced.selection
+        known.reason = known.reason or traced.reason
+        known.seconds += seconds
+
+    def steps(self) -> tuple[Step, ...]:
+        """The steps from dataset to dataset; those to an activity and from it are one.
+
+        Of an activity with many on both sides, each is part of a step, but not each pair is one.
+        """
+        found: list[Step] = []
+        towards: dict[str, list[_Taken]] = {}
+        away: dict[str, list[_Taken]] = {}
+        for each in self._taken.values():
+            if is_activity(each.way.there):
+                towards.setdefault(each.way.there, []).append(each)
+            elif is_activity(each.here):
+                away.setdefault(each.here, []).append(each)
+        for each in self._taken.values():
+            if is_activity(each.here):
+                first = towards[each.here][0]
+                found.append(self._step(first.here, each, self._called(each.here), "activity"))
+            elif not is_activity(each.way.there):
+                found.append(self._step(each.here, each, each.way.activity, each.how))
+            elif each is not towards[each.way.there][0] and (beyond := away.get(each.way.there)):
+                found.append(self._step(each.here, beyond[0], self._called(each.way.there), "activity"))
+        return tuple(found)
+
+    def _called(self, name: str) -> str:
+        return self._plan.public.get(name, name)
+
+    def _step(self, here: str, taken: _Taken, activity: str | None, how: str) -> Step:
+        there = taken.way.there
+        why = "; ".join(self._reasons(here, taken, activity)) or None
+        return Step(
+            self._called(there), self._called(here), self._plan.direction, activity, taken.arrived.count, how,
+            taken.seconds, why,
+        )  # fmt: skip
+
+    def _reasons(self, here: str, taken: _Taken, activity: str | None) -> Iterable[str]:
+        plan, there = self._plan, taken.way.there
+        output, input = (here, there) if plan.direction == "backward" else (there, here)
+        note = plan.notes.get(output)
+        if note is not None and in_doubt(note):
+            yield f"{self._called(output)!r} {note}"
+        why = taken.reason
+        if why is None and taken.way.kind == "whole" and math.prod(plan.shapes[there]) > 1:
+            why = WHOLE
+        if why is None and taken.way.kind.startswith(WEIGHT):
+            why = WEIGHED
+        if why is not None:
+            by = f" by {activity}" if activity else ""
+            yield f"{self._called(output)!r} from {self._called(input)!r}{by}: {why}"

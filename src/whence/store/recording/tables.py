@@ -1,0 +1,246 @@
+"""Tables as datasets: rows by number, columns by name, and from which tables they came."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from whence.relation import Relation
+from whence.store.blobs.local import hash_of
+from whence.store.catalog import schema as t
+from whence.store.catalog import statements
+from whence.store.catalog.clock import now
+from whence.store.derivations.adjacency import ROWS, RUN, table_called
+from whence.store.recording.naming import family_of
+from whence.store.recording.writer import Blob, Prepared, commit, prepare
+from whence.store.records import Operation
+from whence.store.values import name_of
+
+if TYPE_CHECKING:
+    from whence.store import Store
+
+KIND = "table"
+SMALL = 4096  # bytes of a relation that the catalog holds itself
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table to be recorded. `digest` differs if its content does: another content is another version."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: int
+    digest: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    artifact: str | None = None  # the version of a file or directory that holds it
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return self.rows, len(self.columns)
+
+    def noted(self, superset: str) -> Table:
+        """The same, with why its lineage is a superset."""
+        return replace(self, properties={**self.properties, "note": f"may come from fewer rows than these: {superset}"})
+
+    def described(self) -> dict[str, Any]:
+        """What the log says of it."""
+        return {"columns": list(self.columns), "digest": self.digest, **self.properties}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A table that another one came from: by a relation of boxes, or by the run with this number, which is asked."""
+
+    table: Table
+    relation: Relation | None = None
+    run: int | None = None
+    source: str = ""
+
+
+def record(store: Store, output: Table, origins: Sequence[Origin], activity: int, run: int) -> str:
+    """Record the output of a run with the tables it came from; what the dataset is called.
+
+    A table that is there with the same content is the same dataset. If the output of the run was recorded before, it is
+    that, and what is known of it by now is added. Derivations that were asked of the run make place for boxes.
+    """
+    prepared = [_prepared(output, each) for each in origins]
+    for each in (output, *(origin.table for origin in origins)):
+        store.forget_name(each.name)
+
+    def write(connection: sa.Connection) -> tuple[str, dict[str, str]]:
+        made = _output_of(connection, run, output)
+        found = {each.table.name: defined(connection, each.table) for each in origins}
+        edges = []
+        for each, item in zip(origins, prepared, strict=True):
+            stored = item.edge.relation
+            edge = statements.Edge(made, found[each.table.name], stored, item.edge.kind)
+            if not _known(connection, edge):
+                edges.append(edge)
+        statements.add_edges(connection, edges, Operation(activity, "", (), (), {}, None, None))
+        _take_part(connection, t.was_generated_by, activity, made)
+        for name in found.values():
+            _take_part(connection, t.used, activity, name)
+        return made, found
+
+    large = [item for item in prepared if item.edge.relation.data is None]
+    made, found = commit(store, large, write)
+    if any(each.relation is not None for each in origins):
+        _remove_asked(store, made, list(found.values()))
+    for each in (output, *(origin.table for origin in origins)):
+        store.forget_name(each.name)
+    return made
+
+
+def _output_of(connection: sa.Connection, run: int, output: Table) -> str:
+    """The dataset that the output of a run is, described by what is known of it now."""
+    document = connection.execute(sa.select(t.runs.c.document).where(t.runs.c.id == run)).scalar_one()
+    of = t.entities.c
+    known = connection.execute(sa.select(of.properties).where(of.name == document.get("table"))).scalar_one_or_none()
+    if known is None:
+        made = defined(connection, output)
+        connection.execute(t.runs.update().where(t.runs.c.id == run).values(document={**document, "table": made}))
+        return made
+    made = str(document["table"])
+    described = {**known, **output.properties}
+    if described != known:
+        connection.execute(t.entities.update().where(of.name == made).values(properties=described))
+    return made
+
+
+def defined(connection: sa.Connection, table: Table) -> str:
+    """The dataset that a table is: the version that has its content, or a new one."""
+    own = name_of(table.name)
+    files = sa.select(t.snapshots.c.entity).where(t.snapshots.c.artifact == own).limit(1)
+    if connection.execute(files).first() is not None:  # a directory, whose versions have names like those of tables
+        own = table_called(own)
+    name, is_new = version_of(connection, own, KIND, table.shape, table.described())
+    if is_new and table.artifact is not None:
+        ids = statements._ids(connection, {name, table.artifact})
+        values = {"generated": ids[name], "used": ids[table.artifact], "kind": "whole", "created": now()}
+        connection.execute(t.was_derived_from.insert().values(**values))  # no relation: a file has no cells
+    return name
+
+
+def version_of(
+    connection: sa.Connection, own: str, kind: str, shape: tuple[int, ...], properties: Mapping[str, Any]
+) -> tuple[str, bool]:
+    """The version of a dataset that has this `digest` among its properties, or a new one; and whether it is new."""
+    of = t.entities.c
+    like = own.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    rows = connection.execute(
+        sa.select(of.name, of.shape, of.properties).where((of.name == own) | of.name.like(f"{like}@v%", escape="\\"))
+    ).all()
+    versions = {family_of(name)[1]: (name, shape, known) for name, shape, known in rows if family_of(name)[0] == own}
+    for number in sorted(versions, reverse=True):
+        name, known_shape, known = versions[number]
+        if known.get("digest") == properties["digest"] and tuple(known_shape) == shape:
+            return str(name), False
+    number = max(versions, default=0) + 1
+    name = own if number == 1 else f"{own}@v{number}"
+    version = {"artifact": own, "version": number} if number > 1 else {}
+    statements.add_dataset(connection, name, kind, shape, {**properties, **version})
+    return name, True
+
+
+def record_given(store: Store, table: Table, file: Blob, relation: Relation, source: str, how: str) -> str:
+    """Record a table that was made of a dataset, with the file that holds its rows; what it is called."""
+    started = now()
+    item = prepare(table.name, source, relation, small=SMALL)
+    store.forget_name(table.name)
+
+    def write(connection: sa.Connection) -> str:
+        made = defined(connection, table)
+        entity = statements._ids(connection, {made})[made]
+        of = t.table_rows.c
+        if connection.execute(sa.select(of.hash).where(of.entity == entity)).first() is None:
+            values = {"entity": entity, "position": 0, "hash": file.hash, "size": file.size}
+            connection.execute(t.table_rows.insert().values(**values))
+        edge = statements.Edge(made, source, item.edge.relation)
+        if not _known(connection, edge):
+            operation = statements.add_operation(connection, how, [source], [made], {}, started, False)
+            statements.add_edges(connection, [edge], operation)
+        return made
+
+    made = commit(store, [file, *([] if item.edge.relation.data is not None else [item])], write)
+    store.forget_name(table.name)
+    return made
+
+
+def record_value(
+    store: Store, name: str, value: Any, relation: Relation, source: str, how: str, columns: Sequence[str] | None
+) -> str:
+    """Record an array, or a frame with these columns, that was made of a dataset; from now on it is known here."""
+    from whence.arrays.linking.content import digest_of
+    from whence.arrays.linking.frames import array_behind, table_digest
+
+    started = now()
+    array = array_behind(value)
+    content = table_digest(value) if array is None else digest_of(array)
+    properties = {
+        "digest": f"{content.hex()} of {source}",
+        **({} if columns is None else {"columns": list(columns), "rows_of": source}),
+    }
+    item = prepare(name, source, relation, small=SMALL)
+    store.forget_name(name)
+
+    def write(connection: sa.Connection) -> str:
+        kind = "array" if columns is None else KIND
+        made, _ = version_of(connection, name, kind, relation.out_shape, properties)
+        edge = statements.Edge(made, source, item.edge.relation)
+        if not _known(connection, edge):
+            operation = statements.add_operation(connection, how, [source], [made], {}, started, False)
+            statements.add_edges(connection, [edge], operation)
+        return made
+
+    made = commit(store, [] if item.edge.relation.data is not None else [item], write)
+    store.forget_name(name)
+    with store.database.lock:
+        store.tracker.links.source(value, made)
+    return made
+
+
+def _prepared(output: Table, origin: Origin) -> Prepared:
+    if origin.relation is not None:
+        return prepare(output.name, origin.table.name, origin.relation, ROWS, small=SMALL)
+    shapes = {"out_shape": list(output.shape), "in_shape": list(origin.table.shape)}
+    document = {"asked": RUN, "run": origin.run, "source": origin.source, **shapes}
+    data = json.dumps(document, sort_keys=True).encode()
+    stored = statements.Stored(hash_of(data), len(data), 0, 0, data)
+    return Prepared(statements.Edge(output.name, origin.table.name, stored, RUN), data)
+
+
+def _known(connection: sa.Connection, edge: statements.Edge) -> bool:
+    ids = statements._ids(connection, {edge.output, edge.input})
+    of = t.was_derived_from.c
+    same = (of.generated == ids[edge.output]) & (of.used == ids[edge.input]) & (of.relation == edge.relation.hash)
+    return connection.execute(sa.select(of.id).where(same).limit(1)).first() is not None
+
+
+def _take_part(connection: sa.Connection, table: sa.Table, activity: int, name: str) -> None:
+    """An activity used or generated a dataset, if that is not known yet."""
+    entity = statements._ids(connection, {name})[name]
+    rows = connection.execute(sa.select(table.c.entity, table.c.position).where(table.c.activity == activity)).all()
+    if entity not in {row.entity for row in rows}:
+        place = 1 + max((row.position for row in rows), default=-1)
+        connection.execute(table.insert().values(activity=activity, position=place, entity=entity))
+
+
+def _remove_asked(store: Store, output: str, inputs: list[str]) -> None:
+    """Derivations that were asked of a run, where a relation of boxes says the same now."""
+    of = t.was_derived_from.c
+
+    def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
+        ids = statements._ids(connection, {output, *inputs})
+        return (of.generated == ids[output]) & of.used.in_([ids[each] for each in inputs]) & (of.kind == RUN)
+
+    with store.database.read() as connection:
+        if connection.execute(sa.select(of.id).where(chosen(connection)).limit(1)).first() is None:
+            return
+    with store.database.write(removing=True) as connection:
+        connection.execute(t.was_derived_from.delete().where(chosen(connection)))
+        statements.forget_relations(connection)

@@ -1,0 +1,239 @@
+"""Groups and windows over annotated cells: the rows that a function reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from functools import cmp_to_key, partial
+from typing import Any
+
+from whence.rows import operators as o
+from whence.rows.expressions import AggCall, Attr, Compare, Expr, Literal, Or, SortKey, WindowCall
+from whence.rows.frames import frame_of
+from whence.rows.tree import Tree
+from whence.testing.table_cells.cell import NONE, Cell, CellRow, Cells, united
+from whence.testing.table_cells.expressions import cell_of
+from whence.testing.table_cells.functions import cast, divided, less, same
+
+RANKS = frozenset({"RowNumber", "Rank", "DenseRank", "NTile", "PercentRank", "CumeDist"})
+WITNESSED = frozenset({"Min", "Max"})
+PICKED = frozenset({"First", "Last", "AnyValue"})  # NULL is a value that they may pick
+
+
+def groups(keys: Iterable[Expr], rows: Iterable[CellRow]) -> list[list[CellRow]]:
+    """The rows in groups by keys; NULLs are one key, and so are NaNs and zeros."""
+    found: dict[Any, list[CellRow]] = {}
+    keys = tuple(keys)
+    for row in rows:
+        found.setdefault(tuple(_hashed(cell_of(key, row.cells).value) for key in keys), []).append(row)
+    return list(found.values())
+
+
+def _hashed(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN", None
+    return tuple(map(_hashed, value)) if isinstance(value, list) else value
+
+
+def aggregate(plan: o.Aggregate, rows: list[CellRow]) -> list[CellRow]:
+    """One row for each group."""
+    return [_group(plan, group) for group in (groups(plan.keys, rows) if plan.keys else [rows])]
+
+
+def _group(plan: o.Aggregate, group: list[CellRow]) -> CellRow:
+    counted = group
+    if plan.listed is not None:  # of a pivot: rows of values that are not listed contribute nothing
+        listed = [row for row in group if cell_of(plan.listed, row.cells).value is True]
+        counted = listed or group
+    known: dict[Tree, Cell] = {}
+    for key in plan.keys:
+        cells = [cell_of(key, row.cells) for row in counted]
+        first = cell_of(key, group[0].cells).value
+        known[key] = Cell(first, united(each.cells for each in cells), united(each.selection for each in cells))
+    for call in plan.calls:
+        known[call] = _called(plan, call, group)
+    keys = united(known[key].read for key in plan.keys)
+    return CellRow(
+        {named.attr: cell_of(named.expr, known) for named in plan.outputs},
+        united(row.selection for row in counted) | keys,
+        united(row.whole for row in counted),
+    )
+
+
+def _called(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
+    if call.name == "PivotFirst":
+        return _pivoted(plan, call, group)
+    rows, decided = group, NONE
+    if call.where is not None:
+        conditions = [cell_of(call.where, row.cells) for row in group]
+        rows = [row for row, each in zip(group, conditions, strict=True) if each.value is True]
+    args = [[cell_of(arg, row.cells) for arg in call.args] for row in rows]
+    skips = call.name not in PICKED or "ignoreNulls=true" in call.detail
+    entered = [at for at, each in enumerate(args) if not skips or all(arg.value is not None for arg in each)]
+    value = _summed(call, [args[at][0].value for at in entered] if call.args else [])
+    if call.name == "Count" and all(isinstance(arg, Literal) for arg in call.args):
+        cells = united(rows[at].whole for at in entered)
+    else:
+        if call.name in WITNESSED | PICKED:
+            entered = [at for at in entered if same(args[at][0].value, value)]
+        cells = united(arg.cells for at in entered for arg in args[at])
+    decided = united(arg.selection for at in entered for arg in args[at])
+    if call.where is not None:
+        decided |= united(cell_of(call.where, rows[at].cells).read for at in entered)
+    return Cell(value, cells, decided)
+
+
+def _pivoted(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
+    """A list with a value for each of the pivot's: each from the rows that have it."""
+    assert plan.listed is not None
+    listed = plan.listed.args if isinstance(plan.listed, Or) else (plan.listed,)
+    key, value = call.args
+    items = []
+    for each in listed:
+        assert isinstance(each, Compare)
+        item = Cell(None)
+        for row in group:
+            own = cell_of(value, row.cells)
+            if cell_of(each, row.cells).value is True and own.value is not None:
+                item = Cell(own.value, own.cells, own.selection | cell_of(key, row.cells).read)
+        items.append(item)
+    cells, selection = united(each.cells for each in items), united(each.selection for each in items)
+    return Cell([each.value for each in items], cells, selection, tuple(items))
+
+
+def _summed(call: AggCall | WindowCall, values: list[Any]) -> Any:
+    """The value of an aggregate function of the values that entered it."""
+    name = call.name
+    if isinstance(call, AggCall) and call.distinct:
+        values = list({_hashed(value): value for value in values}.values())
+    if name == "Count":
+        return len(values)
+    if name == "CollectList":
+        return values
+    if not values:
+        return None
+    if name in ("Min", "Max"):
+        best = values[0]
+        for each in values[1:]:
+            best = each if less(*((each, best) if name == "Min" else (best, each))) else best
+        return best
+    if name == "Sum":
+        total = sum(values[1:], values[0])
+        return cast(total, call.dtype) if isinstance(total, Decimal) else total
+    if name == "Average":
+        count = Decimal(len(values)) if isinstance(values[0], Decimal) else len(values)
+        return cast(divided(sum(values[1:], values[0]), count), call.dtype)
+    if name in PICKED:
+        return values[-1] if name == "Last" else values[0]
+    raise NotImplementedError(f"the aggregate {name}")
+
+
+def window(plan: o.Window, rows: list[CellRow]) -> Iterator[CellRow]:
+    """Every row, with one more cell for each function."""
+    for group in groups(plan.partition, rows):
+        ordered = sorted(group, key=cmp_to_key(partial(compare, plan.order)))
+        for at, row in enumerate(ordered):
+            cells = dict(row.cells)
+            for named in plan.calls:
+                assert isinstance(named.expr, WindowCall)
+                cells[named.attr] = _windowed(plan, named.expr, ordered, at)
+            yield CellRow(cells, row.selection, row.whole)
+
+
+def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> Cell:
+    frame = [rows[each] for each in _frame(plan, call, rows, at)]
+    decided = united(_placed(plan, row) for row in [*frame, rows[at]])
+    if call.name in RANKS:
+        return Cell(_ranked(plan, call, rows, at), NONE, decided)
+    if call.name in ("Lag", "Lead"):
+        found = cell_of(call.args[0], frame[0].cells) if frame else cell_of(call.args[2], rows[at].cells)
+        return Cell(found.value, found.cells, found.selection | decided)
+    args = [[cell_of(arg, row.cells) for arg in call.args] for row in frame]
+    skips = call.name not in PICKED | {"NthValue"} or "ignoreNulls=true" in call.detail
+    entered = [at for at, each in enumerate(args) if not skips or all(arg.value is not None for arg in each)]
+    value = _summed(call, [args[at][0].value for at in entered])
+    if call.name == "Count" and all(isinstance(arg, Literal) for arg in call.args):
+        cells = united(frame[at].whole for at in entered)
+    else:
+        cells = united(arg.cells for at in entered for arg in args[at])
+    return Cell(value, cells, decided | united(arg.selection for at in entered for arg in args[at]))
+
+
+def _placed(plan: o.Window, row: CellRow) -> Cells:
+    """What decides a row's place: its partition and its order."""
+    return united(cell_of(each, row.cells).read for each in (*plan.partition, *plan.order))
+
+
+def _frame(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> list[int]:
+    frame = frame_of(call)
+    if frame.unit == "rows":
+        first = 0 if frame.lower is None else at + int(frame.lower)
+        last = len(rows) - 1 if frame.upper is None else at + int(frame.upper)
+        return [each for each in range(len(rows)) if first <= each <= last]
+    return [
+        each
+        for each in range(len(rows))
+        if (frame.lower is None or _beyond(plan, rows[each], rows[at], int(frame.lower)) >= 0)
+        and (frame.upper is None or _beyond(plan, rows[each], rows[at], int(frame.upper)) <= 0)
+    ]
+
+
+def _beyond(plan: o.Window, row: CellRow, current: CellRow, by: int) -> int:
+    """Where a row lies, seen from the place at a distance from the current one; NULLs are at no distance from NULLs."""
+    if by == 0:
+        return compare(plan.order, row, current)
+    (key,) = plan.order
+    one, other = cell_of(key, row.cells).value, cell_of(key, current.cells).value
+    if one is None or other is None:
+        return compare(plan.order, row, current)
+    bound = other + by if key.ascending else other - by
+    if same(one, bound):
+        return 0
+    return -1 if less(one, bound) == key.ascending else 1
+
+
+def _ranked(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> Any:
+    before = [each for each in rows if compare(plan.order, each, rows[at]) < 0]
+    if call.name == "RowNumber":
+        return at + 1
+    if call.name == "Rank":
+        return len(before) + 1
+    if call.name == "DenseRank":
+        return len(groups([key.expr for key in plan.order], before)) + 1
+    if call.name == "NTile":
+        (size,) = call.args
+        assert isinstance(size, Literal)
+        assert isinstance(size.value, int)
+        each, more = divmod(len(rows), size.value)
+        large = more * (each + 1)
+        return at // (each + 1) + 1 if at < large else more + (at - large) // each + 1
+    raise NotImplementedError(f"the window function {call.name}")
+
+
+def compare(keys: Sequence[SortKey], one: CellRow, other: CellRow) -> int:
+    """Which of two rows is first."""
+    for key in keys:
+        a, b = cell_of(key, one.cells).value, cell_of(key, other.cells).value
+        if same(a, b):
+            continue
+        if a is None or b is None:
+            return -1 if (a is None) == key.nulls_first else 1
+        return -1 if less(a, b) == key.ascending else 1
+    return 0
+
+
+def distinct(columns: Iterable[Attr], keys: Iterable[Attr], rows: list[CellRow]) -> list[CellRow]:
+    """One row for those that agree on the keys, with the cells of all."""
+    keys, columns = tuple(keys), tuple(columns)
+    made = []
+    for group in groups(keys, rows):
+        decided = united(row.cells[key].read for row in group for key in keys) | united(row.selection for row in group)
+        cells = {attr: joined([row.cells[attr] for row in group]) for attr in columns}
+        made.append(CellRow(cells, decided, united(row.whole for row in group)))
+    return made
+
+
+def joined(cells: Sequence[Cell]) -> Cell:
+    """The first value, with the source cells of all."""
+    return Cell(cells[0].value, united(each.cells for each in cells), united(each.selection for each in cells))
