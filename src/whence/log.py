@@ -412,7 +412,7 @@ class Log:
         Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Beyond the
         cells the way goes on through activities to the files that they used, which are reached as a whole. The answer
         knows its `steps`, whether it is `precise` and for which `reason` not, and the people and commits around it. Its
-        `notes` say where lineage ends and nothing is known of what was before, and where it is no more than likely. A
+        `notes` say where the recorded lineage ends, and where it is only likely. A
         name stands for its latest version, `to` for the latest that is reached.
 
         >>> import tempfile, whence as wh

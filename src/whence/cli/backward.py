@@ -10,7 +10,7 @@ command = question(
 
 Prints the cells of every source of the data, or of --to, that contributed to CELLS of DATASET.
 CELLS are written as in NumPy: 3,4 is one cell, 0:10,5 ten of them, :,0 a whole column.
-Of a file, which has no cells, prints what the run used that made it; `whence ancestors` goes on from there.
+For a file, which has no cells, prints what the run that made it used; `whence ancestors` goes further back.
 
 \b
   whence backward spots 0,:

@@ -10,7 +10,7 @@ command = question(
 
 Prints the cells of every final result, or of --to, that CELLS of DATASET contributed to.
 CELLS are written as in NumPy: 3,4 is one cell, 0:10,5 ten of them, :,0 a whole column.
-Of a file, which has no cells, prints what the runs made that used it; `whence descendants` goes on from there.
+For a file, which has no cells, prints what the runs that used it made; `whence descendants` goes further.
 
 \b
   whence forward thermal 150,565
