@@ -82,7 +82,7 @@ class Log:
     # --- recording
 
     def array(self, name: str, shape: int | Sequence[int] | NDArray[Any]) -> Dataset:
-        """Define an array, by its shape or the array itself; the same again is fine, another shape is Redefined."""
+        """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined."""
         from whence.store.catalog import statements
 
         name, shape = (
@@ -246,7 +246,7 @@ class Log:
         return self._store.activity(name, command=command, agent=agent, **properties)
 
     def views(self) -> list[ReuseRule]:
-        """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
+        """The reuse rules that tracked calls have taught the log, with hits and misses."""
         from whence.store.catalog import reuse
 
         with self._store.database.read() as connection:
@@ -530,7 +530,7 @@ class Log:
         return projects.descendants(self._store, names, revisions=revisions)
 
     def blame(self, names: str | Iterable[str], *, revisions: bool = False) -> dict[str, list[str]]:
-        """Who had a hand in these, each with the ancestors that they are responsible for."""
+        """Who is responsible for these, each with the ancestors that they are responsible for."""
         from whence.store.prov import asking as projects
 
         return projects.blame(self._store, names, revisions=revisions)
@@ -542,7 +542,7 @@ class Log:
         return projects.versions(self._store, name_of(name))
 
     def diff(self, one: str, other: str) -> Difference:
-        """What differs between two activities, or two files: parameters, inputs, code, outputs, and how inputs came to.
+        """What differs between two activities, or two files: parameters, inputs, code, outputs, and their origins.
 
         >>> import tempfile, pathlib, whence as wh
         >>> directory = tempfile.TemporaryDirectory()
@@ -566,7 +566,7 @@ class Log:
 
     @property
     def graph(self) -> Graph:
-        """The project graph: datasets, operations and who ran them, as W3C PROV. It is read anew after changes."""
+        """The project graph: datasets, operations and who ran them, as W3C PROV. It is read again after changes."""
         return self._store.graph
 
     def datasets(self) -> list[Dataset]:
@@ -601,18 +601,18 @@ class Log:
             )
 
     def check(self) -> Report:
-        """Verify every reference and every checksum; the report says what is wrong and what to do. Changes nothing."""
+        """Verify all references, checksums and rows. The report says what is wrong and what to do. Changes nothing."""
         from whence.store.check import check
 
         return check(self.where, self._store.database, self._store.blobs)
 
     @property
     def read_only(self) -> bool:
-        """Whether the log lies where it cannot be written; questions work all the same."""
+        """Whether the log cannot be written here. Questions still work."""
         return self._store.database.read_only
 
     def close(self) -> None:
-        """Let go of the catalog. Using the log afterwards is an error, Closed; closing it again is not."""
+        """Close the catalog. Using the log afterwards raises Closed; closing it again does nothing."""
         if self._files is not None:
             self._files.stop()
             self._files = None
@@ -655,7 +655,7 @@ class Log:
 
 
 def _tables(store: Store) -> StoreTables:
-    """What knows of tables. It needs no Spark, unless a question does."""
+    """The tables of the log. This needs Spark only if a question does."""
     from whence.spark.tables.asking import AskedTables
 
     return AskedTables(store)
@@ -669,7 +669,7 @@ def open(
     timeout: float = 30.0,
     cache: int = 256 * 1024 * 1024,
 ) -> Log:
-    """Open a log, making it if it is not there.
+    """Open a log; create it if it does not exist.
 
     A path is a directory with a SQLite catalog and the blobs; a log on a disk that cannot be written opens for
     questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says

@@ -64,7 +64,7 @@ class _Combined(Boundary):
 
 
 class who(Boundary):  # lower case, because it is used like a word: exclude=who("bob")
-    """What these agents did or answer for: themselves, their activities, and the entities that came of these."""
+    """What these agents did or are responsible for: themselves, their activities, and what these generated."""
 
     def __init__(self, *names: str) -> None:
         if not names or not all(isinstance(name, str) for name in names):
@@ -192,7 +192,7 @@ class beyond(Boundary):
 
 
 class on_edges(Boundary):
-    """Edges that a function of an `Edge` says yes to."""
+    """Edges for which a function of an `Edge` returns true."""
 
     def __init__(self, function: Callable[[Edge], object]) -> None:
         self._function = function
@@ -222,7 +222,7 @@ class _Relation(Boundary):
 
 
 def boundaries(exclude: object) -> list[Boundary]:
-    """The boundaries that a caller may mean: one or several names of relations, boundaries or functions."""
+    """Boundaries from what a caller gives: one or several names of relations, boundaries or functions."""
     if exclude is None:
         return []
     if isinstance(exclude, Boundary):

@@ -40,7 +40,7 @@ class Query:
 
     @classmethod
     def of(cls, graph: Graph, src: object, dst: object, match: object) -> Query:
-        """A query out of what a caller gives; without sources they are all that `dst` came from in the first place."""
+        """A query out of what a caller gives; without sources, all sources of `dst` are meant."""
         if dst is None:
             raise BadType("dst says what is asked about: give at least one entity")
         ends = []
@@ -112,7 +112,7 @@ class Segment(Drawable):
         }
 
     def rules_at(self, numbers: Numbers) -> list[str]:
-        """What brought in each of these vertices, "" of those that nothing did."""
+        """What brought in each of these vertices; "" if nothing did."""
         codes = np.zeros(len(self.graph), np.uint8)
         for code, rule in enumerate(RULES, 1):
             codes[self._rules.get(rule, [])] = code
@@ -196,8 +196,8 @@ class Segment(Drawable):
     def adjust(self, exclude: object = None, expand: object = None) -> Segment:
         """The same query with other boundaries: what was induced is not looked for again.
 
-        The boundaries are those of the result, not in addition to earlier ones; a path through something excluded is
-        no path, so that what only such paths led to is gone as well. What the query names is never excluded.
+        The boundaries are those of the result, not in addition to earlier ones; a path through something excluded
+        does not count, so what only such paths led to is left out as well. What the query names is never excluded.
         """
         base = self._base or self
         chosen, reaches = boundaries(exclude), expansions(base, expand)
@@ -226,7 +226,7 @@ def induce(query: Query) -> Segment:
 
 
 def _origins(graph: Graph, destinations: Numbers) -> Numbers:
-    """What these came from in the first place: entities without ancestors; or themselves, if they have none."""
+    """The sources of these: entities without ancestors, or the given ones if they have none."""
     reached = graph.ancestry.reach(destinations, True).astype(np.bool_) & (graph.kinds == ENTITY)
     table = graph.edge_table
     made = np.isin(table.relation, (GENERATED, *graph.derivations))

@@ -1,4 +1,4 @@
-"""Answers that print as tables, and are lists and dicts all the same."""
+"""Answers: lists and dicts that print as tables."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class Answer(dict[str, Selection]):
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Who had a hand in it."""
+        """The people who are responsible for it."""
         return self.circumstances.people
 
     @property
