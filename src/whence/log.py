@@ -512,9 +512,9 @@ class Log:
     def ancestors(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:
         """All that these came from, oldest first: files, activities, datasets. The list prints as a table.
 
-        A file's name stands for the version that it was when it was last seen; `model.bin@v2` is one by itself. The end
-        of a path will do where only one file's path ends so. What a version took the place of without anybody reading
-        it is not an ancestor, unless `revisions` is set.
+        A file's name stands for its version when it was last seen; `model.bin@v2` is one version. The end of a path is
+        enough if only one file's path ends that way. A version that was replaced without being read is not an
+        ancestor, unless `revisions` is set.
         """
         from whence.store.prov import asking as projects
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def command(log: str | None, as_json: bool) -> None:
     """Say what whence finds on this machine, what is missing and what to do.
 
-    Ends with status 1 only when something that whence cannot do without is missing.
+    Ends with status 1 only when something that whence needs is missing.
     """
     from whence.cli._environment import examine
 

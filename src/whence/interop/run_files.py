@@ -127,7 +127,7 @@ class Seen:
         return {path: content for path, content in found.items() if content is not None}
 
     def used(self, activity: Activity) -> list[str]:
-        """Note what was read; the files of which it is not known what they held then are returned."""
+        """Note what was read. Returns the files whose content at that time is not known."""
         named = [path for path in self.named if path in self.before and self.after.get(path) == self.before[path]]
         unknown = []
         for path in dict.fromkeys([*self.notes.read, *named, *self.moved]):

@@ -49,7 +49,7 @@ def descendants(store: Store, names: Names, *, revisions: bool = False) -> Liste
 
 
 def blame(store: Store, names: Names, *, revisions: bool = False) -> Blamed:
-    """Who had a hand in these, each with what they did or made."""
+    """Who is responsible for these, each with what they did or made."""
     return Blamed(_graph(store, revisions).blame(now_named(store, names)))
 
 
