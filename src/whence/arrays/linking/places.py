@@ -19,7 +19,7 @@ MOST_FRAMES = 32
 
 
 class UnknownOrigin(UserWarning):
-    """An array is used of which nothing is known, though it may have been computed from known ones."""
+    """An array of unknown origin is used, though it may have been computed from known ones."""
 
 
 @dataclass(frozen=True, slots=True)
