@@ -1,4 +1,4 @@
-"""For all tests: a machine may be slow, and that is no failure; and the seed of tests that are too slow to try much."""
+"""For all tests: a slow machine is not a failure, and slow random tests get a new seed each day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything whence raises on purpose: one root, and each subclass is also the builtin a caller would catch."""
+"""The errors that whence raises. Each is a WhenceError, and also the builtin error that a caller would catch."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class UnknownName(WhenceError, KeyError):
 
 
 class Ambiguous(WhenceError, LookupError):
-    """A name that several things go by, where one is meant."""
+    """A name that means several things where one is needed."""
 
     @classmethod
     def of(cls, name: str, known: Iterable[str]) -> Ambiguous:
@@ -72,7 +72,7 @@ class InUse(WhenceError, ValueError):
 
 
 class BadGraph(WhenceError, ValueError):
-    """Records that are no provenance graph: a cycle, an end that is not there, an edge between the wrong kinds."""
+    """Records that do not form a provenance graph: a cycle, a missing vertex, an edge between the wrong kinds."""
 
 
 class NoRule(WhenceError, NotImplementedError):
@@ -104,7 +104,7 @@ class SourceChanged(WhenceError, OSError):
 
 
 class TooLarge(WhenceError, MemoryError):
-    """The answer would not fit: asked to expand what is only small while it is compressed."""
+    """The answer would not fit into memory once it is expanded."""
 
 
 class Damaged(WhenceError, OSError):

@@ -87,7 +87,7 @@ class Log:
     # --- recording
 
     def array(self, name: str, shape: int | Sequence[int] | NDArray[Any]) -> Dataset:
-        """Define an array, by its shape or the array itself; the same again is fine, another shape is Redefined."""
+        """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined."""
         from whence.store.catalog import statements
 
         name, shape = (
@@ -266,7 +266,7 @@ class Log:
         return self._store.activity(name, command=command, agent=agent, **properties)
 
     def views(self) -> list[ReuseRule]:
-        """What tracked calls taught: for which calls lineage is known without a run, with hits and misses."""
+        """The reuse rules that tracked calls have taught the log, with hits and misses."""
         from whence.store.catalog import reuse
 
         with self._store.database.read() as connection:
@@ -356,7 +356,7 @@ class Log:
                 if heirs and not force:
                     shown = ", ".join(map(repr, heirs[:5])) + (f" and {len(heirs) - 5} more" if len(heirs) > 5 else "")
                     raise InUse(
-                        f"{name!r} is where {shown} came from: delete that first, or give force=True to cut its lineage"
+                        f"{shown} was derived from {name!r}: delete that first, or give force=True to cut its lineage"
                     )
                 statements.delete_dataset(connection, name)
 
@@ -381,7 +381,7 @@ class Log:
         """
         names = tuple(asking.meant(self._store, name) for name in names_of(path, "a path"))
         if not names:
-            raise BadType("a path has at least one name, such as ['B', 'A']")
+            raise BadType("a path needs at least one name, such as ['B', 'A']")
         return self._store.reader.ask(names[0], cells, lambda graph: route(graph, names, above, lineage))
 
     @overload
@@ -432,7 +432,7 @@ class Log:
         Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Beyond the
         cells the way goes on through activities to the files that they used, which are reached as a whole. The answer
         knows its `steps`, whether it is `precise` and for which `reason` not, and the people and commits around it. Its
-        `notes` say where lineage ends and nothing is known of what was before, and where it is no more than likely. A
+        `notes` say where the recorded lineage ends, and where it is only likely. A
         name stands for its latest version, `to` for the latest that is reached.
 
         >>> import tempfile, whence as wh
@@ -563,9 +563,9 @@ class Log:
     def ancestors(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:
         """All that these came from, oldest first: files, activities, datasets. The list prints as a table.
 
-        A file's name stands for the version that it was when it was last seen; `model.bin@v2` is one by itself. The end
-        of a path will do where only one file's path ends so. What a version took the place of without anybody reading
-        it is no ancestor, unless `revisions` is set.
+        A file's name stands for its version when it was last seen; `model.bin@v2` is one version. The end of a path is
+        enough if only one file's path ends that way. A version that was replaced without being read is not an
+        ancestor, unless `revisions` is set.
         """
         from whence.store.prov import asking as projects
 
@@ -581,7 +581,7 @@ class Log:
         return projects.descendants(self._store, names, revisions=revisions)
 
     def blame(self, names: str | Iterable[str], *, revisions: bool = False) -> dict[str, list[str]]:
-        """Who had a hand in these, each with the ancestors that they are responsible for."""
+        """Who is responsible for these, each with the ancestors that they are responsible for."""
         from whence.store.prov import asking as projects
 
         return projects.blame(self._store, names, revisions=revisions)
@@ -593,7 +593,7 @@ class Log:
         return projects.versions(self._store, name_of(name))
 
     def diff(self, one: str, other: str) -> Difference:
-        """What differs between two activities, or two files: parameters, inputs, code, outputs, and how inputs came to.
+        """What differs between two activities, or two files: parameters, inputs, code, outputs, and their origins.
 
         >>> import tempfile, pathlib, whence as wh
         >>> directory = tempfile.TemporaryDirectory()
@@ -617,7 +617,7 @@ class Log:
 
     @property
     def graph(self) -> Graph:
-        """The project graph: datasets, operations and who ran them, as W3C PROV. It is read anew after changes."""
+        """The project graph: datasets, operations and who ran them, as W3C PROV. It is read again after changes."""
         return self._store.graph
 
     def datasets(self) -> list[Dataset]:
@@ -652,18 +652,18 @@ class Log:
             )
 
     def check(self) -> Report:
-        """Verify every reference and every checksum; the report says what is wrong and what to do. Changes nothing."""
+        """Verify all references, checksums and rows. The report says what is wrong and what to do. Changes nothing."""
         from whence.store.check import check
 
         return check(self.where, self._store.database, self._store.blobs)
 
     @property
     def read_only(self) -> bool:
-        """Whether the log lies where it cannot be written; questions work all the same."""
+        """Whether the log cannot be written here. Questions still work."""
         return self._store.database.read_only
 
     def close(self) -> None:
-        """Let go of the catalog. Using the log afterwards is an error, Closed; closing it again is not."""
+        """Close the catalog. Using the log afterwards raises Closed; closing it again does nothing."""
         if self._files is not None:
             self._files.stop()
             self._files = None
@@ -711,7 +711,7 @@ class Log:
 
 
 def _tables(store: Store) -> StoreTables:
-    """What knows of tables. It needs no Spark, unless a question does."""
+    """The tables of the log. This needs Spark only if a question does."""
     from whence.spark.tables.asking import AskedTables
 
     return AskedTables(store)
@@ -725,7 +725,7 @@ def open(
     timeout: float = 30.0,
     cache: int = 256 * 1024 * 1024,
 ) -> Log:
-    """Open a log, making it if it is not there.
+    """Open a log; create it if it does not exist.
 
     A path is a directory with a SQLite catalog and the blobs; a log on a disk that cannot be written opens for
     questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says

@@ -151,7 +151,7 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
     try:
         words = shlex.split(line)
     except ValueError as wrong:
-        raise BadType(f"%%whence {line}: {wrong}; quotes have to be closed") from wrong
+        raise BadType(f"%%whence {line}: {wrong}; close the quotes") from wrong
     asked = _parser().parse_args(words)
     with open_log(locate(asked.log) or place_for_new()) as log:
         activity = log.activity(asked.name, agent=asked.agent, source=cell).used(*map(Path, asked.inputs))
@@ -166,7 +166,9 @@ def run_cell(shell: Any, line: str, cell: str) -> None:
         used, made = (", ".join(each.values()) or "nothing" for each in (activity.inputs, activity.outputs))
         sys.stderr.write(f"whence: {activity.id} used {used}; generated {made}\n")
         if unknown:
-            sys.stderr.write(f"whence: what was read of {', '.join(unknown)} is not known, because it changed\n")
+            sys.stderr.write(
+                f"whence: which version of {', '.join(unknown)} was read is not known, because it changed\n"
+            )
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -225,12 +225,12 @@ def test_a_new_source_is_said_where_it_starts(log: wh.Log) -> None:
     x = RNG.random(20)
     y = double(x)
     z = np.sqrt(y)
-    with pytest.warns(wh.UnknownOrigin, match=r"'a' \(z\) starts here: nothing is known of how it was made") as said:
+    with pytest.warns(wh.UnknownOrigin, match=r"'a' \(z\) starts here: how it was made was not recorded") as said:
         double(z)
     line = said[0].lineno
     assert said[0].filename == __file__
     answer = log.backward("double#2", [(3,)])
-    assert answer.notes == (f"'z' starts at {Path(__file__).name}:{line}: nothing is known of how it was made",)
+    assert answer.notes == (f"'z' starts at {Path(__file__).name}:{line}: how it was made was not recorded",)
     assert log.backward("double#2", [(3,)], to="z").notes == answer.notes
     for _ in range(2):
         with warnings.catch_warnings(record=True) as again:
@@ -305,7 +305,7 @@ def test_cells_that_values_only_decided_say_so(log: wh.Log) -> None:
     order = log.track(lambda x: np.argsort(x), name="order")
     order(x)
     answer = log.backward("order", [(0,)])
-    assert "'order' holds no value of what the call took" in answer.notes[0]
+    assert "'order' holds no value of the inputs" in answer.notes[0]
     assert "lineage='value+selection'" in answer.notes[0]
     clipped = log.track(lambda x: np.where(x > 0.5, 0.0, x), name="clipped", lineage="value+selection")
     clipped(x)

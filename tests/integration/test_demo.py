@@ -143,7 +143,7 @@ def test_every_spot_comes_from_what_brute_force_says(small: tuple[wh.Log, Floats
 def test_a_stranger_in_the_log_is_left_alone(tmp_path: Path) -> None:
     with wh.open(tmp_path / demo_command.LOG_NAME) as log:
         log.array("mine", shape=3)
-        with pytest.raises(Redefined, match="'mine', which is not of the demo: choose another --out"):
+        with pytest.raises(Redefined, match="'mine', which the demo did not write: choose another --out"):
             demo_command.forget(log)
         assert [dataset.name for dataset in log.datasets()] == ["mine"]
 

@@ -398,7 +398,7 @@ def test_paths_that_are_no_logs(tmp_path: Path) -> None:
 
 def test_a_catalog_that_is_something_else(tmp_path: Path) -> None:
     path = filled(tmp_path / "log.whence")
-    (path / "catalog.sqlite").write_bytes(b"this is no database, but it is long enough to look like one" * 100)
+    (path / "catalog.sqlite").write_bytes(b"this is not a database, but it is long enough to look like one" * 100)
     with pytest.raises(Damaged, match="restore it from a backup"):
         wh.open(path)
     (path / "catalog.sqlite").unlink()

@@ -59,7 +59,7 @@ def check(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
                 try:
                     moved = leaves(function(*replaced(args, swapped), **replaced(kwargs, swapped)))
                 except (ValueError, np.linalg.LinAlgError):
-                    continue  # what cannot be computed is no result
+                    continue  # what cannot be computed is not a result
                 for at, (before, after) in enumerate(zip(plain, moved, strict=False)):
                     assert changed_cells(before, after) <= reached[at], (cell, number)
 

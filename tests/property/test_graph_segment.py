@@ -45,7 +45,7 @@ def marked(graph: Graph, engine: str, src: set[str], dst: set[str]) -> set[str]:
 
 
 @given(provenance(), st.data())
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_all_engines_find_the_similar_paths_that_a_listing_of_paths_finds(drawn: Drawn, data: st.DataObject) -> None:
     src, dst = ends(data, drawn)
     graph, expected = drawn.graph, oracle.similar(drawn.plain, src, dst)
@@ -54,7 +54,7 @@ def test_all_engines_find_the_similar_paths_that_a_listing_of_paths_finds(drawn:
 
 
 @given(provenance(), st.data())
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_a_segment_is_what_the_definition_says(drawn: Drawn, data: st.DataObject) -> None:
     src, dst = ends(data, drawn)
     vertices, edges = oracle.segment(drawn.plain, src, dst)
@@ -65,7 +65,7 @@ def test_a_segment_is_what_the_definition_says(drawn: Drawn, data: st.DataObject
 
 
 @given(provenance(), st.data())
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_boundaries_and_expansion_in_one_step_or_two(drawn: Drawn, data: st.DataObject) -> None:
     src, dst = ends(data, drawn)
     graph = drawn.graph
@@ -83,7 +83,7 @@ def test_boundaries_and_expansion_in_one_step_or_two(drawn: Drawn, data: st.Data
 
 
 @given(provenance(), st.data())
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_properties_are_matched_step_by_step(drawn: Drawn, data: st.DataObject) -> None:
     src, dst = ends(data, drawn)
     graph, known = drawn.graph, drawn.vertices
@@ -156,7 +156,7 @@ def test_entities_of_one_activity_in_different_roles_are_asked_each() -> None:
 
 
 @given(provenance(activities=5), st.data())
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_ancestors_descendants_and_paths(drawn: Drawn, data: st.DataObject) -> None:
     graph = drawn.graph
     vertex, other = data.draw(st.tuples(*[st.sampled_from(sorted(drawn.vertices))] * 2))
@@ -186,7 +186,7 @@ def test_ancestors_descendants_and_paths(drawn: Drawn, data: st.DataObject) -> N
 
 
 @given(provenance(activities=4), st.data())
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_cycles_through_activities_are_answered_too(drawn: Drawn, data: st.DataObject) -> None:
     activity, entity = (data.draw(st.sampled_from(drawn.of_kind(kind))) for kind in ("activity", "entity"))
     edges = [e for e in dict.fromkeys([*drawn.edges, (activity, "used", entity)]) if e[1] != "wasDerivedFrom"]

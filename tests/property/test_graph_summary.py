@@ -66,7 +66,7 @@ def segments(draw: st.DrawFn, activities: int = 5) -> list[Segment]:
 
 
 @given(segments(), st.integers(0, 2))
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_a_summary_has_the_paths_of_its_segments_and_no_others(parts: list[Segment], k: int) -> None:
     summary = wh.summarize(parts, keep=KEEP, k=k)
     ours, theirs = of_summary(summary), of_segments(summary, parts)
@@ -76,7 +76,7 @@ def test_a_summary_has_the_paths_of_its_segments_and_no_others(parts: list[Segme
 
 
 @given(segments(), st.integers(0, 1))
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_a_summary_is_never_larger_than_that_of_psum(parts: list[Segment], k: int) -> None:
     summary = wh.summarize(parts, keep=KEEP, k=k)
     assert len(summary) <= psum(*of_segments(summary, parts))
@@ -120,7 +120,7 @@ def paths_are_covered(parts: list[Segment]) -> bool:
 
 
 @given(segments(), st.integers(0, 1))
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_simulation_alone_gives_a_valid_summary_that_exact_comparison_does_not_enlarge(
     parts: list[Segment], k: int
 ) -> None:
@@ -137,7 +137,7 @@ def test_simulation_alone_gives_a_valid_summary_that_exact_comparison_does_not_e
 
 
 @given(segments(), st.integers(0, 1))
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_every_vertex_of_every_segment_is_in_one_vertex_and_edges_count_segments(parts: list[Segment], k: int) -> None:
     summary = wh.summarize(parts, keep=KEEP, k=k)
     held = [each for vertex in summary.vertices for each in vertex.occurrences]
@@ -180,7 +180,7 @@ def balls(draw: st.DrawFn) -> Ball:
 
 
 @given(balls(), balls())
-@settings(deadline=None)  # a loaded machine is no failure
+@settings(deadline=None)  # a loaded machine is not a failure
 def test_isomorphism_is_what_trying_all_bijections_finds(a: Ball, b: Ball) -> None:
     def renamed(each: Ball, order: tuple[int, ...]) -> tuple[object, object]:
         labels = [each.labels[order.index(place)] for place in range(len(order))]

@@ -154,7 +154,7 @@ def test_files_of_other_kinds(spark: SparkSession, shop: Path) -> None:
         (SPENT, ("--source", "orders=gone.csv"), "there is no file or directory gone.csv"),
         (SPENT, ("--source", "orders=spent.sql"), "the name does not say how to read it"),
         (SPENT, (*SOURCES, "--row", "town=Oslo"), "there is no column 'town'; there are city, spent"),
-        (SPENT, (*SOURCES, "--row", "spent=much"), "column 'spent' is of type double; 'much' is no such value"),
+        (SPENT, (*SOURCES, "--row", "spent=much"), "column 'spent' is of type double; 'much' is not"),
         (SPENT, (*SOURCES, "--row", "spent="), "for NULL, say --null spent"),
         (SPENT, (*SOURCES, "--row", "city=Rome"), "no row of the output is {city: 'Rome'}"),
         (SPENT, (*SOURCES, "--row", "city=Oslo", "--out", "a.xls"), "the file ends in one of .parquet, .csv, .json"),

@@ -74,7 +74,7 @@ def test_rows_that_the_output_cannot_have(spark: SparkSession) -> None:
     with pytest.raises(UnknownName, match=r"day"):
         pipeline.backward({"days": 1})
     for column, value in (("id", "1"), ("id", 1.5), ("id", True), ("d", "x"), ("day", "tomorrow"), ("big", 1)):
-        with pytest.raises(BadType, match=f"column '{column}' is of type"):
+        with pytest.raises(BadType, match=f"column '{column}' has the type"):
             pipeline.backward({column: value})
     with pytest.raises(NoSuchRow, match="no row of the output is {id: 7}"):
         pipeline.backward({"id": 7})

@@ -33,7 +33,7 @@ def tables(spark: SparkSession) -> None:
 
 
 def answered(df: DataFrame, row: Any, **how: Any) -> Answer:
-    """The first column of each source's rows; what is not precise is no answer here."""
+    """The first column of each source's rows; what is not precise is not an answer here."""
     lineage = Pipeline(df).backward(row, **how)
     assert lineage.precise, lineage.reason
     return {name: sorted(each[0] for each in lineage[name].collect()) for name in lineage}

@@ -234,11 +234,11 @@ def test_bad_input_is_refused_and_nothing_is_recorded(log: wh.Log) -> None:
         a.used("missing.csv")
     with pytest.raises(StoreError, match="directory"):
         a.used(Path("data"))
-    with pytest.raises(BadType, match="datasets by name, or paths"):
+    with pytest.raises(BadType, match="name of a dataset or the path"):
         a.used(3)  # type: ignore[arg-type] # refused on purpose
     with pytest.raises(UnknownName, match="used by this activity"):
         a.generated("model.bin", derived_from="data/raw.csv")
-    with pytest.raises(StoreError, match="no such file"), a:
+    with pytest.raises(StoreError, match="does not exist"), a:
         a.generated("model.bin")
     assert len(log.graph) == 0
     with log.activity("fine") as a:

@@ -119,9 +119,7 @@ def test_what_no_rule_follows_is_said(log: wh.Log) -> None:
     assert log.backward("exact", "0").precise
 
 
-@pytest.mark.parametrize(
-    "note", ["starts at a.py:3: nothing is known of how it was made", "holds no value of what the call took"]
-)
+@pytest.mark.parametrize("note", ["starts at a.py:3: how it was made was not recorded", "holds no value of the inputs"])
 def test_notes_about_ends_are_no_doubts(note: str) -> None:
     assert not in_doubt(note)
 

@@ -158,7 +158,7 @@ def test_files_can_be_named(project: Path, tmp_path_factory: pytest.TempPathFact
 def test_an_output_that_was_not_written_is_an_error_and_the_run_is_recorded(project: Path) -> None:
     result = run("run", "--out", "none.bin", "--", sys.executable, "train.py", "one")
     assert result.exit_code == 1
-    assert "train.py#1 is recorded, but none.bin was to be written and is not there" in result.stderr
+    assert "train.py#1 is recorded, but it did not write none.bin" in result.stderr
     with wh.open("project.whence") as log:
         assert log.graph.versions("model.bin") == ["model.bin@v1"]
 
@@ -243,14 +243,14 @@ def test_segment_takes_boundaries_and_draws(history: Path) -> None:
     assert ET.parse(history / "seg.svg").getroot().tag.endswith("svg")
     empty = run("segment", "--src", "model.bin", "--dst", "data/raw.csv")
     assert empty.exit_code == 0
-    assert "exchange --src and --dst" in empty.stderr
+    assert "swap --src and --dst" in empty.stderr
 
 
 def test_segment_says_what_is_wrong(history: Path) -> None:
     for arguments, words in (
         (("--src", "data/raw.cvs", "--dst", "model.bin"), "there is no vertex 'data/raw.cvs'"),
         (("--src", "data/raw.csv", "--dst", "model.bin", "--exclude-agent", "eve"), "there is no agent 'eve'"),
-        (("--src", "data/raw.csv", "--dst", "model.bin", "--after", "soon"), "'soon' is no time"),
+        (("--src", "data/raw.csv", "--dst", "model.bin", "--after", "soon"), "'soon' is not a time"),
         (("--src", "data/raw.csv", "--dst", "model.bin", "--out", "a.jpg"), "pictures end in"),
     ):
         result = run("segment", *arguments)

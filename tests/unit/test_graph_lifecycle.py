@@ -98,7 +98,7 @@ def test_nothing_connects_them_and_the_segment_says_so(graph: Graph) -> None:
     empty = graph.segment("log-v1", "weight-v2")
     assert (len(empty), empty.vertices, empty.edges) == (0, [], [])
     assert "'weight-v2' came from 'log-v1'" in empty.why
-    assert "exchange src and dst" in graph.segment("weight-v2", "dataset-v1").why
+    assert "swap src and dst" in graph.segment("weight-v2", "dataset-v1").why
     assert empty.adjust(exclude="used", expand=3) == empty
     assert len(wh.summarize([empty])) == 0
 

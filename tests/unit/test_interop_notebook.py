@@ -71,7 +71,7 @@ def test_wrong_words_are_errors(shell: Any) -> None:
 
     with pytest.raises(BadType, match="it is used as"):
         run_cell(shell, "train --inn data.csv", "x = 1")
-    with pytest.raises(BadType, match="quotes have to be closed"):
+    with pytest.raises(BadType, match="close the quotes"):
         run_cell(shell, "train --in 'data.csv", "x = 1")
 
 

@@ -231,7 +231,7 @@ def test_times_without_an_offset_and_runs_without_a_proper_id_are_mended() -> No
     [start] = openlineage.events(Graph.build([("a", "activity", properties)], []))
     assert (start["eventType"], start["eventTime"]) == ("START", "2026-01-01T00:00:00+00:00")
     judged([start])
-    with pytest.raises(BadGraph, match="'soon', which is no time"):
+    with pytest.raises(BadGraph, match="'soon', which is not a time"):
         openlineage.events(Graph.build([("a", "activity", {"started": "soon"})], []))
 
 
@@ -251,16 +251,16 @@ def test_attributes_of_edges_are_kept() -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"inputs": {}}, r"event 0: inputs is no list"),
+        ({"inputs": {}}, r"event 0: inputs is not a list"),
         ({"inputs": [{"name": "x"}]}, r"event 0 has no inputs\[0\]\.namespace"),
-        ({"run": {"runId": "r", "facets": 3}}, r"event 0: run\.facets is no object, but 3"),
+        ({"run": {"runId": "r", "facets": 3}}, r"event 0: run\.facets is not an object, but 3"),
         (
             {"run": {"runId": "r", "facets": {"whence_activity": {}}}},
             r"event 0 has no run\.facets\.whence_activity\.id",
         ),
-        ({"eventType": []}, r"event 0: eventType is no string, but \[\]"),
-        ({"eventTime": "soon"}, r"event 0: eventTime is no time"),
-        ({"outputs": [[]]}, r"event 0: outputs\[0\] is no object"),
+        ({"eventType": []}, r"event 0: eventType is not a string, but \[\]"),
+        ({"eventTime": "soon"}, r"event 0: eventTime is not a time"),
+        ({"outputs": [[]]}, r"event 0: outputs\[0\] is not an object"),
         ({"job": {"namespace": "n"}}, r"event 0 has no job\.name"),
         ({"eventTime": None}, r"event 0 has no eventTime"),
     ],

@@ -110,7 +110,7 @@ def test_every_error_has_one_root_and_a_builtin() -> None:
             Exception,
             object,
         }
-        assert builtins or error is errors.WhenceError, f"{error.__name__} is no kind of builtin error"
+        assert builtins or error is errors.WhenceError, f"{error.__name__} is not a kind of builtin error"
 
 
 def test_make_alone_lists_the_targets() -> None:

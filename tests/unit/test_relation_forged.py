@@ -94,7 +94,7 @@ FORGED: dict[str, bytes] = {
     "too many axes": file_of((1,) * 129, (4,), []),
     "its own parent": file_of(*FOUR, [ForgedPart(1, [constant(0)] * 4, axes=[(0, 1, 1), (-1, 0, 0)])]),
     "parents in a circle": file_of(*FOUR, [ForgedPart(1, [constant(0)] * 4, axes=[(1, 1, 1), (0, 1, 1)])]),
-    "a parent that is no axis": file_of(*FOUR, [ForgedPart(1, [constant(0)] * 4, axes=[(2**40, 1, 1), (-1, 0, 0)])]),
+    "a parent beyond the axes": file_of(*FOUR, [ForgedPart(1, [constant(0)] * 4, axes=[(2**40, 1, 1), (-1, 0, 0)])]),
     "a number of 70 bits": file_of(*FOUR, [ForgedPart(1, [b"\x00" + b"\xff" * 9 + b"\x7f"] + [constant(0)] * 3)]),
     "a column of unknown code": file_of(*FOUR, [ForgedPart(1, [b"\x09"] + [constant(0)] * 3)]),
     "inline beyond 64 bits": file_of(

@@ -307,7 +307,7 @@ class TestFiles:
         path.write_bytes(path.read_bytes()[:-9])
         assert select(files, TRUE) is None
         path.unlink()
-        with pytest.raises(SourceChanged, match="no .*t.parquet any more"):
+        with pytest.raises(SourceChanged, match="t.parquet no longer exists"):
             select(files, TRUE)
 
     def test_a_file_that_is_elsewhere(self) -> None:
@@ -327,7 +327,7 @@ class TestBadQuestions:
         files = write(k=longs(1))
         (k,), other = files.columns, Attr(9, "other", "long")
         table = pa.table({"t": [1]})
-        with pytest.raises(BadType, match="columns that nothing has: other#9"):
+        with pytest.raises(BadType, match="unknown columns: other#9"):
             select(files, IsNull(other))
         with pytest.raises(BadType, match="without column other#9"):
             select(files, TRUE, columns=(other,))

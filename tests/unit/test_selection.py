@@ -129,7 +129,7 @@ def test_boxes_may_be_empty_but_not_reversed() -> None:
     assert not Selection.from_boxes([], (3, 3))
     assert not Selection.from_boxes(np.empty((0, 2, 2)), (3, 3))
     assert len(Selection.from_boxes([[]], ())) == 1
-    with pytest.raises(BadCells, match=r"\[\[2, 0\], \[0, 1\]\] ends before it begins"):
+    with pytest.raises(BadCells, match=r"\[\[2, 0\], \[0, 1\]\] ends before it starts"):
         Selection.from_boxes([[[2, 0], [0, 1]]], (3, 3))
 
 
@@ -169,7 +169,7 @@ LARGE = 2**70
         ((1,), (3, 2), BadCells, r"the index \(1,\) has 1 index, and the shape \(3, 2\) has 2 axes; for whole axes"),
         (1, (3, 2), BadCells, "has 1 index"),
         ((1, 2, 3), (3, 2), BadCells, "has 3 indices"),
-        ((0, 1), (3,), BadCells, r"several cells go in as a list, \[0, 1\]"),
+        ((0, 1), (3,), BadCells, r"pass several cells as a list, \[0, 1\]"),
         ([(1, 2, 3)], (3, 2), BadCells, r"the cell \(1, 2, 3\) has 3 indices"),
         ([(1, 2), (1,)], (3, 2), BadCells, "same number of indices"),
         ([1, 2], (3, 2), BadCells, r"an array \(n, 2\).*got one of the shape \(2,\)"),
@@ -232,18 +232,18 @@ def test_from_boxes_refuses(boxes: Any, error: type[WhenceError], said: str) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a", "'a': 'a' is no index; cells are written as '3,4'"),
-        ("1.5,0", "'1.5' is no index"),
+        ("a", "'a': 'a' is not an index; cells are written as '3,4'"),
+        ("1.5,0", "'1.5' is not an index"),
         ("", "names no cell"),
         (" ; ", "names no cell"),
-        ("1:2:3:4,0", "'1:2:3:4' is no index"),
+        ("1:2:3:4,0", "'1:2:3:4' is not an index"),
         ("::0,0", "the step of '::0' is zero"),
-        (",1", "'' is no index"),
+        (",1", "'' is not an index"),
         ("(1,1", "does not close it"),
-        ("3(4,0", r"'3\(4' is no index"),
+        ("3(4,0", r"'3\(4' is not an index"),
         ("0 : 2,0", "a space beside ':'"),
         ("0: 2,0", "a space beside ':'"),
-        ("9" * 5000 + ",0", "is no index"),
+        ("9" * 5000 + ",0", "is not an index"),
         ("1", "'1': the index .* has 1 index"),
         ("1,1,1", "has 3 indices"),
     ],

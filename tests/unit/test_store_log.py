@@ -118,7 +118,7 @@ def _second(connection: sa.Connection, types: dict[str, str], now: str) -> None:
 def _failing(connection: sa.Connection, types: dict[str, str], now: str) -> None:
     _second(connection, types, now)
     connection.exec_driver_sql("UPDATE entities SET version = 1")
-    connection.exec_driver_sql("this is no SQL")
+    connection.exec_driver_sql("this is not SQL")
 
 
 def _tables(log: wh.Log) -> set[str]:

@@ -65,7 +65,7 @@ def test_names() -> None:
     assert name_of("a b/c.npy") == "a b/c.npy"
     assert names_of(["a", "b"], "a path") == ("a", "b")
     for bad in ("", " a", "a ", "a\tb", "\x00", "\ud800", "x" * 401):
-        with pytest.raises(BadType, match="is no dataset name"):
+        with pytest.raises(BadType, match="is not a valid dataset name"):
             name_of(bad)
     with pytest.raises(BadType, match="a name is a string, not int: 3"):
         name_of(3, "operation")

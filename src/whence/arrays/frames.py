@@ -212,7 +212,7 @@ def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) 
     at = _column_position(table, key)
     others = [i for i in range(columns) if i != at]
     if not callable(aggregate):
-        raise BadType(f"aggregate is a function of an array, such as np.sum, and {aggregate!r} is none")
+        raise BadType(f"aggregate must be a function of an array, such as np.sum, not {aggregate!r}")
     keys, (codes,) = _keys_and_codes(key, _keys(table, at))
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(len(keys) + 1))

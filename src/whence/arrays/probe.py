@@ -97,7 +97,9 @@ class _Probe:
         self.result = self._called(self.x)
         self.shape = self.result.shape
         if self._differs(self._called(self.x)).any():
-            raise BadType("the function gives another result for the same input, so no change tells what it depends on")
+            raise BadType(
+                "the function gives another result for the same input, so probing cannot find what it depends on"
+            )
 
     def _called(self, x: NDArray[Any]) -> NDArray[Any]:
         self.calls += 1

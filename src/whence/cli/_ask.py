@@ -149,7 +149,7 @@ def _show(found: Mapping[str, Selection]) -> None:
 def _draw_cells(found: Mapping[str, Selection], out: Path) -> None:
     if len(found) != 1:
         ends = ", ".join(found) or "nothing"
-        raise click.UsageError(f"a picture shows one dataset, and this leads to {ends}: choose with --to")
+        raise click.UsageError(f"a picture shows one dataset, and the answer has {ends}: choose one with --to")
     [selection] = found.values()
     out.parent.mkdir(parents=True, exist_ok=True)
     selection.draw(out)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--src", metavar="ID", multiple=True,
-        help="A source; may be repeated. Otherwise all that the destinations came from in the first place.",
+        help="A source; may be repeated. Default: all sources of the destinations.",
     ),
     click.option("--dst", metavar="ID", multiple=True, required=True, help="A destination; may be repeated."),
-    click.option("--inputs", is_flag=True, help="Add what the activities used that is on no path from the sources."),
+    click.option("--inputs", is_flag=True, help="Add inputs of the activities that are on no path from the sources."),
     click.option("--exclude-agent", "agents", metavar="NAME", multiple=True, help="Leave out what this agent did."),
     click.option(
         "--exclude-relation", "relations", metavar="NAME", multiple=True, help="Leave out edges such as used."
@@ -34,12 +34,14 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--exclude-what", "things", metavar="PROPERTY=VALUE", multiple=True,
-        help="Leave out what has this value of a property: 'exit_code=1'.",
+        help="Leave out vertices with this value of a property: 'exit_code=1'.",
     ),
     click.option("--after", metavar="TIME", help="Leave out what happened before; unknown times stay."),
     click.option("--before", metavar="TIME", help="Leave out what happened after; unknown times stay."),
-    click.option("--expand", metavar="K", type=click.IntRange(min=0), help="Add what lies K activities further back."),
-    click.option("--match", metavar="PROPERTY", multiple=True, help="Similar paths have to be alike in this, too."),
+    click.option(
+        "--expand", metavar="K", type=click.IntRange(min=0), help="Add ancestors up to K activities further back."
+    ),
+    click.option("--match", metavar="PROPERTY", multiple=True, help="Similar paths must also agree in this property."),
     click.option(
         "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it: .svg .png .mmd .dot"
     ),

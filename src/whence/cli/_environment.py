@@ -53,7 +53,7 @@ def numpy() -> Finding:
 
 
 def packages() -> Finding:
-    """The other packages that whence cannot do without, as its own metadata lists them."""
+    """The other packages that whence needs, as its own metadata lists them."""
     missing, there = [], []
     for requirement in metadata.requires("whence") or []:
         name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("name", "kind", "about", "by", "when", "now")
 revisions_option = click.option(
-    "--revisions", is_flag=True, help="Also follow versions to those that they took the place of without reading them."
+    "--revisions",
+    is_flag=True,
+    help="Also follow each version to the one that it replaced, even if nothing read that one.",
 )
 
 

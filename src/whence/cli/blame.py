@@ -1,4 +1,4 @@
-"""`whence blame`: who had a hand in something."""
+"""`whence blame`: who is responsible for something."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whence.cli._project import revisions_option
 @blobs_option
 @json_option
 def command(names: Sequence[str], revisions: bool, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Show who had a hand in files or datasets, each with what they ran or made on the way.
+    """Show who is responsible for files or datasets, with what each of them ran or made.
 
     NAME is as for `whence ancestors`.
 
@@ -33,4 +33,4 @@ def command(names: Sequence[str], revisions: bool, log: str | None, blobs: str |
         return
     emit_table(("agent", "responsible for"), [(agent, each) for agent, things in found.items() for each in things])
     if not found:
-        click.echo("Nobody is recorded to have had a hand in it.", err=True)
+        click.echo("Nobody is recorded as responsible for it.", err=True)

@@ -10,7 +10,11 @@ from whence.cli._options import blobs_option, log_option, open_log
 @click.command("delete")
 @click.argument("dataset")
 @click.option("--yes", is_flag=True, help="Do not ask first.")
-@click.option("--force", is_flag=True, help="Even if others were derived from it: they stay, and lose their origin.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Delete it even if other datasets were derived from it: they stay, without their lineage.",
+)
 @log_option
 @blobs_option
 def command(dataset: str, yes: bool, force: bool, log: str | None, blobs: str | None) -> None:

@@ -106,7 +106,7 @@ def command(out: Path, only: str | None, open_: bool, as_json: bool) -> None:
     if as_json:
         emit_json(found)
     if not agrees:
-        click.echo("the log and the brute force disagree: this is a bug of whence, please report it", err=True)
+        click.echo("the log and the brute force disagree: this is a bug in whence, please report it", err=True)
         raise SystemExit(1)
     if open_:
         _show(out / (SHOP if only == "rows" else LOG_NAME), out)
@@ -175,7 +175,9 @@ def forget(log: Log) -> None:
     """Remove what an earlier demo recorded, and nothing else."""
     there = [dataset.name for dataset in log.datasets()]
     if strangers := set(there) - set(DATASETS):
-        raise Redefined(f"{log.where} holds {sorted(strangers)[0]!r}, which is not of the demo: choose another --out")
+        raise Redefined(
+            f"{log.where} holds {sorted(strangers)[0]!r}, which the demo did not write: choose another --out"
+        )
     for name in there:
         log.delete(name, force=True)
     log.collect()

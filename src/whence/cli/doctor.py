@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def command(log: str | None, as_json: bool) -> None:
     """Say what whence finds on this machine, what is missing and what to do.
 
-    Ends with status 1 only when something that whence cannot do without is missing.
+    Ends with status 1 only when something that whence needs is missing.
 
     \b
       whence doctor
@@ -42,7 +42,7 @@ def command(log: str | None, as_json: bool) -> None:
         rows = [(_mark(each)[0], each.name, each.found, each.advice) for each in findings]
         emit_table(("state", "part", "found", "what to do"), rows)
     if not ok:
-        click.echo("Something that whence cannot do without is missing.", err=True)
+        click.echo("Something that whence needs is missing.", err=True)
         raise SystemExit(1)
 
 

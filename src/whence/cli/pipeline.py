@@ -214,7 +214,7 @@ def _source_option(text: str) -> tuple[str, str]:
 
 def _question(pairs: tuple[str, ...], nulls: tuple[str, ...], rows_file: Any, forward: str | None) -> Question:
     if rows_file is not None and (pairs or nulls):
-        raise click.UsageError("--rows has all the rows to ask about: --row and --null cannot stand beside it")
+        raise click.UsageError("--rows has all the rows to ask about: leave out --row and --null")
     found = tuple(_name_and_value("--row", each) for each in pairs)
     question = Question(found, nulls, rows_file.read() if rows_file is not None else None, forward)
     if forward is not None and not question.asked:

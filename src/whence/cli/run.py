@@ -51,7 +51,9 @@ def command(
     click.echo(f"whence: {done.activity} used {used}; generated {made}{also}", err=True)
     if done.unknown:
         unknown = ", ".join(done.unknown)
-        click.echo(f"whence: what was read of {unknown} is not known, because it changed: name it with --in", err=True)
+        click.echo(
+            f"whence: which version of {unknown} was read is not known, because it changed: name it with --in", err=True
+        )
     if done.uncertain:
         uncertain = ", ".join(done.uncertain)
         click.echo(

@@ -16,7 +16,7 @@ _KEPT = ("entity=artifact", "activity=program")
 @click.command("summarize")
 @click.option(
     "--keep", metavar="KIND=PROPERTY", multiple=True,
-    help="What tells vertices apart; may be repeated. Otherwise entity=artifact and activity=program.",
+    help="Properties that distinguish vertices; may be repeated. Otherwise entity=artifact and activity=program.",
 )  # fmt: skip
 @click.option(
     "-k", "steps", metavar="K", type=click.IntRange(min=0), default=0, help="Also compare what lies K steps away."

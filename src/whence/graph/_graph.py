@@ -92,7 +92,7 @@ class Graph(Drawable):
         rows: list[Mapping[str, Any]] = []
         for name, kind, *rest in vertices:
             if kind not in KINDS:
-                raise BadGraph(f"{name!r} is of no kind of PROV, {kind!r}; there are {', '.join(KINDS)}")
+                raise BadGraph(f"{name!r} is of the kind {kind!r}, which PROV does not have: use {', '.join(KINDS)}")
             names.append(name)
             kinds.append(KINDS.index(kind))
             rows.append(rest[0] if rest else {})
@@ -104,7 +104,7 @@ class Graph(Drawable):
         for source, relation, target, *rest in edges:
             code = CODES.get(relation)
             if code is None:
-                raise BadGraph(f"{source!r} {relation} {target!r}: there is no such relation in PROV")
+                raise BadGraph(f"{source!r} {relation} {target!r}: PROV has no such relation")
             for end in (source, target):
                 if end not in number_of:
                     raise BadGraph(f"{source!r} {relation} {target!r}: there is no vertex {end!r}")
@@ -138,7 +138,7 @@ class Graph(Drawable):
         """
         unknown = [name for name in edges if name not in CODES]
         if unknown:
-            raise BadGraph(f"{unknown[0]!r} is no relation of PROV; there are {', '.join(CODES)}")
+            raise BadGraph(f"{unknown[0]!r} is not a relation of PROV: use one of {', '.join(CODES)}")
         count = sum(len(source) for source, _ in edges.values())
         if max(count, len(kinds)) >= 2**31:
             raise BadType("a graph holds up to 2^31 - 1 vertices, and as many edges")
@@ -236,7 +236,7 @@ class Graph(Drawable):
     def numbers(self, names: Names, kind: Kind | None = None) -> Numbers:
         """The numbers of these vertices; the name of an artifact stands for all its versions.
 
-        The end of a path, or an activity without its number, will do where it can mean but one thing.
+        The end of a path, or an activity without its number, is enough if it means one thing only.
         """
         if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
             names = (names,)
@@ -306,7 +306,7 @@ class Graph(Drawable):
 
     @cached_property
     def following_revisions(self) -> Graph:
-        """The same graph, in which a version came from the one that it took the place of, even if nobody read that."""
+        """The same graph, in which each version came from the one that it replaced, even if nothing read that one."""
         return Graph(
             self.ids, self.kinds, self.edge_table, self.properties, self.edge_properties, lenient=True,
             prefixes=self.prefixes, derivations=(DERIVED, REVISION),
@@ -317,7 +317,7 @@ class Graph(Drawable):
     def ancestors(self, names: Names) -> list[str]:
         """All that these came from, oldest first, by any number of steps; they themselves are not part of it.
 
-        A version that took the place of another without reading it did not come from it; `following_revisions` is the
+        A version that replaced another without reading it did not come from it; `following_revisions` is the
         graph in which it did.
         """
         return self._reached(names, backward=True)
@@ -333,7 +333,7 @@ class Graph(Drawable):
         return self.ids.of(self.in_order(np.flatnonzero(mask)))
 
     def in_order(self, numbers: NDArray[np.integer[Any]]) -> list[int]:
-        """Vertices so that ancestors come first."""
+        """The vertices, ancestors first."""
         found: list[int] = numbers[np.argsort(self._place[numbers], kind="stable")].tolist()
         return found
 
@@ -346,7 +346,7 @@ class Graph(Drawable):
         return reach.paths(self, start, end, most)
 
     def blame(self, names: Names) -> dict[str, list[str]]:
-        """The agents that had a hand in these, each with what it was responsible for: itself, or an ancestor."""
+        """The agents responsible for these, each with what it is responsible for: these, or their ancestors."""
         mask = self.ancestry.reach(self.numbers(names), True).astype(np.bool_)
         table = self.edge_table
         rows = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & mask[table.source])

@@ -42,9 +42,9 @@ def backwards(segment: Segment) -> tuple[NDArray[np.int64], Numbers, Numbers]:
         if len(edges.order) < len(segment):
             ids = segment.graph.ids.of(segment.numbers.tolist())
             cycle = " -> ".join(repr(ids[place]) for place in cycle_among(source, target, edges, len(segment))[:8])
-            raise BadGraph(f"a segment with a cycle has paths without end and cannot be summarized: {cycle}")
+            raise BadGraph(f"a segment with a cycle has infinitely many paths and cannot be summarized: {cycle}")
         warnings.warn(
-            f"{int(out.sum())} edge(s) that lead round in a cycle ({', '.join(names)}) are left out of the summary",
+            f"{int(out.sum())} edge(s) that form a cycle ({', '.join(names)}) are left out of the summary",
             GraphWarning, stacklevel=4,
         )  # fmt: skip
     return rows, source, target

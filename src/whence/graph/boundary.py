@@ -64,7 +64,7 @@ class _Combined(Boundary):
 
 
 class who(Boundary):  # lower case, because it is used like a word: exclude=who("bob")
-    """What these agents did or answer for: themselves, their activities, and the entities that came of these."""
+    """What these agents did or are responsible for: themselves, their activities, and what these generated."""
 
     def __init__(self, *names: str) -> None:
         if not names or not all(isinstance(name, str) for name in names):
@@ -192,7 +192,7 @@ class beyond(Boundary):
 
 
 class on_edges(Boundary):
-    """Edges that a function of an `Edge` says yes to."""
+    """Edges for which a function of an `Edge` returns true."""
 
     def __init__(self, function: Callable[[Edge], object]) -> None:
         self._function = function
@@ -222,7 +222,7 @@ class _Relation(Boundary):
 
 
 def boundaries(exclude: object) -> list[Boundary]:
-    """The boundaries that a caller may mean: one or several names of relations, boundaries or functions."""
+    """Boundaries from what a caller gives: one or several names of relations, boundaries or functions."""
     if exclude is None:
         return []
     if isinstance(exclude, Boundary):
@@ -291,14 +291,14 @@ def _as_datetime(value: object) -> dt.datetime:
         try:
             value = dt.datetime.fromisoformat(value)
         except ValueError:
-            raise BadType(f"{value!r} is no time: write it as 2026-01-31T12:00:00Z") from None
+            raise BadType(f"{value!r} is not a time: write it as 2026-01-31T12:00:00Z") from None
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             value = dt.datetime.fromtimestamp(value, dt.UTC)
         except (ValueError, OverflowError, OSError):
-            raise BadType(f"{value!r} is no time: seconds since 1970 are between the years 1 and 9999") from None
+            raise BadType(f"{value!r} is not a time: seconds since 1970 are between the years 1 and 9999") from None
     elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)  # the zone is added below
     if not isinstance(value, dt.datetime):
-        raise BadType(f"{value!r} is no time: give a datetime, a date, an ISO 8601 string or seconds")
+        raise BadType(f"{value!r} is not a time: give a datetime, a date, an ISO 8601 string or seconds")
     return value if value.tzinfo else value.replace(tzinfo=dt.UTC)

@@ -79,7 +79,7 @@ class Ids:
             seen: set[str] = set()
             for name in self._names:
                 if name in seen:
-                    raise BadGraph(f"the id {name!r} is there twice: each vertex needs an id of its own")
+                    raise BadGraph(f"the id {name!r} occurs twice: give each vertex its own id")
                 seen.add(name)
 
     def _table(self) -> dict[str, int]:

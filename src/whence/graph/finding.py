@@ -1,4 +1,4 @@
-"""What a name stands for that is no id: the end of a file's path, or an activity without its number."""
+"""What a name stands for that is not an id: the end of a file's path, or an activity without its number."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class _Names:
     def __init__(self, prefixes: Mapping[str, Any]) -> None:
         for prefix, uri in prefixes.items():
             if not isinstance(uri, str):
-                raise BadGraph(f"the prefix {prefix!r} stands for no namespace, but for {uri!r}")
+                raise BadGraph(f"the prefix {prefix!r} must stand for a namespace, not for {uri!r}")
         self.prefixes = dict(prefixes)
         self.read = names.Read({})
         self._ids: dict[str, str] = {}  # what was read before: each id is there again in every relation
@@ -133,14 +133,14 @@ def _document_and_bundles(document: Mapping[str, Any]) -> Iterator[tuple[str, Ma
 def _prefixes(part: Mapping[str, Any]) -> Mapping[str, Any]:
     found = part.get("prefix", {})
     if not isinstance(found, Mapping):
-        raise BadGraph(f"'prefix' is no object that maps prefixes to namespaces, but {found!r}")
+        raise BadGraph(f"'prefix' must map prefixes to namespaces, and is {found!r}")
     return found
 
 
 def _checked_records(part: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in part:
         if name not in _KNOWN:
-            raise BadGraph(f"{name!r} is no kind of record of PROV-JSON; known are {', '.join(sorted(_KNOWN))}")
+            raise BadGraph(f"{name!r} is not a kind of record of PROV-JSON: use one of {', '.join(sorted(_KNOWN))}")
     return part
 
 
@@ -148,11 +148,11 @@ def _objects(part: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[
     """The objects of one kind. An id may hold a list: several records of the same id."""
     records = part.get(name, {})
     if not isinstance(records, Mapping):
-        raise BadGraph(f"{name!r} is no object that maps ids to records, but {type(records).__name__}")
+        raise BadGraph(f"{name!r} must be an object that maps ids to records, and is {type(records).__name__}")
     for key, content in records.items():
         for each in content if isinstance(content, list) else (content,):
             if not isinstance(each, dict) and not isinstance(each, Mapping):
-                raise BadGraph(f"{name} {key!r} is no object with attributes, but {each!r}")
+                raise BadGraph(f"{name} {key!r} must be an object with attributes, and is {each!r}")
             yield key, each
 
 
@@ -189,7 +189,7 @@ def _plain_value(value: Any, names_: _Names) -> Any:
         try:
             return _NUMBERS[kind](plain)
         except (TypeError, ValueError) as error:
-            raise BadGraph(f"{plain!r} is no {value['type']}") from error
+            raise BadGraph(f"{plain!r} is not a {value['type']}") from error
     if kind in ("QName", "QUALIFIED_NAME"):
         return {"$": names_.id(str(plain)), "type": "prov:QUALIFIED_NAME"}
     if kind in ("", "string"):
@@ -198,5 +198,5 @@ def _plain_value(value: Any, names_: _Names) -> Any:
         try:
             return json.loads(plain)
         except (TypeError, json.JSONDecodeError) as error:
-            raise BadGraph(f"{plain!r} is no JSON, but its type says so: {error}") from error
+            raise BadGraph(f"{plain!r} has the type JSON, but is not JSON: {error}") from error
     return {"$": plain, "type": value["type"]}

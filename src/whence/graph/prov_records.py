@@ -65,7 +65,7 @@ class Records:
         own = self.attributes_of.setdefault(name, {}).setdefault(bundle, {})
         for key, value in attributes.items():
             if own.setdefault(key, value) != value:
-                raise BadGraph(f"the id {name!r} is there twice, with different values of {key!r}")
+                raise BadGraph(f"the id {name!r} occurs twice, with different values of {key!r}")
 
     def add_edge(self, record: str, name: str, attributes: Attributes, bundle: str = "") -> None:
         """A record that relates vertices; `record` is what messages call it."""
@@ -76,7 +76,7 @@ class Records:
         ends = [attributes.pop(key, None) for key in (relation.source_key, relation.target_key)]
         for key, end in zip((relation.source_key, relation.target_key), ends, strict=True):
             if end is not None and not isinstance(end, str):
-                raise BadGraph(f"{record}: {key} is no id but {end!r}")
+                raise BadGraph(f"{record}: {key} is not an id but {end!r}")
         source, target = ends
         if source is None:
             warnings.warn(f"{record} names no {relation.source_key} and is left out", GraphWarning, stacklevel=5)
@@ -84,7 +84,7 @@ class Records:
         self.require(source, relation.source, record)
         if target is None:
             warnings.warn(
-                f"{record} names no {relation.target_key}: it is no edge, but a property of {source!r}",
+                f"{record} names no {relation.target_key}: it is kept as a property of {source!r}, not as an edge",
                 GraphWarning, stacklevel=5,
             )  # fmt: skip
             own = self.attributes_of.setdefault(source, {}).setdefault(bundle, {})
@@ -98,9 +98,9 @@ class Records:
         known = self.kinds.get(name)
         if known is None:
             if kind is None:
-                raise BadGraph(f"{record} speaks of {name!r}, which is nowhere described, and so of unknown kind")
+                raise BadGraph(f"{record} refers to {name!r}, which is not in the document: its kind is unknown")
             warnings.warn(
-                f"{record} speaks of {name!r}, which is nowhere described: taken as {_a(kind)}", GraphWarning, 5
+                f"{record} refers to {name!r}, which is not in the document: taken as {_a(kind)}", GraphWarning, 5
             )
             self.kinds[name] = kind
         elif kind is not None and known != kind:
@@ -115,7 +115,7 @@ def _check_names(record: str, attributes: Attributes) -> None:
         return
     for key in (BUNDLE, OPEN):
         if key in attributes:
-            raise BadGraph(f"{record} has the property {key!r}, a name that whence uses itself: rename the property")
+            raise BadGraph(f"{record} has the property {key!r}, a name that whence reserves: rename the property")
 
 
 def marked(attributes: Attributes) -> Attributes:

@@ -40,7 +40,7 @@ class Query:
 
     @classmethod
     def of(cls, graph: Graph, src: object, dst: object, match: object) -> Query:
-        """A query out of what a caller gives; without sources they are all that `dst` came from in the first place."""
+        """A query out of what a caller gives; without sources, all sources of `dst` are meant."""
         if dst is None:
             raise BadType("dst says what is asked about: give at least one entity")
         ends = []
@@ -49,7 +49,7 @@ class Query:
                 continue
             numbers = graph.numbers(given, "entity")  # type: ignore[arg-type] # a wrong type is named there
             if not len(numbers):
-                raise BadType(f"{name} names no entity: give at least one id")
+                raise BadType(f"{name} must name an entity: give at least one id")
             ends.append(numbers)
         if src is None:
             ends.insert(0, _origins(graph, ends[0]))
@@ -112,7 +112,7 @@ class Segment(Drawable):
         }
 
     def rules_at(self, numbers: Numbers) -> list[str]:
-        """What brought in each of these vertices, "" of those that nothing did."""
+        """What brought in each of these vertices; "" if nothing did."""
         codes = np.zeros(len(self.graph), np.uint8)
         for code, rule in enumerate(RULES, 1):
             codes[self._rules.get(rule, [])] = code
@@ -196,8 +196,8 @@ class Segment(Drawable):
     def adjust(self, exclude: object = None, expand: object = None) -> Segment:
         """The same query with other boundaries: what was induced is not looked for again.
 
-        The boundaries are those of the result, not in addition to earlier ones; a path through something excluded is
-        no path, so that what only such paths led to is gone as well. What the query names is never excluded.
+        The boundaries are those of the result, not in addition to earlier ones; a path through something excluded
+        does not count, so what only such paths led to is left out as well. What the query names is never excluded.
         """
         base = self._base or self
         chosen, reaches = boundaries(exclude), expansions(base, expand)
@@ -226,7 +226,7 @@ def induce(query: Query) -> Segment:
 
 
 def _origins(graph: Graph, destinations: Numbers) -> Numbers:
-    """What these came from in the first place: entities without ancestors; or themselves, if they have none."""
+    """The sources of these: entities without ancestors, or the given ones if they have none."""
     reached = graph.ancestry.reach(destinations, True).astype(np.bool_) & (graph.kinds == ENTITY)
     table = graph.edge_table
     made = np.isin(table.relation, (GENERATED, *graph.derivations))
@@ -250,7 +250,7 @@ def _nothing(query: Query) -> Segment:
     ends = [", ".join(map(repr, graph.ids.of(each[:5].tolist()))) + (" ..." if len(each) > 5 else "")
             for each in (query.destinations, query.sources)]  # fmt: skip
     backward = graph.ancestry.reach(query.sources, True) & graph.ancestry.reach(query.destinations, False)
-    hint = "; it is the other way round: exchange src and dst" if backward.any() else ""
+    hint = "; the paths lead the other way: swap src and dst" if backward.any() else ""
     why = f"Nothing of {ends[0]} came from {ends[1]}: no path leads back from dst to src{hint}."
     return Segment(graph, query, none, np.zeros(0, np.int64), {}, why)
 
@@ -321,7 +321,7 @@ def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
     found = []
     for names, count in pairs:
         if not isinstance(count, int) or not counts(count):
-            raise BadType(f"expand counts activities, 0 or more, and {count!r} is no such number")
+            raise BadType(f"expand takes a number of activities, 0 or more, not {count!r}")
         # A name of a wrong type is refused there.
         start = base.query.named if names is None else base.graph.numbers(names, "entity")  # type: ignore[arg-type]
         found.append((start, count))

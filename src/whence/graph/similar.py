@@ -149,7 +149,7 @@ def matched(match: object) -> dict[str, tuple[str, ...]]:
         found = {}
         for name, properties in match.items():
             if name not in known:
-                raise BadType(f"match knows {', '.join(known)}, and not {name!r}: similar paths pass nothing else")
+                raise BadType(f"match takes {', '.join(known)}, not {name!r}: similar paths have nothing else")
             found[name] = (properties,) if isinstance(properties, str) else tuple(properties)
         return found
     if isinstance(match, Iterable):

@@ -19,11 +19,11 @@ def loads(text: str, where: str) -> Any:
     >>> loads('{"a": NaN}', "a.json")
     Traceback (most recent call last):
         ...
-    whence.errors.BadGraph: a.json is no JSON: NaN is no number of JSON
+    whence.errors.BadGraph: a.json is not JSON: NaN is not a number of JSON
     """
 
     def constant(name: str) -> NoReturn:
-        raise BadGraph(f"{where} is no JSON: {name} is no number of JSON")
+        raise BadGraph(f"{where} is not JSON: {name} is not a number of JSON")
 
     def number(digits: str) -> float:
         found = float(digits)
@@ -36,7 +36,7 @@ def loads(text: str, where: str) -> Any:
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in found if keys.count(key) > 1)
-            raise BadGraph(f"{where}: {twice!r} is there twice in one object; the second would hide the first")
+            raise BadGraph(f"{where}: {twice!r} occurs twice in one object; the second would hide the first")
         return found
 
     try:
@@ -44,7 +44,7 @@ def loads(text: str, where: str) -> Any:
     except BadGraph:
         raise
     except json.JSONDecodeError as error:
-        raise BadGraph(f"{where} is no JSON: {error}") from error
+        raise BadGraph(f"{where} is not JSON: {error}") from error
     except ValueError as error:  # a whole number of thousands of digits
         raise BadGraph(f"{where} cannot be read: {error}") from error
     except RecursionError:
@@ -63,4 +63,4 @@ def loads(text: str, where: str) -> Any:
 
 
 def _too_deep(where: str) -> BadGraph:
-    return BadGraph(f"{where}: lists and objects are more than {DEEPEST} levels deep within each other")
+    return BadGraph(f"{where}: lists and objects are nested more than {DEEPEST} levels deep")

@@ -78,7 +78,7 @@ class Summary(Drawable):
 
     @property
     def names(self) -> dict[int, str]:
-        """What each vertex is called in text: its label, and, where several have the same, what tells them apart."""
+        """What each vertex is called in text: its label, and, where several have the same, what distinguishes them."""
         shared: dict[str, list[SummaryVertex]] = {}
         for each in self.vertices:
             shared.setdefault(each.label, []).append(each)
@@ -109,8 +109,8 @@ class Summary(Drawable):
 def summarize(segments: Segment | Iterable[Segment], keep: object = None, k: int = 0) -> Summary:
     """One graph for several segments: what they share is merged, as far as that adds no path.
 
-    `keep` names, for each kind, the properties that tell vertices apart; others are ignored. With `k` above 0, vertices
-    are merged only if what lies within k steps of them looks the same (their provenance type).
+    `keep` names, for each kind, the properties that distinguish vertices; others are ignored. With `k` above 0,
+    vertices are merged only if what lies within k steps of them looks the same (their provenance type).
 
     >>> from whence.testing.graphs import lifecycle
     >>> g, aside = lifecycle(), ["wasAttributedTo", "wasDerivedFrom"]

@@ -80,7 +80,7 @@ def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
             )
     for row in np.flatnonzero(edges.source == edges.target).tolist():
         if not RELATIONS[edges.relation[row]].loops:
-            raise BadGraph(f"{edges.text_of(ids, row)}: nothing stands in this relation to itself")
+            raise BadGraph(f"{edges.text_of(ids, row)}: nothing can have this relation to itself")
         warnings.warn(f"{edges.text_of(ids, row)}: an edge from a vertex to itself", GraphWarning, stacklevel=4)
 
 
@@ -107,10 +107,10 @@ def check_cycles(
     )
     shown = " -> ".join(repr(ids[vertex]) for vertex in cycle[:8]) + (" -> ..." if len(cycle) > 8 else "")
     if invalid and not lenient:
-        raise BadGraph(f"a cycle of derivations, in which everything would be older than itself: {shown}")
+        raise BadGraph(f"a cycle of derivations, which is impossible in time: {shown}")
     warnings.warn(
         f"a cycle: {shown}. Questions are answered all the same, but similar paths by a method whose memory grows "
-        "with the square of the graph; giving each version of a thing an id of its own avoids it",
+        "with the square of the graph; give each version its own id to avoid it",
         GraphWarning, stacklevel=4,
     )  # fmt: skip
     return False

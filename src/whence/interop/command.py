@@ -92,7 +92,7 @@ def run(
         activity.record(missing=True, ended=ended)
     assert activity.id is not None
     if lacking and not exit_code:
-        raise StoreError(f"{activity.id} is recorded, but {', '.join(lacking)} was to be written and is not there")
+        raise StoreError(f"{activity.id} is recorded, but it did not write {', '.join(lacking)}")
     return Run(
         activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
         {each: activity.removed.get(each) for each in removed}, tuple(unknown), tuple(uncertain),

@@ -42,7 +42,7 @@ def export(store: Store, path: str | PathLike[str], graph: Graph | None = None, 
 class as_prov:  # lower case, because it is used like a function
     """A graph with the times of activities under the names that PROV has for them.
 
-    It is no Graph, because a log may hold what PROV excludes (arrays rewritten in place are cycles), and is to be
+    It is not a Graph, because a log may hold what PROV excludes (arrays rewritten in place are cycles), and is to be
     exported all the same.
     """
 

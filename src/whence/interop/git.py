@@ -279,7 +279,7 @@ class _Parts:
 
     def unexpected(self, found: str) -> StoreError:
         return StoreError(
-            f"{self.repository}: git wrote {found[:60]!r}, which is no commit: is its version 2.22 or newer?"
+            f"{self.repository}: git wrote {found[:60]!r}, which is not a commit: is its version 2.22 or newer?"
         )
 
 

@@ -109,9 +109,7 @@ def ingest(store: Store, source: str) -> Imported:
     known = ingestors()
     chosen = next((each for each in known if each.claims(source)), None)
     if chosen is None:
-        raise BadType(
-            f"{source!r} is nothing that can be imported; there are {'; '.join(each.about for each in known)}"
-        )
+        raise BadType(f"{source!r} cannot be imported: use one of {'; '.join(each.about for each in known)}")
     try:
         with _without_collection():
             found = chosen.read(source, store)

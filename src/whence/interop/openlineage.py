@@ -180,7 +180,7 @@ def _event_time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | 
     try:
         time = dt.datetime.fromisoformat(str(value))
     except ValueError:
-        raise BadGraph(f"{names[0]} is {value!r}, which is no time such as 2026-01-31T12:00:00Z") from None
+        raise BadGraph(f"{names[0]} is {value!r}, which is not a time such as 2026-01-31T12:00:00Z") from None
     return str(value) if time.tzinfo else time.replace(tzinfo=dt.UTC).isoformat()
 
 

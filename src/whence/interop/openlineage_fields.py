@@ -24,7 +24,7 @@ class Fields:
     def of(cls, value: object, event: str) -> Fields:
         """A whole event."""
         if not isinstance(value, Mapping):
-            raise BadGraph(f"{event} is no object, but {_shortened(value)}")
+            raise BadGraph(f"{event} is not an object, but {_shortened(value)}")
         return cls(event, "", dict(value))
 
     def __contains__(self, key: str) -> bool:
@@ -35,15 +35,15 @@ class Fields:
 
     def wrong(self, key: str, expected: str) -> BadGraph:
         """An error: the field is something else."""
-        return BadGraph(f"{self.event}: {self._at(key)} is no {expected}, but {_shortened(self.content.get(key))}")
+        return BadGraph(f"{self.event}: {self._at(key)} is not {expected}, but {_shortened(self.content.get(key))}")
 
     def text(self, key: str) -> str:
         """A field that has to be there, a string that is not empty."""
         value = self.content.get(key)
         if value is None or value == "":
-            raise BadGraph(f"{self.event} has no {self._at(key)}, which OpenLineage asks for")
+            raise BadGraph(f"{self.event} has no {self._at(key)}, which OpenLineage requires")
         if not isinstance(value, str):
-            raise self.wrong(key, "string")
+            raise self.wrong(key, "a string")
         return value
 
     def optional(self, key: str) -> str | None:
@@ -57,24 +57,24 @@ class Fields:
             found = dt.datetime.fromisoformat(text)
             return (found if found.tzinfo else found.replace(tzinfo=dt.UTC)).astimezone(dt.UTC), text
         except (ValueError, OverflowError):
-            raise self.wrong(key, "time such as 2026-01-31T12:00:00Z") from None
+            raise self.wrong(key, "a time such as 2026-01-31T12:00:00Z") from None
 
     def object(self, key: str) -> Fields:
         """An object; empty if it is missing."""
         value = self.content.get(key)
         if value is not None and not isinstance(value, Mapping):
-            raise self.wrong(key, "object")
+            raise self.wrong(key, "an object")
         return Fields(self.event, self._at(key), dict(value or {}))
 
     def objects(self, key: str) -> list[Fields]:
         """A list of objects; empty if it is missing."""
         value = self.content.get(key)
         if value is not None and not isinstance(value, list):
-            raise self.wrong(key, "list")
+            raise self.wrong(key, "a list")
         found = []
         for place, each in enumerate(value or ()):
             if not isinstance(each, Mapping):
-                raise BadGraph(f"{self.event}: {self._at(key)}[{place}] is no object, but {_shortened(each)}")
+                raise BadGraph(f"{self.event}: {self._at(key)}[{place}] is not an object, but {_shortened(each)}")
             found.append(Fields(self.event, f"{self._at(key)}[{place}]", dict(each)))
         return found
 

@@ -158,7 +158,7 @@ class _RunReader:
             for each in own.objects("relations"):
                 relation, target = each.text("relation"), each.text("target")
                 if relation not in CODES:
-                    raise each.wrong("relation", "relation of PROV")
+                    raise each.wrong("relation", "a relation of PROV")
                 self.relations[name].append((relation, target, each.object("attributes").content))
                 if "agent" in each:
                     self.vertices.setdefault(target, (target, "agent", each.object("agent").content))

@@ -156,7 +156,7 @@ def parse_by_library(
     from prov.model import ProvDocument
 
     if format == "json":
-        text = json.dumps(strict_json.loads(text, where))  # the library accepts what is no JSON, and then fails
+        text = json.dumps(strict_json.loads(text, where))  # the library accepts what is not JSON, and then fails
     elif format == "xml":
         _refuse_entities(text, where)
     with warnings.catch_warnings():
@@ -165,7 +165,7 @@ def parse_by_library(
             document = ProvDocument.deserialize(content=text, **_library_options(format))
             document = document.unified()
         except Exception as error:  # of any kind: the parsers of four formats fail on bad input each in its own ways
-            raise BadGraph(f"{where} is no PROV document in the format {format}: {error}") from error
+            raise BadGraph(f"{where} is not a PROV document in the format {format}: {error}") from error
     with _without_warnings_of_prov():
         try:
             graph = read_document(document, known or {})
@@ -193,7 +193,7 @@ def _refuse_entities(text: str, where: str) -> None:
     except BadGraph:
         raise
     except (expat.ExpatError, ValueError) as error:
-        raise BadGraph(f"{where} is no XML: {error}") from error
+        raise BadGraph(f"{where} is not XML: {error}") from error
 
 
 @contextmanager

@@ -117,5 +117,5 @@ class _Records:
             try:
                 return json.loads(value.value)
             except json.JSONDecodeError as error:
-                raise BadGraph(f"{value.value!r} is no JSON, but its type says so: {error}") from error
+                raise BadGraph(f"{value.value!r} has the type JSON, but is not JSON: {error}") from error
         return value.value if kind is None else {"$": value.value, "type": kind}

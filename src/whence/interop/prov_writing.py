@@ -88,7 +88,7 @@ class Writer:
                     own[PLAIN] = True
                 self.relation(source, relation, target, own)
         except ProvException as error:
-            raise BadGraph(f"the graph is no PROV: {error}") from error
+            raise BadGraph(f"the graph is not PROV: {error}") from error
         return self.made
 
     def described(self, edges: Sequence[tuple[str, str, str, Attributes]]) -> set[tuple[str, str, str]]:
@@ -110,7 +110,7 @@ class Writer:
     def vertex(self, name: str, kind: Kind, own: Attributes, bundle: str) -> None:
         half = own.pop(OPEN, ())
         if not all(isinstance(each, Mapping) and each.keys() == {"relation", "attributes"} for each in half):
-            raise BadGraph(f"{name!r} has the property {OPEN!r}, a name that whence uses itself: rename the property")
+            raise BadGraph(f"{name!r} has the property {OPEN!r}, a name that whence reserves: rename the property")
         self.part(bundle).new_record(self.types[kind], self.name(name), None, self.attributes(own))
         for each in half:
             self.relation(name, each["relation"], None, {**each["attributes"], BUNDLE: bundle})

@@ -71,7 +71,7 @@ class Seen:
 
     run: Registered
     notes: Notes
-    named: Sequence[str]  # files among its arguments, if it is no Python program
+    named: Sequence[str]  # files among its arguments, if it is not a Python program
     before: dict[str, Stamp]
     after: dict[str, Stamp]
     others: Sequence[Other]  # runs at the same time
@@ -127,7 +127,7 @@ class Seen:
         return {path: content for path, content in found.items() if content is not None}
 
     def used(self, activity: Activity) -> list[str]:
-        """Note what was read; the files of which it is not known what they held then are returned."""
+        """Note what was read. Returns the files whose content at that time is not known."""
         named = [path for path in self.named if path in self.before and self.after.get(path) == self.before[path]]
         unknown = []
         for path in dict.fromkeys([*self.notes.read, *named, *self.moved]):
@@ -142,7 +142,7 @@ class Seen:
         return unknown
 
     def _is_input(self, path: str, stamp: Stamp) -> bool:
-        """Whether what was read was there before, or came from another run: what a run made itself is no input."""
+        """Whether what was read was there before, or came from another run: what a run made itself is not an input."""
         if self.before.get(path) == stamp:
             return True
         ours = path in self.changed or path in self.uncertain

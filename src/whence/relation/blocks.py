@@ -65,10 +65,10 @@ def _unpcodec(data: bytes, out: Ints) -> None:
 
     try:
         progress = standalone.simple_decompress_into(data, out)
-    except BaseException as error:  # a panic of the Rust code is no Exception
+    except BaseException as error:  # a panic of the Rust code is not an Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
-        raise Damaged(f"a block is no output of pcodec ({error})") from error
+        raise Damaged(f"a block is not an output of pcodec ({error})") from error
     if progress.n_processed != len(out):
         raise Damaged(SHORT)
 

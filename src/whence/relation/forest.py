@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 
 class NoForm(Exception):
-    """The joined row is no forest of axes: it must be split into cells."""
+    """The joined row is not a forest of axes: it must be split into cells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ def _ground(background: ArrayLike, shape: Shape, each: tuple[int, ...]) -> Pixel
     array = np.asarray(background)
     coloured = array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8
     if array.shape[:2] != shape or not (coloured or array.ndim == 2):
-        raise ShapeMismatch(f"the background has the shape {array.shape}, and the selection is of {shape}")
+        raise ShapeMismatch(f"the background has the shape {array.shape}, and the selection {shape}")
     if array.dtype.kind not in "biuf":
         raise BadCells(f"a background is an array of numbers, and this one is of {array.dtype}")
     array = array[:: each[0], :: each[1]]

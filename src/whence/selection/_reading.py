@@ -98,7 +98,7 @@ def _check_bounds(boxes: Boxes, shape: Shape) -> None:
     """The slow look at boxes of which one is empty or outside: [lo, lo - 1] is empty, anything shorter a mistake."""
     lo, hi = boxes[..., 0], boxes[..., 1]
     for i in np.flatnonzero(((lo > hi) & (hi != lo - 1)).any(axis=1))[:1]:
-        raise BadCells(f"box {boxes[i].tolist()} ends before it begins; a box is [lo, hi] on each axis, both inclusive")
+        raise BadCells(f"box {boxes[i].tolist()} ends before it starts; a box is [lo, hi] on each axis, both inclusive")
     full = boxes[(lo <= hi).all(axis=1)]
     bad = _core.first_outside(np.ascontiguousarray(full), np.array(shape, dtype=np.int64))
     if bad is not None:
@@ -143,7 +143,7 @@ def _entries_of_index(index: Any, shape: Shape) -> list[Any]:
     dots = [i for i, entry in enumerate(given) if entry is Ellipsis]
     missing = len(shape) - (len(given) - len(dots))
     if len(dots) > 1:
-        raise BadCells(f"'...' may stand only once in an index; got {_index_text(given)}")
+        raise BadCells(f"'...' may occur only once in an index; got {_index_text(given)}")
     if missing < 0:
         raise BadCells(_wrong_rank(f"the index {_index_text(given)}", len(given) - len(dots), shape))
     if dots:
@@ -220,7 +220,7 @@ def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
     if array.size == 0 and kind in "fiu":
         return np.empty(array.shape, dtype=np.int64)
     if kind == "b":
-        raise BadCells(f"{what} are integers, and these are booleans; pass a mask to from_mask")
+        raise BadCells(f"{what} are integers, not booleans; pass a mask to from_mask")
     if kind == "u" and int(array.max()) > LONGEST_AXIS:
         raise _not_integers(array.ravel().tolist(), what)
     if kind not in "iu":
@@ -282,13 +282,13 @@ def _wrong_rank(what: str, has: int, shape: Shape) -> str:
     if 0 < has < axes:
         hint = "; for whole axes use slices (':' in text), or '...' for all the others"
     elif axes == 1 and has > 1:
-        hint = "; several cells go in as a list, [0, 1], or in text as '0;1'"
+        hint = "; pass several cells as a list, [0, 1], or as text, '0;1'"
     return f"{what} has {indices}, and the shape {shape} has {wanted}{hint}"
 
 
 def _not_a_cell(cell: Sequence[Any], shape: Shape) -> str:
     if any(isinstance(part, np.ndarray) for part in cell):
-        return "a tuple of arrays is no list of cells: np.argwhere gives an array (n, axes), which is"
+        return "a tuple of arrays is not a list of cells: np.argwhere gives an array (n, axes)"
     return f"an index of the shape {shape} is a tuple of {len(shape)} integers; got {_shortened_list(list(cell))}"
 
 

@@ -84,7 +84,7 @@ class Selection:
         """
         if isinstance(cells, cls):
             if cells._shape != shape and cells._shape != _reading.as_shape(shape):
-                raise ShapeMismatch(f"the selection is of the shape {cells._shape}, and the dataset has {shape}")
+                raise ShapeMismatch(f"the selection has the shape {cells._shape}, and the dataset {shape}")
             return cells
         shape = _reading.as_shape(shape)
         if isinstance(cells, str):

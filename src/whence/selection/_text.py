@@ -43,7 +43,7 @@ def _entry_of(part: str, text: str) -> Entry:
         return Ellipsis
     ends = part.split(":")
     if len(ends) > 3 or not all(_NUMBER.fullmatch(end) for end in ends if end or len(ends) == 1):
-        raise BadCells(f"{text!r}: {part!r} is no index; {FORMS}")
+        raise BadCells(f"{text!r}: {part!r} is not an index; {FORMS}")
     numbers = [int(end) if end else None for end in ends]
     if len(numbers) == 1:
         return int(ends[0])

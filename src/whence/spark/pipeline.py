@@ -111,7 +111,7 @@ class Pipeline:
 
     @property
     def versions(self) -> dict[str, list[list[Any]]]:
-        """The sources with their files as they were when the pipeline was read: name, bytes, milliseconds."""
+        """The sources with their files when the pipeline was read: name, size in bytes, time in milliseconds."""
         return self._analysis.files
 
     @property
@@ -276,7 +276,7 @@ class Pipeline:
         return self._subject
 
     def _tracer(self, witness: str | None, engine: str) -> Tracer:
-        """The first way to answer that there is."""
+        """The first tracer that can answer."""
         asking = Asking(Matcher(self._analysis.jvm, engine), witness or self._analysis.settings.witness)
         self._analysis.require_unchanged()
         return tracer_for(self._known(), asking)

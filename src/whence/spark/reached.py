@@ -59,7 +59,7 @@ class Reached:
 
     @property
     def precise(self) -> bool:
-        """Whether the rows asked about are in the lineage of each of these rows for sure."""
+        """Whether the lineage of each of these rows surely holds the rows asked about."""
         return not self._reasons
 
     @property

@@ -95,7 +95,7 @@ class Store:
 
     @property
     def graph(self) -> Graph:
-        """The project graph, read anew after changes."""
+        """The project graph, read again after changes."""
         from whence.store.prov.project import graph_of
 
         stamp = self.database.stamp()

@@ -1,4 +1,4 @@
-"""Answers that print as tables, and are lists and dicts all the same."""
+"""Answers: lists and dicts that print as tables."""
 
 from __future__ import annotations
 
@@ -134,14 +134,14 @@ class Answer(dict[str, Selection]):
     A name without a version stands for the latest that was reached.
 
     `steps` is the way; `precise` says whether the cells are exactly those, and `reason` at which step they may be too
-    many, and why. `notes` say where lineage ends and nothing is known of what was before, and where it is no proof. Of
+    many, and why. `notes` say where the recorded lineage ends, and where it is a guess by content. For
     a file, `how` is a sentence about what made or used it. Files have no cells and are reached as a whole.
 
     >>> x = Selection.parse("0", (3,))
-    >>> Answer({"x": x}, notes=["'x' starts at a.py:3: nothing is known of how it was made"])
+    >>> Answer({"x": x}, notes=["'x' starts at a.py:3: how it was made was not recorded"])
     dataset  count  cells
     x        1      0
-    note: 'x' starts at a.py:3: nothing is known of how it was made
+    note: 'x' starts at a.py:3: how it was made was not recorded
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class Answer(dict[str, Selection]):
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Who had a hand in it."""
+        """The people who are responsible for it."""
         return self.circumstances.people
 
     @property

@@ -110,7 +110,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
         suspects += [(row.hash, finding) for finding in found]
     for hash, of_what in kept:
         suspects += [(hash, finding) for finding in _result(hash, of_what, blobs)]
-    if suspects:  # a relation that was deleted while this ran is no problem
+    if suspects:  # a relation that was deleted while this ran is not a problem
         with database.read("check") as connection:
             present = statements.referenced(connection)
         problems += [finding for hash, finding in suspects if hash in present]
@@ -123,7 +123,7 @@ def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
     """What the database itself says; PostgreSQL sees to its own pages and keys."""
     if connection.dialect.name != "sqlite":
         return
-    remedy = "restore the catalog from a backup, or save what is readable with `sqlite3 statements.sqlite .recover`"
+    remedy = "restore the catalog from a backup, or save what is readable with `sqlite3 catalog.sqlite .recover`"
     for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
         if message != "ok":
             yield Finding(where, message, remedy)
@@ -185,7 +185,7 @@ def _opened(row: Any, blobs: Blobs) -> Relation:
         blobs.verify(row.hash)
         return blobs.open(row.hash, title)
     if hash_of(row.data) != row.hash:
-        raise Damaged(f"the relation {row.hash[:12]}... in the catalog is altered: its checksum is another")
+        raise Damaged(f"the relation {row.hash[:12]}... in the catalog was altered: its checksum does not match")
     return Relation.from_bytes(bytes(row.data), title)
 
 

@@ -117,7 +117,7 @@ def _blobs_elsewhere(place: str, database: Database) -> Blobs:
         path = Path(rest if separator else place)
         neighbour = path.parent / CATALOG
         if path.name == BLOBS and neighbour.exists() and str(neighbour) != database.where:
-            raise StoreError(f"the blobs in {path} belong to the log {path.parent}: give each log a place of its own")
+            raise StoreError(f"the blobs in {path} belong to the log {path.parent}: give each log its own place")
         blobs = LocalBlobs(path)
     with database.read("open") as connection:
         blobs.claim(statements.log_id(connection))

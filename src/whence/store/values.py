@@ -24,11 +24,11 @@ def name_of(name: object, kind: str = "dataset") -> str:
     if not isinstance(name, str):
         raise BadType(f"a name is a string, not {type(name).__name__}: {name!r}")
     if not name or name != name.strip():
-        raise BadType(f"{name!r} is no {kind} name: it is empty, or begins or ends with a space")
+        raise BadType(f"{name!r} is not a valid {kind} name: it is empty, or begins or ends with a space")
     if not name.isprintable():  # also rules out NUL and lone surrogates, which PostgreSQL refuses
-        raise BadType(f"{name!r} is no {kind} name: it has characters that do not print")
+        raise BadType(f"{name!r} is not a valid {kind} name: it has unprintable characters")
     if len(name) > LONGEST_NAME:
-        raise BadType(f"{name[:20]!r}... is no {kind} name: it is longer than {LONGEST_NAME} characters")
+        raise BadType(f"{name[:20]!r}... is not a valid {kind} name: it is longer than {LONGEST_NAME} characters")
     return name
 
 
@@ -48,7 +48,7 @@ def shape_of(shape: object) -> tuple[int, ...]:
     axes = shape if isinstance(shape, (Sequence, np.ndarray)) and not isinstance(shape, (str, bytes)) else (shape,)
     lengths = tuple(_length_of_axis(axis, shape) for axis in axes)
     if any(length < 0 for length in lengths) or math.prod(length for length in lengths if length) >= MOST_CELLS:
-        raise BadCells(f"{lengths} is no shape: lengths are not negative, and all cells together are below 2^62")
+        raise BadCells(f"{lengths} is not a shape: lengths are 0 or more, and fewer than 2^62 cells in all")
     return lengths
 
 
@@ -58,7 +58,7 @@ def _length_of_axis(axis: object, shape: object) -> int:
             raise TypeError
         return operator.index(axis)  # type: ignore[arg-type]  # that it may fail is the point
     except TypeError:
-        raise BadCells(f"{shape!r} is no shape: give the length of each axis, such as (3, 2)") from None
+        raise BadCells(f"{shape!r} is not a shape: give the length of each axis, such as (3, 2)") from None
 
 
 def plain(value: Any, where: str) -> Any:

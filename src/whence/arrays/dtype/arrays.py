@@ -40,7 +40,7 @@ def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
         )
     word: object = name
     if not isinstance(word, str) or not word:
-        raise BadType(f"a tracked array needs a name, and {name!r} is none; give a word such as 'A'")
+        raise BadType(f"a tracked array needs a name such as 'A', not {name!r}")
     cells, first = _tracked.track(_as_float64(array, name))
     sources.add(Source(name, cells.shape, first, cells.size))
     cells = _laid_out(cells, axes_in_memory(np.asarray(array)))
@@ -96,17 +96,17 @@ def whole(array: NDArray[Any]) -> NDArray[Any]:
 
 def _as_float64(array: Any, name: str) -> NDArray[np.float64]:
     if isinstance(array, np.ma.MaskedArray):
-        raise BadType(f"{name!r} is a masked array, whose mask would be lost; fill it first: array.filled(...)")
+        raise BadType(f"{name!r} is a masked array, whose mask would be lost: fill it first, array.filled(...)")
     if isinstance(array, np.matrix):
         raise BadType(f"{name!r} is a matrix, whose products are not those of arrays; give np.asarray(matrix)")
     try:
         given = np.asarray(array)
     except ValueError as error:
-        raise BadType(f"{name!r} is no array of numbers: {error}") from error
+        raise BadType(f"{name!r} is not an array of numbers: {error}") from error
     if given.dtype == TrackedFloat64:
-        raise BadType(f"{name!r} is tracked already; to begin anew, track whence.arrays.values(array)")
+        raise BadType(f"{name!r} is tracked already; to start again, track whence.arrays.values(array)")
     if given.size > MOST_CELLS:
-        raise TooLarge(f"{name!r} has {given.size:,} cells, and at most 2^36 can be tracked; track a part of it")
+        raise TooLarge(f"{name!r} has {given.size:,} cells, and at most 2^36 can be tracked: track a part of it")
     kind = given.dtype.kind
     if kind not in "fiub":
         raise BadType(

@@ -60,7 +60,7 @@ def lime(
 ) -> Contributions:
     """What each segment of `x` contributes to each output of the model, as a local linear model has it.
 
-    `segments` labels the cells of `x` from 0 on (default: a grid); `baseline` takes the place of what is switched off
+    `segments` labels the cells of `x` from 0 on (default: a grid); `baseline` replaces what is switched off
     (default: the mean of `x`). Samples nearer to `x` weigh more, by exp(-(distance / width)^2).
     """
     given = np.array(x, float)  # a copy: the model may write into its caller's arrays

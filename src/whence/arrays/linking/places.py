@@ -21,7 +21,7 @@ INSTALLED = tuple({*(each for each in sys.path if "-packages" in each), os.path.
 
 
 class UnknownOrigin(UserWarning):
-    """An array is used of which nothing is known, though it may have been computed from known ones."""
+    """An array of unknown origin is used, though it may have been computed from known ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ MANY = 64  # rows that have no form to be kept
 MOST_TO_FOLD = 1 << 18
 
 NO_VALUES = (
-    "holds no value of what the call took; if values decided (a mask, an order, a comparison), "
+    "holds no value of the inputs; if values decided (a mask, an order, a comparison), "
     "log.track(..., lineage='value+selection') records which"
 )
 ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: any cell may have gone into it"
@@ -132,7 +132,7 @@ def by_rule(call: Call) -> Captured:
         raise rules.NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
     step, tape = Step(function, Spelled(), args, kwargs), Tape()
     if len(step.spelled.arrays) != len(inputs):
-        raise rules.NoRule(f"{rules.name_of(function)} is given arrays in something that is no list: trace them")
+        raise rules.NoRule(f"{rules.name_of(function)} takes arrays inside an object that is not a list: trace them")
     operation = step.identified()
     read = step.read(operation, tape)
     places = step.places(operation, read) if call.memory is None else None

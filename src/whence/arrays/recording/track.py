@@ -1,4 +1,4 @@
-"""Functions whose calls are recorded: `log.track`, and `log.capture` for code that is no function."""
+"""Functions whose calls are recorded: `log.track`, and `log.capture` for code that is not a function."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Recorder(Protocol):
 
 
 class Tracked:
-    """A function that does what it did, and has the lineage of its results recorded.
+    """A function whose calls are recorded, with the lineage of their results.
 
-    `last` says what the latest call was recorded as.
+    `last` describes the latest recorded call.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ def of_one(x: Any, *_: Any, **__: Any) -> Links:
 
 @rule("nan_to_num")
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Links:
-    """Each cell, and what takes the place of those that are no numbers."""
+    """Each cell, and what replaces those that are not numbers."""
     links = elementwise(x)
     tests: tuple[Any, ...] = (np.isnan, np.isposinf, np.isneginf)
     given = [(each, test) for each, test in zip((nan, posinf, neginf), tests, strict=True) if hasattr(each, "shape")]

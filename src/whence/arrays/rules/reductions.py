@@ -91,7 +91,7 @@ def _weights(weights: Any, a: Any, axis: Axes) -> Relation:
 
 @rule("argmax", "argmin", "nanargmax", "nanargmin")
 def argument(a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Links:
-    """An index is no cell's value: every cell along the axis decided which it is."""
+    """An index is not a cell's value: every cell along the axis decided which it is."""
     return [Link(a, reduced(shape(a), axis, keepdims is True), "selection")]
 
 

@@ -180,7 +180,7 @@ def _padded(at: int, side: int, width: tuple[int, int], mode: Any) -> Factor:
 
 @rule("diag")
 def diag(v: Any, k: int = 0) -> Links:
-    """A matrix's diagonal, or a vector on the diagonal of a matrix: the tie that is no square."""
+    """A matrix's diagonal, or a vector on the diagonal of a matrix: the tie that is not a square."""
     in_shape = shape(v)
     if len(in_shape) == 2:
         from whence.arrays.rules.views import viewed

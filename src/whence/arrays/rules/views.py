@@ -188,7 +188,7 @@ def ix_(*args: Any) -> tuple[Links, ...]:
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Links:
     """Strides count bytes, so they are followed over the numbers of cells laid out in memory as the array is."""
     if not hasattr(x, "strides"):
-        raise TypeError("what is no array")
+        raise TypeError("what is not an array")
     after: Shape = x.shape if shape is None else tuple(np.atleast_1d(shape).tolist())
     steps: Shape = x.strides if strides is None else tuple(np.atleast_1d(strides).tolist())
     if not x.size or 0 in after or any(step % x.itemsize for step in (*x.strides, *steps)) or overlaps_itself(x):

@@ -51,7 +51,7 @@ class TrackedArray(_tracked.Held):
             if not rules.has_rule(function):
                 raise NoRule(
                     f"the lineage of {rules.name_of(function)} is not known: it computes on plain numbers, "
-                    "to which a tracked array is not cast unasked"
+                    "and a tracked array is not converted to these implicitly"
                 ) from error
             return _by_rule(function, args, kwargs)
 
@@ -72,7 +72,7 @@ class TrackedArray(_tracked.Held):
 
     @strides.setter
     def strides(self, _: Any) -> None:
-        raise BadType("the strides of a tracked array are not set: index and slice it, or use sliding_window_view")
+        raise BadType("the strides of a tracked array cannot be set: index and slice it, or use sliding_window_view")
 
     @property
     def dtype(self) -> Any:
@@ -82,12 +82,12 @@ class TrackedArray(_tracked.Held):
     @dtype.setter
     def dtype(self, given: Any) -> None:
         if np.dtype(given) != self.dtype:
-            raise BadType("the dtype of a tracked array is not set; whence.arrays.values(x) are the numbers")
+            raise BadType("the dtype of a tracked array cannot be set; whence.arrays.values(x) are the numbers")
 
     @property
     def ctypes(self) -> Any:
         """Refused: an address leads to lineage as well as to numbers."""
-        raise BadType("a tracked array has no address to compute with; whence.arrays.values(x) are the numbers")
+        raise BadType("a tracked array has no address; whence.arrays.values(x) are the numbers")
 
     def tobytes(self, *_: Any, **__: Any) -> Any:
         """Refused: what lies in memory is of use to this process only."""
@@ -143,7 +143,7 @@ def _require_tracked(function: Callable[..., Any], result: Any) -> Any:
     """The result, unless it is of plain numbers that no longer say where they came from."""
     for each in result if isinstance(result, (list, tuple)) else (result,):
         if isinstance(each, np.ndarray) and each.dtype.kind in "fc" and each.size and not is_tracked(each):
-            raise NoRule(f"{rules.name_of(function)} gave plain numbers for tracked ones: its lineage is not known")
+            raise NoRule(f"{rules.name_of(function)} returned plain numbers for tracked ones: its lineage is not known")
     return result
 
 

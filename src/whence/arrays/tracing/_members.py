@@ -153,7 +153,7 @@ class Members(NDArrayOperatorsMixin):
     @shape.setter
     def shape(self, given: Any) -> None:
         if self._run.holds_also(self):
-            self._refused("setting the shape of an array that has another name as well is not followed: use reshape")
+            self._refused("setting the shape of an array that another variable refers to is not followed: use reshape")
         before = self.value.shape
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # the function's own warning, and not its caller's
@@ -253,7 +253,9 @@ class Members(NDArrayOperatorsMixin):
         function = METHODS.get(name)
         if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
             if name in ("__array_interface__", "__array_struct__"):
-                self._run.refuse(NoRule("a traced array does not show its memory, as np.asarray and as_strided ask"))
+                self._run.refuse(
+                    NoRule("a traced array does not give access to its memory, which np.asarray and as_strided need")
+                )
             raise AttributeError(name)
         if not hasattr(self.plain, name):
             raise AttributeError(f"{type(self.plain).__name__!r} object has no attribute {name!r}")

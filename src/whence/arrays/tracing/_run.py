@@ -214,7 +214,7 @@ def checked(array: Any, what: str) -> Any:
         raise BadType(f"{what} is tracked already (whence.tracked): pass its numbers, whence.arrays.values(x)")
     if type(array) not in (np.ndarray, np.memmap):
         raise BadType(
-            f"{what} is a {type(array).__name__}, which computes in a way of its own: give a plain array, np.asarray(x)"
+            f"{what} is a {type(array).__name__}, which computes differently: give a plain array, np.asarray(x)"
             + (", or x.filled(...)" if isinstance(array, np.ma.MaskedArray) else "")
         )
     if array.dtype.kind not in KINDS:

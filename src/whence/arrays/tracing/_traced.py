@@ -1,6 +1,6 @@
 """An array that knows where its cells came from: NumPy computes the values, rules the lineage.
 
-It is no subclass of ndarray, on purpose: code that would look through it at bare numbers gets an error, not a loss.
+It is not a subclass of ndarray, on purpose: code that would look through it at bare numbers gets an error, not a loss.
 Memory is shared as NumPy shares it. A view holds, besides its values, which cells of the memory it shows; writing
 through any view changes the origins of the memory, so every other view sees it.
 """

@@ -25,14 +25,14 @@ def beyond_row(function: object, *, parts: bool = False) -> str | None:
     `parts`: the function is given one batch after the other, and may count over all of them.
 
     >>> beyond_row(lambda column: column - column.mean())
-    'it calls mean(), which looks at all rows of a batch'
+    'it calls mean(), which reads all rows of a batch'
     >>> beyond_row(lambda column: column.str.upper() + "!") is None
     True
     """
     for code in _codes_of(function, set()):
         for step in dis.get_instructions(code):
             if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval in BEYOND:
-                return f"it calls {step.argval}(), which looks at all rows of a batch"
+                return f"it calls {step.argval}(), which reads all rows of a batch"
             if parts and step.opname == "BINARY_OP" and step.argrepr.endswith("="):
                 return "it adds up over the batches"
     return None

@@ -180,7 +180,7 @@ class _FunctionSearch:
             elif name in ATTRIBUTES:
                 attribute = str(step.argval)
                 if shared and attribute in MUTATING and _mutable(value):
-                    yield f"it changes {path!r}, which one call leaves to the next"
+                    yield f"it changes {path!r}, which later calls see"
                 if (
                     attribute in METHODS
                     and _is_method(step)
@@ -225,7 +225,7 @@ class _FunctionSearch:
                 value, path, shared = UNKNOWN, "", False
             else:
                 if name in STORES and at in starts:
-                    yield f"it changes {starts[at]!r}, which one call leaves to the next"
+                    yield f"it changes {starts[at]!r}, which later calls see"
                 if name not in ("PUSH_NULL", "PRECALL", "COPY"):
                     value, path, shared = UNKNOWN, "", False
         for const in code.co_consts:

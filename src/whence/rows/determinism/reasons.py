@@ -44,7 +44,7 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
     >>> unpinned(three)
     ()
     >>> unpinned(Aggregate(three, (), (Named(Attr(2, "n", "long"), AggCall("Count", (), "long")),)))
-    ('Limit 3 takes rows in no order that the data decides',)
+    ('Limit 3 takes rows in an order that the data does not determine',)
     """
     return tuple(dict.fromkeys(cause.why for cause in causes(plan)))
 
@@ -67,7 +67,7 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
             elif isinstance(part, Call) and not part.pure and not placed:
                 found[Cause(f"{part.name.lower()} in {type(plan).__name__} has another value in each run")] = None
             if merged and isinstance(part, AggCall) and part.name in PICKED:
-                found[Cause(f"{part} takes a value in no order that the data decides", picked=True)] = None
+                found[Cause(f"{part} takes a value in an order that the data does not determine", picked=True)] = None
     if isinstance(plan, o.Opaque) and plan.varies:
         found[Cause(plan.varies)] = None
     if isinstance(plan, o.Sample) and not _steady(plan.child):
@@ -75,9 +75,9 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
     if merged and isinstance(plan, o.Distinct) and plan.picks:
         found[Cause(f"{line(plan)} keeps any of the rows that agree", picked=True)] = None
     if merged and isinstance(plan, o.Limit) and not _is_total_order(plan):
-        found[Cause(f"{line(plan)} takes rows in no order that the data decides")] = None
+        found[Cause(f"{line(plan)} takes rows in an order that the data does not determine")] = None
     if isinstance(plan, o.Window) and not _ignores_ties(plan):
-        found[Cause(f"{line(plan)} counts rows that its order may leave tied", tied=plan)] = None
+        found[Cause(f"{line(plan)} numbers rows whose order may have ties", tied=plan)] = None
     below = frozenset(attr for expr in computed for attr in read_by(expr))
     for child in plan.children:
         needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)

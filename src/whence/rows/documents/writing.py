@@ -20,7 +20,7 @@ OPAQUE = "opaque"  # the field that says why a node cannot be computed from the 
 
 
 def plan_document(plan: Operator, trace: TracePlan | None = None) -> dict[str, Any]:
-    """A plan, and how its rows are traced, as JSON has it. Columns are numbered anew, in the order of the nodes.
+    """A plan, and how its rows are traced, as JSON has it. Columns are numbered again, in the order of the nodes.
 
     >>> from whence.rows import Attr, Filter, IsNull, Source
     >>> a = Attr(71, "a", "long")

@@ -41,7 +41,7 @@ class Question:
             raise BadType(f"the files and the table share columns: {', '.join(map(str, both))}")
         lost = self.where.attrs - set(self.rows.columns) - set(self.columns)
         if lost:
-            raise BadType(f"the predicate reads columns that nothing has: {', '.join(map(str, lost))}")
+            raise BadType(f"the predicate reads unknown columns: {', '.join(map(str, lost))}")
 
 
 def select(
@@ -129,7 +129,7 @@ def _answer(
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What DuckDB cannot read or compute (a string that is no UTF-8, an encoding, too little memory) goes no further.
+    """What DuckDB cannot read or compute (a string that is not UTF-8, an encoding, too little memory) goes no further.
 
     It is for Spark to read, or to name. Any other error would be one of ours.
     """

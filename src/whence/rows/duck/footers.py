@@ -77,7 +77,7 @@ def _footer(path: str) -> Footer | None:
     try:
         now = os.stat(path)
     except FileNotFoundError as error:
-        raise SourceChanged(f"there is no {path} any more: restore it, or run the pipeline again") from error
+        raise SourceChanged(f"{path} no longer exists: restore it, or run the pipeline again") from error
     return _read_footer(path, now.st_ino, now.st_size, now.st_mtime_ns)
 
 

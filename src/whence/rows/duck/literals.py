@@ -15,7 +15,7 @@ ROOM = 4 * WIDEST  # digits: enough for any exact step between decimals of 38
 
 
 def quoted(text: str) -> str | None:
-    """A string in quotes; None for what is no text.
+    """A string in quotes; None for what is not text.
 
     >>> quoted("it's")
     "'it''s'"

@@ -140,7 +140,7 @@ class _Sql:
 
     def _boolean(self, expr: Expr) -> str:
         if expr.dtype != "boolean":
-            raise NotTranslatable(f"{expr} is no condition")
+            raise NotTranslatable(f"{expr} is not a condition")
         return self.of(expr)
 
 

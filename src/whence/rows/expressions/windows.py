@@ -13,7 +13,7 @@ class Frame:
     """Which rows around the current one: `unit` is rows or range; a bound of None is unbounded, 0 the current row.
 
     A bound is the distance in rows, or what is added to the order key; before the current row it is negative. A
-    bound that is no plain number (an interval) is its text; `origin` then leads to the frame itself.
+    bound that is not a plain number (an interval) is its text; `origin` then leads to the frame itself.
     """
 
     unit: str

@@ -29,7 +29,7 @@ class Join(Operator):
         if self.how not in JOINS:
             raise BadType(f"no join {self.how!r}: it is one of {', '.join(JOINS)}")
         if (self.flag is not None) != (self.how == "existence"):
-            raise BadType(f"a flag belongs to an existence join, and to no other: {self.how}")
+            raise BadType(f"only an existence join has a flag: {self.how}")
         both = frozenset(self.left.output) | frozenset(self.right.output)
         missing = (self.condition.attrs if self.condition is not None else frozenset()) - both
         if missing:

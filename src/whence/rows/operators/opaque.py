@@ -1,4 +1,4 @@
-"""Users' functions over whole tables or groups, which nothing is known of."""
+"""Users' functions over whole tables or groups: what they do inside is unknown."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ WHY = "a row of a full outer join may be a match or either side alone"
 def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     """What the condition reads decides which of the three it is, if all of that is pinned.
 
-    A match has its `=` fulfilled, so no null in it. A row that is no match is one side alone, the other being null:
+    A match has its `=` fulfilled, so no null in it. A row that is not a match is one side alone, the other being null:
     the left, if what is asked of the right accepts nulls there, and the right likewise. Both, if all is null.
     """
     sides = frozenset(op.left.output), frozenset(op.right.output)

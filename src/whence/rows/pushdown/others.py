@@ -1,4 +1,4 @@
-"""Limits, samples, and what nothing is known of."""
+"""Limits, samples, and operators whose inside is unknown."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
         return Pushed((conjunction(*kept),), False, f"{names} is not deterministic")
     if large:
         names = ", ".join(sorted({attr.name for fact in large for attr in fact.attrs}))
-        why = f"the expression behind {names} is built up in many steps, and too large to be asked of the sources"
+        why = f"the expression of {names} grew over many steps, and is too large to be pushed down to the sources"
         return Pushed((conjunction(*kept),), False, why, large=True)
     return Pushed((conjunction(*kept),))
 

@@ -19,7 +19,7 @@ def push_except(op: Except, predicate: Expr, aim: Aim) -> Pushed:
     """The left side's equal rows, and nothing of the right."""
     decided = all_pinned(op, predicate)
     right = FALSE if aim is Aim.LINEAGE else _by_place(op, predicate)
-    why = "" if decided else "rows that the right side takes away may match too"
+    why = "" if decided else "rows that the right side removes may match too"
     return Pushed((predicate, right), decided, why, assumes_row_exists=True, optional_inputs=frozenset({1}))
 
 

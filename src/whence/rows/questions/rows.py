@@ -51,7 +51,7 @@ def _asked_row(output: Sequence[Attr], row: Any, case_sensitive: bool) -> Asked:
     else:
         raise BadType(f"a row is a dictionary, a Row or a tuple of all its values, not {type(row).__name__}")
     if not pairs:
-        raise BadType("the row names no column, so it would mean every row")
+        raise BadType("the row names no column, so every row would match")
     return tuple((attr, fitted(attr, value)) for attr, value in pairs)
 
 
@@ -86,7 +86,7 @@ def fitted(attr: Attr, value: object) -> object:
     except (ValueError, InvalidOperation):
         fits = NotImplemented
     if fits is NotImplemented:
-        raise BadType(f"column {attr.name!r} is of type {dtype}; {value!r} is no such value")
+        raise BadType(f"column {attr.name!r} has the type {dtype}, and {value!r} is not a value of it")
     return fits
 
 
@@ -153,7 +153,7 @@ def comparable(attr: Attr) -> Expr:
             return Call("array_sort", (entries,), "array")
     elif '"type":"map"' not in attr.dtype:
         return attr
-    raise BadType(f"column {attr.name!r} has maps inside, which cannot be compared: leave it out of the row")
+    raise BadType(f"column {attr.name!r} contains maps, which cannot be compared: leave it out of the row")
 
 
 def described(asked: Asked) -> str:

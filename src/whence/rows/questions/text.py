@@ -67,7 +67,7 @@ def read_text(attr: Attr, text: str) -> object:
         kind = {"boolean": "true or false", "binary": "hexadecimal digits"}.get(dtype)
         kind = kind or ("JSON" if dtype.startswith("{") else f"of type {dtype}")
         hint = f"; for NULL, say --null {attr.name}" if text.lower() in ("", "null", "none") else ""
-        raise BadType(f"column {attr.name!r} is {kind}; {text!r} is no such value{hint}") from error
+        raise BadType(f"column {attr.name!r} is {kind}; {text!r} is not{hint}") from error
     return text  # strings as they are; dates, timestamps and decimals are read where the row is asked about
 
 

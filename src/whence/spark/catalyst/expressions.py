@@ -230,7 +230,9 @@ class Expressions:
     def _subquery(self, node: Node) -> ScalarQuery | Exists:
         java = node.origin.java
         if java.isCorrelated():
-            raise NotTraceable(f"a correlated subquery that Catalyst makes no join of: {java.toString()[:200]}")
+            raise NotTraceable(
+                f"a correlated subquery that Catalyst does not turn into a join: {java.toString()[:200]}"
+            )
         plan = self._read_plan(java.plan())
         return Exists(plan, node.origin) if node.kind == "Exists" else ScalarQuery(plan, _type(java), node.origin)
 

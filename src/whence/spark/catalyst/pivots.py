@@ -15,7 +15,7 @@ MakeLiteral = Callable[[Any, Any], Any]  # Catalyst's literal of a value that it
 
 
 def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Expr | None:
-    """Which rows of the input of an aggregate a pivot shows; None if it is no pivot.
+    """Which rows of the input of an aggregate a pivot shows; None if it is not a pivot.
 
     Catalyst writes `pivotfirst(k, value, 'a', 'b')` over an aggregate by `k`, or, where the type of the value does not
     allow that, `f(if(k <=> cast('a' as string), value, null))` for each of the values.

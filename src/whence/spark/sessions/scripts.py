@@ -103,7 +103,7 @@ def _is_json_list(place: str) -> bool:
 
 
 def statements(text: str) -> Iterator[str]:
-    """The statements of an SQL text, each on the lines that it has in the text; `;` in strings and comments is no end.
+    """The statements of an SQL text, each on its lines of the text; `;` in strings and comments ends nothing.
 
     >>> list(statements("select ';' -- ; no end\\n;\\nselect 2;"))
     ["select ';' -- ; no end\\n", '\\n\\nselect 2']
@@ -161,7 +161,7 @@ def _python(spark: SparkSession, path: Path, given: Mapping[str, str]) -> Script
     """What `build(spark)` returns. The file is the user's own, and run as `python FILE` would run it."""
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        with plainly(path.name, given), redirect_stdout(sys.stderr):  # what it prints is no part of the answer
+        with plainly(path.name, given), redirect_stdout(sys.stderr):  # what it prints is not a part of the answer
             names = _with_line(path, lambda: runpy.run_path(str(path), run_name="whence_pipeline"))
             build = names.get("build")
             if not callable(build):

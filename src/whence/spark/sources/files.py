@@ -68,7 +68,7 @@ class FileKind(Kind):
         return tuple(str(path.toString()) for path in items(leaf.relation().location().rootPaths()))
 
     def same_rows(self, one: Any, other: Any) -> bool:
-        """`_metadata` beside the columns, or a path spelled in SQL, is no matter."""
+        """Whether `_metadata` is beside the columns, or the path is spelled in SQL, does not matter."""
         a, b = one.relation(), other.relation()
         return bool(
             a.fileFormat().getClass().getName() == b.fileFormat().getClass().getName()

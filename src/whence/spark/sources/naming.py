@@ -58,7 +58,7 @@ class Sources:
     def __init__(
         self, given: Mapping[str, Any], computed: Callable[[Any], bool], same_object: Callable[[Any, Any], bool]
     ) -> None:
-        """`given` are the plans of sources that have names; `computed` says of a leaf that it is no source.
+        """`given` are the plans of sources that have names; `computed` says of a leaf that it is not a source.
 
         `same_object`: whether two references to the JVM lead to one object.
         """

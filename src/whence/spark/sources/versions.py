@@ -29,7 +29,7 @@ def version_read(source: Source, jvm: Jvm) -> Version:
     except SourceChanged:  # what is left of it does not matter: it is said when something is asked
         now = frozenset()
     seen = {file for file, _, _ in now}
-    # A file that is as it was, under a name that is not looked at from here on, is no change.
+    # A file that is as it was, under a name that is not looked at from here on, is not a change.
     read = kind_of(source.origin).version_read(source.origin)
     listed = {each for each in read if each[0] in seen or state(each[0], jvm) != each[1:]}
     names = {file for file, _, _ in listed}

@@ -93,12 +93,12 @@ def missing(name: str, where: str, title: str = "", remedy: str = RESTORE) -> Da
 
 def altered(name: str, where: str) -> Damaged:
     """The error for a blob whose bytes are not those that gave it its name."""
-    return Damaged(f"the blob {name[:12]}... in {where} is truncated or altered: its checksum is another")
+    return Damaged(f"the blob {name[:12]}... in {where} is truncated or altered: its checksum does not match")
 
 
 def belongs_elsewhere(where: str, owner: str) -> StoreError:
     """The error for blobs of another log."""
-    return StoreError(f"the blobs in {where} belong to another log ({owner[:12]}...): give each log a place of its own")
+    return StoreError(f"the blobs in {where} belong to another log ({owner[:12]}...): give each log its own place")
 
 
 class LocalBlobs:

@@ -79,7 +79,7 @@ class Reader:
     def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
         """Plan over the present graph, then follow the cells of `start` without holding anybody up.
 
-        A relation that vanishes in between because its dataset was deleted is no damage: the question is then
+        A relation that vanishes in between because its dataset was deleted is not damage: the question is then
         asked of the graph without it.
         """
         asked: dict[tuple[int, ...], Selection] = {}

@@ -34,7 +34,7 @@ def now_named(store: Store, names: Names) -> list[str]:
     with store.database.read() as connection:
         for name in given:
             if not isinstance(name, str):
-                raise BadType(f"things are named by strings, and this is {name!r}")
+                raise BadType(f"a name is a string, not {name!r}")
         return [dataset_meant(connection, name) or name for name in given]
 
 
@@ -49,7 +49,7 @@ def descendants(store: Store, names: Names, *, revisions: bool = False) -> Liste
 
 
 def blame(store: Store, names: Names, *, revisions: bool = False) -> Blamed:
-    """Who had a hand in these, each with what they did or made."""
+    """Who is responsible for these, each with what they did or made."""
     return Blamed(_graph(store, revisions).blame(now_named(store, names)))
 
 

@@ -11,7 +11,7 @@ from whence.store.recording.artifacts import latest_version
 
 
 def dataset_meant(connection: sa.Connection, name: str) -> str | None:
-    """What a name stands for, None if nothing; the end of a path will do where only one file's path ends so."""
+    """What a name stands for, None if nothing; the end of a path is enough if only one file's path ends that way."""
     if _is_dataset(connection, name):
         return name
     artifact, version = split_version(name)

@@ -218,7 +218,7 @@ def _times(activity: str, properties: Row) -> Row:
         value = properties[given[0]] if given else None
         moment = _in_utc(value)
         if given and moment is None:
-            raise BadGraph(f"{given[0]} of {activity!r} is {value!r}, which is no time such as 2026-01-31T12:00:00Z")
+            raise BadGraph(f"{given[0]} of {activity!r} is {value!r}, which is not a time such as 2026-01-31T12:00:00Z")
         found[column] = None if moment is None else moment.strftime(_FORMAT)
         for name in (prov, column):
             properties.pop(name, None)

@@ -109,7 +109,7 @@ class Activity:
     def _meant(self, thing: object, *, may_come: bool = False) -> tuple[str, bool]:
         """What a thing is called, and whether it is a file: a string is a dataset if there is one of that name."""
         if not isinstance(thing, (str, os.PathLike)) or isinstance(os.fspath(thing), bytes):
-            raise BadType(f"{self.name!r}: things are datasets by name, or paths of files, not {thing!r}")
+            raise BadType(f"{self.name!r}: give the name of a dataset or the path of a file, not {thing!r}")
         if isinstance(thing, str):
             with self._store.database.read() as connection:
                 known = statements.datasets(connection, thing)
@@ -154,7 +154,7 @@ class Activity:
                 if not Path(made).is_file():
                     if missing:
                         continue
-                    raise StoreError(f"{self.name!r} was to generate {made}, and there is no such file")
+                    raise StoreError(f"{self.name!r} was to generate {made}, which does not exist")
                 made = artifacts.content_of(made, self._project)
             outputs[key] = made
         items = self._derivations(outputs)

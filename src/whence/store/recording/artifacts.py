@@ -73,7 +73,7 @@ def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
     if not name.isprintable() or name != name.strip() or "\\" in name:
         name = name.encode("unicode_escape", "surrogateescape").decode("ascii").replace(" ", "\\x20")
     if len(name) > LONGEST_NAME - 20:
-        raise BadType(f"{name[:40]!r}... is too long a path for the log, which takes {LONGEST_NAME - 20} characters")
+        raise BadType(f"the path {name[:40]!r}... is too long: the log takes {LONGEST_NAME - 20} characters")
     return name
 
 
@@ -86,7 +86,7 @@ def content_of(path: str | os.PathLike[str], project: Path) -> Content:
                 digest.update(chunk)
                 size += len(chunk)
     except IsADirectoryError as error:
-        raise StoreError(f"{path} is a directory, and has no content of its own: name its files") from error
+        raise StoreError(f"{path} is a directory: name the files in it") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     return Content(artifact_name(path, project), os.fspath(path), digest.hexdigest(), size)

@@ -186,7 +186,7 @@ def paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -
         strangers = [key for key in capture if key not in pairs]
         if strangers:
             raise BadType(
-                f"the capture is for {strangers[0]!r}, which is no (output, input) of this operation: {pairs}"
+                f"the capture is for {strangers[0]!r}, and this operation has the pairs (output, input) {pairs}"
             )
         given = list(capture.items())
     elif not isinstance(capture, (list, tuple)):

@@ -73,7 +73,7 @@ class Arrived:
     """An array as it was handed to a call, before the function ran."""
 
     value: Any
-    array: Any  # the numbers behind it; None if it is no array
+    array: Any  # the numbers behind it; None if it is not an array
     found: Arrival | None
     object: tuple[bytes, str | None] | None = None  # of a table: its digest, and the dataset that it is known to be
     variable: str | None = None
@@ -313,7 +313,7 @@ class Links:
             return  # another input of the same call said so
         before = seen.name
         name = self._names.next_version(before)
-        note = f"is what {before!r} became: {change.why} (noticed at {place}), and nothing is known of how"
+        note = f"is what {before!r} became: {change.why} (noticed at {place}), and how that happened was not recorded"
         draft.needs(name, seen.layout.shape, there=False, note=note, line=str(place))
         draft.needs(before, seen.layout.shape, there=True)
         draft.revisions[name] = before
@@ -326,7 +326,7 @@ class Links:
         self._said.add(key)
         what = f"{label!r}" + (f" ({variable})" if variable not in (None, label) else "")
         warnings.warn_explicit(
-            f"{what} starts here: nothing is known of how it was made" + (f" ({why})" if why else "")
+            f"{what} starts here: how it was made was not recorded" + (f" ({why})" if why else "")
             + "; if it was computed from the results of tracked calls, that link is lost: compute it in a tracked "
             "function, or record it with log.lineage",
             UnknownOrigin, place.file, place.line,
@@ -344,8 +344,6 @@ def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
     if found.how == "joined":
         return f"holds at {place} what {some} hold: it is taken for these, joined, by their content"
     if found.how == "new":
-        known = f" but that it holds {some}" if names else ""
-        return f"starts at {place}: nothing is known of how it was made{known}" + (
-            f" ({found.why})" if found.why else ""
-        )
+        known = f", only that it holds {some}" if names else ""
+        return f"starts at {place}: how it was made was not recorded{known}" + (f" ({found.why})" if found.why else "")
     return ""

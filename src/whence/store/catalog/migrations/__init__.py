@@ -49,7 +49,7 @@ MIGRATIONS = (
 
 
 def pending(connection: sa.Connection, where: str) -> tuple[Migration, ...]:
-    """The migrations that the catalog still lacks; an error if it is no catalog, or a newer whence made it."""
+    """The migrations that the catalog still lacks; an error if it is not a catalog, or a newer whence made it."""
     tables = sa.inspect(connection).get_table_names()
     if "migrations" not in tables:
         if tables:

@@ -1,4 +1,4 @@
-"""Revisions: a version that overwrote another without reading it is no derivation of it."""
+"""Revisions: a version that overwrote another without reading it is not a derivation of it."""
 
 from __future__ import annotations
 
