@@ -1,0 +1,127 @@
+"""Who will leave? Files, Spark, NumPy, scikit-learn and a report, and one question from a number in it to the files.
+
+    python examples/churn/churn.py [FOLDER]
+
+Customers are a Parquet file, their months a CSV file. Spark cleans, joins and computes features with windows; they are
+handed over to NumPy; a model of scikit-learn and one written by hand score every customer; the scores go back to Spark
+for a report. Nothing here is written for lineage but three calls: `log.pipeline`, `log.track` and `log.to_spark`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import whence as wh
+from whence.spark import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CUSTOMERS, MONTHS = 24, 4
+FEATURES = ["age", "recent", "trend"]
+
+
+def make(folder: Path, seed: int = 5) -> None:
+    """The files: customers.parquet, with one row each, and months.csv, with one row for each customer and month."""
+    import pandas as pd
+
+    random = np.random.default_rng(seed)
+    ids = np.arange(CUSTOMERS)
+    cities = random.choice(["Oslo", " oslo", "Bergen", "TROMSØ"], CUSTOMERS)
+    customers = {"id": ids, "city": cities, "age": random.uniform(18, 80, CUSTOMERS).round(2)}
+    pd.DataFrame(customers).to_parquet(folder / "customers.parquet")
+    months = [(each, month, round(float(random.gamma(2, 20)), 2)) for each in ids for month in range(MONTHS)]
+    pd.DataFrame(months, columns=["customer", "month", "minutes"]).to_csv(folder / "months.csv", index=False)
+
+
+def features(spark: SparkSession, folder: Path) -> DataFrame:
+    """A row for each customer: the age, the minutes of the last two months, and how they changed."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    clean = F.udf(lambda city: None if city is None else city.strip().title(), "string")
+    customers = spark.read.parquet(str(folder / "customers.parquet")).withColumn("town", clean("city"))
+    months = spark.read.csv(str(folder / "months.csv"), header=True, schema="customer long, month int, minutes double")
+    order = Window.partitionBy("customer").orderBy("month")
+    recent = months.withColumn("recent", F.avg("minutes").over(order.rowsBetween(-1, 0)))
+    recent = recent.withColumn("trend", F.col("minutes") - F.lag("minutes").over(order)).where(f"month = {MONTHS - 1}")
+    joined = customers.join(recent, customers["id"] == recent["customer"])
+    return joined.select("id", "town", "age", "recent", "trend").orderBy("id")
+
+
+def standard(X: Any) -> Any:
+    """Each column with mean 0 and deviation 1."""
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def by_hand(X: Any) -> Any:
+    """A score of each row alone: few minutes, and fewer than before."""
+    return 1 / (1 + np.exp(0.05 * X[:, 1] + 0.08 * X[:, 2] - 2))
+
+
+def learned(Z: Any, X: Any) -> Any:
+    """What a model of scikit-learn, fitted on all rows, says of each."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression().fit(Z, X[:, 2] < 0)
+    return model.predict_proba(Z)[:, 1]
+
+
+def report(scored: DataFrame, customers: DataFrame) -> DataFrame:
+    """The mean score of each town, by both models."""
+    from pyspark.sql import functions as F
+
+    joined = scored.join(customers, scored["id"] == customers["id"])
+    return joined.groupBy("town").agg(F.avg("hand").alias("hand"), F.avg("model").alias("model")).orderBy("town")
+
+
+def run(folder: Path, spark: SparkSession, log: wh.Log) -> dict[str, Any]:
+    """The whole chain; what it made."""
+    cleaned = log.pipeline(features(spark, folder), name="features")
+    X = cleaned.to_numpy(FEATURES, name="X")
+    who = cleaned.to_numpy(["id"], name="who")
+    Z = log.track(standard)(X)
+    hand = log.track(by_hand)(X)
+    model = log.track(learned)(Z, X)
+    table = log.track(lambda who, hand, model: np.column_stack([who[:, 0], hand, model]), name="scores")(
+        who, hand, model
+    )
+    scored = log.to_spark(table, spark, name="scored", columns=["id", "hand", "model"])
+    towns = features(spark, folder).select("id", "town")
+    final = log.pipeline(report(scored, towns), name="report")
+    rows = final.run().collect()
+    return {"X": X, "scores": table, "report": {row["town"]: (row["hand"], row["model"]) for row in rows}}
+
+
+def main(folder: Path) -> wh.Answer:
+    """Make the files, run the chain, and ask about one number of the report, in both directions."""
+    make(folder)
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR", "spark.ui.enabled": "false"}
+    spark = local_session("local[2]", **settings)
+    with wh.open(folder / "churn.whence") as log:
+        made = run(folder, spark, log)
+        print("report:", {town: tuple(round(each, 3) for each in both) for town, both in made["report"].items()})
+        answer = log.backward("report", {"town": "Oslo"}, columns=["hand"])
+        print(f"\nthe score of Oslo by hand, {made['report']['Oslo'][0]:.3f}, comes from")
+        print(answer)
+        print(answer["customers"].pandas().head(3))
+        reached = log.forward("customers", {"id": 7})
+        print("\ncustomer 7 reached")
+        print(reached)
+        log.explain("report", {"town": "Oslo"}, columns=["hand"]).save(folder / "story.html")
+        print(f"\nthe story: {folder / 'story.html'}")
+    spark.stop()
+    return answer
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            main(Path(place))
