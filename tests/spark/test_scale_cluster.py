@@ -107,7 +107,7 @@ def test_a_worker_is_killed_and_the_log_is_read_without_spark(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr[-3000:]
     whole = wh.compress(*RAW)
     found = wh.Relation.load(tmp_path / "parts")
-    found.verify()  # type: ignore[attr-defined]
+    found.verify()
     assert found == whole
     names = {path.name for path in (tmp_path / "parts").iterdir()}
     assert "killed" in names

@@ -78,7 +78,7 @@ def test_irregular_lineage_is_parts(spark: SparkSession, tmp_path: Path) -> None
     assert isinstance(found, PartedRelation)
     assert len(found.index.entries) == 4
     opened = wh.Relation.load(tmp_path / "r")
-    opened.verify()  # type: ignore[attr-defined]
+    opened.verify()
     assert opened == wh.compress(*raw)
     assert sorted(path.suffix for path in (tmp_path / "r").iterdir()) == [""] + 4 * [".part"]
     assert len(opened.touched([17])) == 1  # type: ignore[attr-defined]
