@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
 from whence.store.catalog.clock import now
 from whence.store.derivations import asking
-from whence.store.derivations.adjacency import Lineage
+from whence.store.derivations.adjacency import Direction, Lineage
 from whence.store.derivations.route import route
 from whence.store.recording.capture import paired, relation_from
 from whence.store.records import Dataset, Derivation, Description, Operation
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from whence.store.recording.activity import Activity
     from whence.store.recording.files import Files
     from whence.store.records import Collected
+    from whence.story import Erasure, Story
 
 Shape = tuple[int, ...]
 
@@ -504,6 +505,27 @@ class Log:
         shape = self._store.reader.shapes((dataset,))[dataset]
         return selected_of(cells, shape, table=self._store.reader.is_table(dataset))
 
+    def explain(
+        self, name: str, cells: object = None, *, direction: Direction = "backward",
+        columns: Sequence[str] | None = None, lineage: Lineage = "value+selection",
+    ) -> Story:  # fmt: skip
+        """The story of some cells: where they came from (or went), what was done, by whom, at which commit.
+
+        It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .json or .txt.
+        """
+        from whence.story import tell
+
+        return tell(self._store, direction, name, cells, columns, lineage)
+
+    def erasure(self, name: str, cells: object = None, *, columns: Sequence[str] | None = None) -> Erasure:
+        """What has to be done to erase some cells or rows: all that they reached, and what to do about each.
+
+        The report prints as a table, shows itself in a notebook, and `save` writes it: .html, .json or .txt.
+        """
+        from whence.story import erasure
+
+        return erasure(self._store, name, cells, columns)
+
     def contributions(self, output: str, input: str) -> Contributions:
         """The contributions with weights that were recorded between the two; ask them `above` a level."""
         from whence.arrays.explain import Contributions
@@ -657,6 +679,11 @@ class Log:
 
     def __repr__(self) -> str:
         return f"Log({self.where!r}: {self._summary()})"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
 
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.where)}</b>: {html.escape(self._summary())}"

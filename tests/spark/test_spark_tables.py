@@ -259,7 +259,7 @@ def test_frames_and_arrays_go_back_to_spark(spark: SparkSession, shop: Path, log
     assert log.forward("orders", {"amount": 12.0})["report"].count == 0
     assert log.check().ok
     assert log.collect().blobs == 0
-    vector = log.to_spark(doubled[:, 0].copy(), spark, name="vector")
+    vector = log.to_spark(doubled[:, 0], spark, name="vector")
     assert vector.columns == ["c0"]
     assert log.backward("vector", "1,0")["doubled"].cells().tolist() == [[1, 0]]
 

@@ -18,7 +18,7 @@ from whence.rows.pushdown import infer
 from whence.spark.catalyst.plan import read
 from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.testing.rows import annotated, answer_faults, faults, over_only
+from whence.testing.rows import annotated, answer_faults, faults, over_only, stored_faults
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,3 +138,9 @@ def test_lineage_of_a_query(spark: SparkSession, path: Path) -> None:
     assert not answer_faults(Pipeline(df, name=path.stem), plan, rows, question)
     if path.stem not in NOT_AGAIN:
         assert row.values in [tuple(each) for each in frame(over_only(plan, row.ids), plan.jvm).collect()]
+
+
+@pytest.mark.usefixtures("tpcds")
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
+def test_a_plan_comes_back_from_its_document(spark: SparkSession, path: Path) -> None:
+    assert not stored_faults(read(spark.sql(path.read_text())).root)

@@ -10,11 +10,11 @@ import pytest
 
 from whence.rows import Filter
 from whence.rows.questions.rows import predicate
-from whence.spark.catalyst.plan import Plan
+from whence.spark.catalyst.plan import Plan, read
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import Lineage
 from whence.spark.pipeline import Pipeline
-from whence.testing.rows import annotated, over_only, united
+from whence.testing.rows import annotated, over_only, stored_faults, united
 
 if TYPE_CHECKING:
     import duckdb
@@ -272,3 +272,9 @@ def test_forward_is_the_inverse_of_backward(spark: SparkSession, tpch: Path) -> 
     assert pipeline.forward("lineitem", item).collect() == [output[3]]
     unused = spark.sql("select * from lineitem where l_shipdate <= date '1995-03-15' limit 1").collect()
     assert pipeline.forward("lineitem", unused).collect() == []
+
+
+@pytest.mark.usefixtures("tpch")
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_plan_comes_back_from_its_document(spark: SparkSession, number: str) -> None:
+    assert not stored_faults(read(spark.sql((QUERIES / f"{number}.sql").read_text())).root)

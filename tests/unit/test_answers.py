@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 import subprocess
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -125,6 +126,31 @@ def test_notes_about_ends_are_no_doubts(note: str) -> None:
     assert not in_doubt(note)
 
 
+def hidden(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Reads memory, which nothing follows."""
+    return np.frombuffer(data.tobytes())[::-1] * 2
+
+
+@pytest.mark.parametrize("unknown", ["whole", "elementwise", "probe"])
+def test_what_is_recorded_of_unknown_code_is_a_doubt(log: wh.Log, unknown: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        log.track(hidden, name="hidden", unknown=unknown)(np.array([3.0, 1.0, 2.0]))
+    answer = log.backward("hidden", "0")
+    [note] = [each for each in answer.notes if each.startswith("'hidden' ")]
+    assert answer.reason == note  # whatever the recorder says
+
+
+def test_what_is_taken_for_a_copy_is_a_doubt(log: wh.Log) -> None:
+    data = np.random.default_rng(0).normal(size=(6, 5))
+    made = log.track(lambda x: x * 3, name="made")(data)
+    log.track(lambda y: y + 1, name="after")(made.copy())
+    answer = log.backward("after", "0,0")
+    assert "data" in {*answer} or "x" in {*answer}
+    assert answer.reason is not None
+    assert "it is taken for a copy, by its content" in answer.reason
+
+
 @dataclass(frozen=True)
 class Asked:
     """A relation that is asked: it answers more than there is, and says so."""
@@ -227,6 +253,28 @@ def test_what_was_deleted_in_the_middle_is_said(log: wh.Log) -> None:
     assert log.backward("C", "0", to="D").notes == answer.notes
     log.delete("C")
     assert log.forward("D", "0").precise  # nothing came of it that is not known
+
+
+def test_what_was_deleted_between_activities_is_said(log: wh.Log) -> None:
+    for name in "ABC":
+        log.array(name, shape=(2,))
+    for source, output in ("AB", "BC"):
+        with log.activity("copy") as activity:
+            activity.used(source).generated(output)
+    log.delete("B")
+    assert log.forward("A", "0").reason == "'A' led to 'B', deleted since: what came of that is not known"
+    assert "'C' came from 'B', too, deleted since" in str(log.backward("C", "0").reason)
+
+
+def test_a_name_without_a_version_is_the_latest_that_was_reached(log: wh.Log) -> None:
+    double = log.track(lambda x: x * 2, names={"return": "y"}, reuse=False)
+    double(np.arange(3.0))
+    log.track(lambda y: y + 1, name="z")(double(np.arange(5.0, 8.0)))
+    answer = log.backward("z", "1")
+    assert "y@v2" in answer.reached
+    assert answer["y"] == answer["y@v2"]
+    with pytest.raises(UnknownName):
+        answer["y@v"]
 
 
 def test_what_an_activity_made_of_nothing_is_said(log: wh.Log) -> None:

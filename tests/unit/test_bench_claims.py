@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the benchmarks are no part of the package
-from bench import _asking, _common, _workflows, _workloads, capture, compression_size, compression_speed, query_latency
+from bench import (
+    _asking,
+    _common,
+    _workflows,
+    _workloads,
+    capture,
+    compression_size,
+    compression_speed,
+    query_latency,
+    ui,
+)
 from bench._asking import Manner, Question
 from bench._common import Claim, claim
 from bench.baselines import systems
@@ -22,6 +32,7 @@ SCRIPTS = {
     "compression_size": compression_size,
     "compression_speed": compression_speed,
     "query_latency": query_latency,
+    "ui": ui,
 }
 
 

@@ -370,7 +370,7 @@ def test_lineage_of_columns_is_kept() -> None:
     fields = {"total": {"inputFields": [{"namespace": "db", "name": "t", "field": "price"}]}}
     facet = {"_producer": "p", "_schemaURL": "s", "fields": fields}
     graph = openlineage.graph_of([event("COMPLETE", "r1", 1, [], ["u"], facets={"columnLineage": facet})])
-    assert graph["db/u@v1"]["columns"] == {"fields": fields}
+    assert graph["db/u@v1"]["column_lineage"] == {"fields": fields}
     [last] = openlineage.events(graph)
     assert last["outputs"][0]["facets"]["columnLineage"]["fields"] == fields
 

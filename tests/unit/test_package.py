@@ -47,6 +47,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_public_names_are_these_and_no_others() -> None:
     assert sorted(wh.__all__) == [
+        "Answer",
         "Graph",
         "LineageLost",
         "Log",

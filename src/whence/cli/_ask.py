@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from whence.cli._cells import about_cells, meant
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table, terminal
+from whence.store.answers import Step, selection_dict
 
 if TYPE_CHECKING:
     from whence.selection import Selection
+    from whence.store.answers import Answer
 
 Direction = Literal["backward", "forward"]
 SHOWN_BOXES = 12  # boxes of one dataset on a terminal; a pipe and --json get all
@@ -26,13 +29,21 @@ out_option = click.option(
 )
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("dataset"),
-    click.argument("cells", required=False),
+    about_cells,
     click.option("--to", metavar="NAME", help="The dataset to end at; otherwise all sources (or all final results)."),
+    click.option(
+        "--steps", "show_steps", is_flag=True, help="Also print the way, step by step, and how each was asked."
+    ),
     out_option,
     log_option,
     blobs_option,
     json_option,
+)
+report_option = click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write an erasure report: all that was reached, and what to do about each (.html, .json or .txt).",
 )
 
 
@@ -42,36 +53,62 @@ def question(direction: Direction, help: str) -> click.Command:
     def ask(
         dataset: str,
         cells: str | None,
+        pairs: tuple[str, ...],
+        nulls: tuple[str, ...],
+        columns: str | None,
         to: str | None,
+        show_steps: bool,
         out: Path | None,
         log: str | None,
         blobs: str | None,
         as_json: bool,
+        report: Path | None = None,
     ) -> None:
         with open_log(log, blobs) as opened:
+            start, given, chosen = meant(opened, dataset, cells, pairs, nulls, columns)
+            if report is not None:
+                if to is not None:
+                    raise click.UsageError("a report is about all that was reached: leave out --to")
+                opened.erasure(start, given, columns=chosen).save(report)
+                click.echo(f"wrote {report}", err=True)
             asking = opened.backward if direction == "backward" else opened.forward
-            start, end = named(opened, dataset), None if to is None else named(opened, to)
-            if cells is None and opened.show(start).dataset.shape:
-                raise click.UsageError(
-                    f"say which cells of {dataset!r} are meant: 3,4 or 0:10,5 or ... for all of them"
-                )
-            answer = asking(start, cells) if end is None else asking(start, cells, to=end)
-        found: Mapping[str, Selection] = answer if isinstance(answer, Mapping) else {str(to): answer}
-        how = getattr(answer, "how", "")
-        asked: dict[str, object] = {"direction": direction, "dataset": dataset, "cells": cells}
-        if how:
-            asked["how"] = how
-        if how and not as_json:
-            click.echo(how, err=not terminal())  # through a pipe, only the table
-        if answer.notes and as_json:
+            end = None if to is None else named(opened, to)
+            answer = (
+                asking(start, given, columns=chosen) if end is None else asking(start, given, to=end, columns=chosen)
+            )
+        shown = given if isinstance(given, dict) else cells
+        asked: dict[str, object] = {"direction": direction, "dataset": dataset, "cells": shown}
+        if isinstance(answer, Mapping):
+            _emit(answer, out, asked, as_json, show_steps)
+            return
+        if as_json and answer.notes:
             asked["notes"] = list(answer.notes)
-        emit_answers(found, out, asked if as_json else None)
+        emit_answers({str(to): answer}, out, asked if as_json else None)
         for note in () if as_json else answer.notes:
             click.echo(f"note: {note}", err=True)
 
-    for parameter in reversed(_PARAMETERS):
+    for parameter in reversed(_PARAMETERS if direction == "backward" else (*_PARAMETERS, report_option)):
         ask = parameter(ask)
     return click.command(direction, help=help)(ask)
+
+
+def _emit(answer: Answer, out: Path | None, asked: Mapping[str, object], as_json: bool, show_steps: bool) -> None:
+    """Print an answer: on standard output the cells, on standard error what has to be said of them."""
+    if as_json:
+        said = {key: value for key, value in (("how", answer.how), ("notes", list(answer.notes))) if value}
+        exact = {"precise": answer.precise, "reason": answer.reason}
+        emit_answers(answer, out, {**asked, **said, **exact, "steps": [each.as_dict() for each in answer.steps]})
+        return
+    if answer.how:
+        click.echo(answer.how, err=not terminal())  # through a pipe, only the table
+    emit_answers(answer, out, None)
+    if show_steps:
+        emit_table(Step.COLUMNS, [each.row() for each in answer.steps], numbers=("count", "ms"))
+    if not answer.precise:
+        click.echo(f"not exact: {answer.reason}", err=True)
+    for note in answer.notes:
+        if note not in answer.reasons:
+            click.echo(f"note: {note}", err=True)
 
 
 def emit_answers(found: Mapping[str, Selection], out: Path | None, asked: Mapping[str, object] | None) -> None:
@@ -88,10 +125,7 @@ def emit_answers(found: Mapping[str, Selection], out: Path | None, asked: Mappin
 
 def answers(found: Mapping[str, Selection]) -> list[dict[str, object]]:
     """The selections as JSON: each box is a [first, last] pair for each axis, both ends included."""
-    return [
-        {"dataset": name, "shape": list(sel.shape), "count": sel.count, "boxes": sel.boxes.tolist()}
-        for name, sel in found.items()
-    ]
+    return [selection_dict(name, each) for name, each in found.items()]
 
 
 def spelled(selection: Selection) -> list[str]:

@@ -10,9 +10,10 @@ command = question(
 
 Prints the cells of every source of the data, or of --to, that contributed to CELLS of DATASET.
 CELLS are written as in NumPy: 3,4 is one cell, 0:10,5 ten of them, :,0 a whole column.
-Of a file, which has no cells, prints what the run used that made it; `whence ancestors` goes on from there.
+Of a table, rows are given by their values, with --row. Beyond the cells the way goes on to files, as a whole.
 
 \b
   whence backward spots 0,:
+  whence backward report --row city=Oslo --columns total
   whence backward spots 0,: --to thermal --out pixels.png""",
 )

@@ -10,9 +10,11 @@ command = question(
 
 Prints the cells of every final result, or of --to, that CELLS of DATASET contributed to.
 CELLS are written as in NumPy: 3,4 is one cell, 0:10,5 ten of them, :,0 a whole column.
-Of a file, which has no cells, prints what the runs made that used it; `whence descendants` goes on from there.
+Of a table, rows are given by their values, with --row. Beyond the cells the way goes on to files, as a whole.
+With --report, also writes what has to be done to erase the cells: which rows to recompute, which files to delete.
 
 \b
   whence forward thermal 150,565
+  whence forward customers --row id=17 --report erasure.html
   whence forward thermal 0:10,: --to overview --json""",
 )

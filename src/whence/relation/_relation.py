@@ -115,6 +115,11 @@ class Relation:
             f"in {boxes:,} box{'' if boxes == 1 else 'es'})"
         )
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         import html
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
 from whence.rows import operators as o
-from whence.rows.expressions import Attr
-from whence.rows.tree import Tree, walk
+from whence.rows.expressions import Attr, Udf
+from whence.rows.tree import Tree
 
 Column = tuple[str, str]  # source, column
 NONE: frozenset[Column] = frozenset()
@@ -97,8 +98,17 @@ def _conditions(plan: o.Operator) -> tuple[Tree, ...]:
 
 
 def _columns_read(below: Direct, *trees: Tree) -> frozenset[Column]:
-    attrs = (part for tree in trees for part in walk(tree) if isinstance(part, Attr))
-    return reduce(frozenset.union, (below.get(attr, NONE) for attr in attrs), NONE)
+    return reduce(frozenset.union, (below.get(attr, NONE) for tree in trees for attr in read_by(tree)), NONE)
+
+
+def read_by(tree: Tree) -> Iterator[Attr]:
+    """The attributes in a tree; of a function that was looked into, those that it reads."""
+    left = [tree]  # an explicit stack: expressions nest deeper than Python's calls may
+    while left:
+        part = left.pop()
+        if isinstance(part, Attr):
+            yield part
+        left.extend(part.read if isinstance(part, Udf) else part.parts())
 
 
 def _of_union(plan: o.Union, parts: list[Direct]) -> Direct:

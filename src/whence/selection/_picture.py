@@ -66,6 +66,18 @@ def png_of(
     return png
 
 
+def thumbnail(boxes: Boxes, shape: Shape, side: int) -> tuple[bytes, int, int]:
+    """A picture without words, as the bytes of a PNG, its width and its height; of three axes, what is in any slice."""
+    from PIL import Image
+
+    axes = (1, *shape)[-2:]
+    flat = boxes[:, -2:] if len(shape) > 1 else np.concatenate([np.zeros((len(boxes), 1, 2), np.int64), boxes], axis=1)
+    pixels, _ = _image(flat, axes, (side, side))
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "PNG")
+    return buffer.getvalue(), pixels.shape[1], pixels.shape[0]
+
+
 def html_of(boxes: Boxes, shape: Shape, text: str) -> str:
     """The text, with the picture under it where there can be one."""
     said = f"<code>{html.escape(text)}</code>"

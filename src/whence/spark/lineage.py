@@ -56,6 +56,13 @@ class Found:
             self._here = {number: sorted(each) for number, each in sets.items()}
             self._ids.unpersist()
 
+    @classmethod
+    def of(cls, jvm: Jvm, here: dict[int, list[int]]) -> Found:
+        """Ids that are known already, in order, for each use of a source."""
+        made = cls.__new__(cls)
+        made._jvm, made._columns, made._here = jvm, dict.fromkeys(here, ""), here
+        return made
+
     def rows_of(self, source: Source, numbers: Iterable[int], row_id: Attr) -> Operator:
         """The source's rows, with their ids, whose ids were found for any of the uses."""
         rows: Operator = replace(source, row_id=row_id)
@@ -234,6 +241,11 @@ class Lineage(Mapping[str, "DataFrame"]):
         how = "precise" if self.precise else f"a superset: {self.reason}"
         rows = "a row" if self.rows == 1 else f"{self.rows} rows"
         return f"<Lineage of {rows} in {', '.join(self._sources)}; {how}>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
 
     def _repr_html_(self) -> str:
         import html

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeVar
 
 from whence.errors import UnknownName
@@ -98,10 +98,11 @@ class Step:
     how: str
     seconds: float
     reason: str | None = None
+    cells: Selection | None = field(default=None, repr=False, compare=False)  # those of `dataset` that it reached
 
     COLUMNS: ClassVar = ("from", "to", "by", "count", "how", "ms")
 
-    def cells(self) -> Row:
+    def row(self) -> Row:
         """What a table says of it."""
         ms = f"{1000 * self.seconds:.2f}"
         return self.previous, self.dataset, self.activity or "", f"{self.count:,}", self.how, ms
@@ -112,11 +113,25 @@ class Step:
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
-        return asdict(self)
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cells"}
+
+
+class Steps(tuple[Step, ...]):
+    """Steps, which print as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return _table_text(Step.COLUMNS, [each.row() for each in self[:SHOWN_ROWS]], len(self), "no steps")
+
+    def _repr_html_(self) -> str:
+        return as_html(Step.COLUMNS, [each.row() for each in self[:SHOWN_ROWS]], len(self), "no steps")
 
 
 class Answer(dict[str, Selection]):
     """Cells by dataset, for every dataset where the way ends; `answer[name]` also knows those on the way.
+
+    A name without a version stands for the latest that was reached.
 
     `steps` is the way; `precise` says whether the cells are exactly those, and `reason` at which step they may be too
     many, and why. `notes` say where lineage ends and nothing is known of what was before, and where it is no proof. Of
@@ -138,19 +153,28 @@ class Answer(dict[str, Selection]):
         reached: Mapping[str, Selection] | None = None,
         reasons: Iterable[str] = (),
         circumstances: Callable[[], Circumstances] | None = None,
+        asked: tuple[str, Selection] | None = None,
     ) -> None:
         super().__init__(found)
         self.how = how
         self.notes = tuple(notes)
-        self.steps = tuple(steps)
+        self.steps = Steps(steps)
         self.reached = dict(found if reached is None else reached)
         self.reasons = tuple(dict.fromkeys([*reasons, *(each.reason for each in self.steps if each.reason)]))
+        self.asked = asked or ("", Selection.all(()))  # the dataset, and its cells
         self._ask = circumstances
         self._circumstances: Circumstances | None = None
 
     def __missing__(self, name: str) -> Selection:
         if name in self.reached:
             return self.reached[name]
+        versions = {
+            int(number): each
+            for each in self.reached
+            if (number := each.removeprefix(f"{name}@v")) != each and number.isdecimal()
+        }
+        if versions:
+            return self.reached[versions[max(versions)]]
         raise UnknownName.of("dataset on the way called", name, self.reached)
 
     @property
@@ -218,6 +242,11 @@ class Answer(dict[str, Selection]):
             parts.append(_table_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
         return "\n".join([*parts, *self._said()])
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         how = f"<p>{html.escape(self.how)}</p>" if self.how else ""
         said = "".join(f"<p>{html.escape(each)}</p>" for each in self._said())
@@ -227,8 +256,8 @@ class Answer(dict[str, Selection]):
 def selection_dict(name: str, selection: Selection) -> dict[str, Any]:
     """Cells of a dataset, ready for JSON; of a table with the names of its columns."""
     made: dict[str, Any] = {"dataset": name, "shape": list(selection.shape), "count": selection.count}
-    columns = getattr(selection, "columns", None)
-    return made | ({"columns": list(columns)} if columns else {}) | {"boxes": selection.boxes.tolist()}
+    columns = selection.columns
+    return made | ({"columns": columns} if columns else {}) | {"boxes": selection.boxes.tolist()}
 
 
 class Blamed(dict[str, list[str]]):
@@ -252,10 +281,15 @@ def boxes(selection: Selection) -> str:
     """
     if not selection.shape:
         return "whole" if selection.count else "none"
+    columns = selection.columns
+    if columns and len(columns) < selection.shape[1]:
+        named = f"  ({', '.join(columns[:BOXES])}{', ...' if len(columns) > BOXES else ''})"
+    else:
+        named = ""
     spans = [[(first, last + 1) for first, last in box] for box in selection.boxes[:BOXES].tolist()]
     texts = [",".join(str(a) if b == a + 1 else f"{a}:{b}" for a, b in box) for box in spans]
     more = len(selection.boxes) - len(texts)
-    return "; ".join(texts) + (f"; and {more:,} more" if more else "") or "none"
+    return "; ".join(texts) + (f"; and {more:,} more" if more else "") + named or "none"
 
 
 def _table_text(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str) -> str:

@@ -172,3 +172,23 @@ def same_value(a: Any, b: Any) -> bool:
 
 def _null_as_false(predicate: Expr) -> Expr:
     return Call("coalesce", (predicate, FALSE), "boolean")
+
+
+def stored_faults(plan: Operator) -> list[str]:
+    """What is another in a plan and its trace plan after they were written to a document and read again."""
+    import json
+
+    from whence.rows.documents import plan_document, read_plan
+    from whence.rows.saving import trace_plan
+    from whence.spark.running.fingerprint import canonical
+
+    trace = trace_plan(plan)
+    document = json.loads(json.dumps(plan_document(plan, trace)))
+    stored = read_plan(document)
+    assert stored.trace is not None
+    found = [] if canonical(stored.plan) == canonical(plan) else ["the plan is another"]
+    pairs = zip(trace.saved, stored.trace.saved, strict=True)
+    found += [f"{a.place} is another" for a, b in pairs if canonical(a.operator) != canonical(b.operator)]
+    if plan_document(stored.plan, stored.trace) != document:
+        found.append("it is written in another way")
+    return found

@@ -16,6 +16,8 @@ import numpy as np
 
 OWN = __name__.partition(".")[0]
 MOST_FRAMES = 32
+INSTALLED = tuple({*(each for each in sys.path if "-packages" in each), os.path.dirname(os.__file__), "<frozen"})
+"""Where code lies that is not of the program."""
 
 
 class UnknownOrigin(UserWarning):
@@ -34,11 +36,18 @@ class Place:
 
 
 def caller() -> types.FrameType | None:
-    """The frame of the program that called into this library."""
+    """The frame of the program that called into this library, perhaps through an installed one (joblib)."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == OWN:
         frame = frame.f_back
-    return frame
+    nearest = frame
+    for _ in range(MOST_FRAMES):
+        if frame is None:
+            return nearest
+        if not frame.f_code.co_filename.startswith(INSTALLED):
+            return frame
+        frame = frame.f_back
+    return nearest
 
 
 def place_of(frame: types.FrameType | None) -> Place:

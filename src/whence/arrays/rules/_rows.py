@@ -216,6 +216,18 @@ def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) 
     return Relation(out_shape, in_shape, table)
 
 
+def one_by_one(order: NDArray[np.integer], in_shape: Shape, axis: int) -> Relation:
+    """One row for each cell, which comes from the same place on all axes but one, where `order` says from where."""
+    sides = [np.arange(side).reshape([-1 if i == k else 1 for i in range(order.ndim)])
+             for k, side in enumerate(order.shape)]  # fmt: skip
+    lo: list[Column] = [np.broadcast_to(each, order.shape).ravel() for each in sides]
+    lo += [order.astype(np.int64, copy=False).ravel() if k == axis else (0, 0) for k in range(order.ndim)]
+    axes = [FREE] * order.ndim + [FREE if k == axis else (k, 1, 1) for k in range(order.ndim)]
+    table = _core.Table(order.shape, in_shape, order.shape, in_shape)
+    table.add(order.size, axes, lo, [(0, 0)] * len(axes))
+    return Relation(order.shape, in_shape, table)
+
+
 def linked(targets: NDArray[np.integer], sources: NDArray[np.integer], out_shape: Shape, in_shape: Shape) -> Relation:
     """The relation of pairs of flat indices."""
     columns = [*_unravelled(targets, out_shape), *_unravelled(sources, in_shape)]

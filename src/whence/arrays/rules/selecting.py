@@ -12,12 +12,14 @@ import numpy as np
 
 from whence.arrays.rules._rows import (
     FREE,
+    SAMPLE,
     Factor,
     Ints,
     Shape,
     linked,
     moved,
     numbered,
+    one_by_one,
     product,
     whole_out,
 )
@@ -95,8 +97,22 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Links:
 
 
 def arranged(in_shape: Shape, order: Any, axis: int) -> Relation:
-    """Cells of each lane in an order given for it."""
+    """Cells of each lane in an order given for it.
+
+    >>> arranged((2, 3), np.array([[2, 0, 1], [0, 1, 2]]), 1).backward([(0, 1)])
+    Selection(shape=(2, 3), 1 cell: [0, 0])
+    """
+    if order.size > 4 * SAMPLE and _is_scattered(np.moveaxis(order, axis, -1)):
+        return one_by_one(order, in_shape, axis)
     return moved(np.take_along_axis(numbered(in_shape), order, axis), in_shape)
+
+
+def _is_scattered(lanes: Any) -> bool:
+    """Whether neighbours in some of the lanes come from cells that are far from each other."""
+    side = lanes.shape[-1]
+    some = lanes.reshape(-1, side)[: max(1, SAMPLE // side)]
+    sources = some + side * np.arange(len(some))[:, None]
+    return bool(len(moved(sources, some.shape)) > sources.size // 2)
 
 
 @rule("sort", values=True)

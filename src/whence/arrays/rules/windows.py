@@ -160,14 +160,14 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Links:
     if mode in ("same", 1) and m > n:
         start = n // 2  # NumPy exchanges the operands and turns the result around, so that the longer half is cut
     # Cell b + start of the full result sees a[f - (m - 1) + j] for each j, so j runs down while b runs up.
-    turned = _reversed_input(band(0, 0, out, m, start - (n - 1), start), m)
+    mirrored = turned(band(0, 0, out, m, start - (n - 1), start), m)
     return [
         Link(a, product((out,), shape(a), [_convolved(out, start, n, m)], in_view=(n,))),
-        Link(v, product((out,), shape(v), [turned], in_view=(m,))),
+        Link(v, product((out,), shape(v), [mirrored], in_view=(m,))),
     ]
 
 
-def _reversed_input(one: Factor, side: int) -> Factor:
+def turned(one: Factor, side: int) -> Factor:
     """The same factor over the input read from its end."""
     parts = []
     for part in one.parts:

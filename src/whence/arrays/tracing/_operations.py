@@ -89,6 +89,10 @@ class Step:
     def _new(self, reads: Reads, by_layout: bool, places: Places) -> Operation:
         always = reads == "shapes" and not by_layout
         text, given = text_of(tuple(self.spelled.key))
+        if version := rules.foreign(
+            self.function
+        ):  # other lengths are another matter: nobody looked at how they matter
+            text = f"{version} {self.spelled.key!r}"
         text = short(f"{rules.name_of(self.function, self.method)} {text}")
         divisors = frozenset(rules.divisors(self.function, self.args, self.kwargs))
         known = Operation(text, given, divisors, reads, by_layout, places if always else None)

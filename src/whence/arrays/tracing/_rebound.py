@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import types
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.arrays.adapters import load
+from whence.arrays.adapters.foreign import importing, stand_in
 from whence.errors import NoRule
 
 if TYPE_CHECKING:
@@ -148,6 +151,7 @@ def rebound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:
     """The same function with its own NumPy; functions that cannot be rebuilt are returned as they are."""
     if not isinstance(function, types.FunctionType) or _sets_globals(function.__code__):
         return function
+    load()
     made: dict[types.FunctionType, types.FunctionType] = {}
     return _rebound_function(function, Numpy(run), made)
 
@@ -158,8 +162,15 @@ def _rebound_function(
     if function in made:
         return made[function]
     names: dict[str, Any] = dict(function.__globals__)
-    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__, function.__annotations__
+    if _imports(function.__code__):
+        names["__builtins__"] = {**vars(builtins), "__import__": importing(numpy._run, numpy)}
+    run = numpy._run
+    defaults = function.__defaults__ and tuple(stand_in(run, each) for each in function.__defaults__)
+    closure = function.__closure__ and tuple(_cell(run, each) for each in function.__closure__)
+    copy = types.FunctionType(function.__code__, names, function.__name__, defaults, closure)
+    by_name = function.__kwdefaults__
+    copy.__kwdefaults__ = by_name and {key: stand_in(run, each) for key, each in by_name.items()}
+    copy.__annotations__ = function.__annotations__
     copy.__doc__, copy.__qualname__ = function.__doc__, function.__qualname__
     copy.__dict__ = function.__dict__  # shared, since code may read and set attributes of the function
     made[function] = copy
@@ -179,7 +190,19 @@ def _rebound_function(
                 names[name] = _rebound_function(item, numpy, made)
         elif callable(item) and getattr(item, "__module__", None) == "numpy" and hasattr(item, "__name__"):
             names[name] = getattr(numpy, item.__name__, item) if item.__name__ in MAKING + READING else item
+        elif isinstance(item, (types.FunctionType, types.ModuleType)):
+            names[name] = stand_in(run, item)
     return copy
+
+
+def _cell(run: Run, cell: types.CellType) -> types.CellType:
+    """The variable of a function around it; another one, if it holds a function that has a stand-in."""
+    try:
+        held = cell.cell_contents
+    except ValueError:  # not there yet
+        return cell
+    made = stand_in(run, held)
+    return cell if made is held else types.CellType(made)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -192,3 +215,9 @@ def _named_in(code: types.CodeType) -> frozenset[str]:
 def _sets_globals(code: types.CodeType) -> bool:
     inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
     return any(each.opname == "STORE_GLOBAL" for each in dis.get_instructions(code)) or any(map(_sets_globals, inner))
+
+
+@lru_cache(maxsize=1 << 12)
+def _imports(code: types.CodeType) -> bool:
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return any(each.opname == "IMPORT_NAME" for each in dis.get_instructions(code)) or any(map(_imports, inner))

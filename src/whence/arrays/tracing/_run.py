@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -54,6 +55,7 @@ class Run:
         self.shapes: list[tuple[int, ...]] = []
         self.tape = Tape()
         self.most_writes = 0  # into one array
+        self.selects = False  # whether values may have decided, as far as that is recorded
         self.branches = 0  # Python decisions on traced values
         self.texts = 0  # traced values made into text
         self._casts: list[tuple[Any, int]] = []  # numbers that left the traced world, and where they came from
@@ -63,6 +65,7 @@ class Run:
         self._checked: set[int] = set()
         self._alive: list[weakref.ref[Any]] = []
         self._many = 1 << 10
+        self.at_end: list[Callable[[], None]] = []  # of those who hold arrays of the run elsewhere
 
     @property
     def witness(self) -> Witness | None:
@@ -92,6 +95,9 @@ class Run:
 
     def finish(self) -> None:
         """The run is over: arrays of it that are still somewhere become plain ones."""
+        for each in self.at_end:
+            each()
+        self.at_end.clear()
         self.finished = True
         self.refused = None  # an error holds the frames that it went through, and these the run
         self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds

@@ -203,6 +203,7 @@ class Traced(Members, Body):
 
     def _wrapped_later(self, result: Any, places: Later, arrays: list[Any]) -> Any:
         """Results that have memory of their own, and whose lineage is not known yet."""
+        self._run.selects = True  # perhaps
         origins = [each._origins() if type(each) is Traced else {} for each in arrays]
         results = result if isinstance(result, (tuple, list)) else (result,)
         made = [
@@ -251,6 +252,7 @@ class Traced(Members, Body):
         return made
 
     def _origins_of(self, links: Sequence[Place], arrays: Sequence[Any]) -> Origins | Later:
+        self._run.selects |= any(link.kind != "value" for link in links)
         parts = [
             Later(composed, link.relation, arrays[link.array]._origins(), link.kind)
             for link in links
@@ -335,6 +337,7 @@ class Traced(Members, Body):
         for part in key if type(key) is tuple else (key,):
             if type(part) is Traced:
                 chosen_by.append(part)
+                self._run.selects = True
                 said.append(part._number_in_run)
                 tape.values |= bool(part.value.shape) and part.from_inputs
                 spelled.check(part)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from whence.rows.cells.terms import Item, Key, Masks, Noted, Terms, both, true, union
-from whence.rows.expressions import Attr, Call, Expr, IsNull, Literal, Not, Udf
-from whence.rows.tree import Tree
+from whence.rows.expressions import TRUE, Attr, Call, Expr, IsNull, Literal, Not, Udf
+from whence.rows.tree import Tree, transform
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,13 @@ def reads(exprs: Iterable[Tree], selection: bool, leaves: Collection[Tree] = (),
             found[Read(expr, where)] = None
         elif items and _item(expr, leaves) is not None:
             found[Read(_item(expr, leaves) or expr, where)] = None
+        elif isinstance(expr, Call) and expr.name == "With":
+            open_.append((_written_out(expr), where))
         elif isinstance(expr, Call) and expr.name in BRANCHES and expr.deterministic:
             branches = BRANCHES[expr.name](expr, selection)
             open_ += [(part, both(where, condition)) for part, condition in branches]
+        elif isinstance(expr, Udf) and expr.deterministic and expr.inside is not None and expr.inside.domain == TRUE:
+            open_.append((expr.over(expr.inside.value), where))
         else:
             if isinstance(expr, Udf) and len(expr.attrs) > 1:
                 reasons[f"a function of the user's ({expr.name}) counts as reading all its arguments"] = None
@@ -70,6 +74,24 @@ def _item(expr: Tree, leaves: Collection[Tree]) -> Item | None:
     if not (isinstance(of, Attr) or of in leaves) or not isinstance(place, Literal) or type(place.value) is not int:
         return None
     return Item(of, place.value)
+
+
+def _written_out(expr: Call) -> Expr:
+    """An expression that names parts of itself, as BETWEEN and `nullif` do, with these parts in their places."""
+    child, *defined = expr.args
+    known = {_name(each): each.args[0] for each in defined if isinstance(each, Call)}
+
+    def change(part: Tree) -> Tree:
+        is_name = isinstance(part, Call) and part.name == "CommonExpressionRef"
+        return known.get(_name(part), part) if is_name else part
+
+    made: Expr = transform(child, change)
+    return made
+
+
+def _name(part: Tree) -> str:
+    assert isinstance(part, Call)
+    return next(each for each in part.detail.split() if each.startswith("id="))
 
 
 Branch = tuple[Expr, Expr | None]
@@ -105,4 +127,17 @@ def _coalesce(expr: Call, selection: bool) -> Iterator[Branch]:
     yield expr.args[-1], before
 
 
-BRANCHES: dict[str, Callable[[Call, bool], Iterator[Branch]]] = {"CaseWhen": _case, "If": _if, "Coalesce": _coalesce}
+def _null_if(expr: Call, selection: bool) -> Iterator[Branch]:
+    """`nullif`: NULL, which comes from nowhere, where the condition holds."""
+    condition, value = expr.args
+    if selection:
+        yield condition, None
+    yield value, Not(true(condition))
+
+
+BRANCHES: dict[str, Callable[[Call, bool], Iterator[Branch]]] = {
+    "CaseWhen": _case,
+    "If": _if,
+    "Coalesce": _coalesce,
+    "NullIfResult": _null_if,
+}

@@ -56,7 +56,7 @@ def static_cells(plan: o.Operator, columns: Iterable[Attr], lineage: str) -> tup
     >>> total = Aggregate(Source("t", 0, (a, b)), (a,), (*keep(a), Named(n, AggCall("Sum", (b,), "long"))))
     >>> places, _ = static_cells(total, [n], "value")
     >>> [(place.column, str(place.where)) for place in places]
-    [(1, 'not b#1 is null')]
+    [(1, 'b#1 is not null')]
     """
     selection = lineage != "value"
     try:

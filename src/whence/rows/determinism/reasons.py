@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whence.rows import operators as o
+from whence.rows.columns import read_by
 from whence.rows.expressions import AggCall, Attr, Call, Udf, WindowCall
 from whence.rows.frames import frame_of
 from whence.rows.printing import line
@@ -77,7 +78,7 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
         found[Cause(f"{line(plan)} takes rows in no order that the data decides")] = None
     if isinstance(plan, o.Window) and not _ignores_ties(plan):
         found[Cause(f"{line(plan)} counts rows that its order may leave tied", tied=plan)] = None
-    below = frozenset(part for expr in computed for part in walk(expr) if isinstance(part, Attr))
+    below = frozenset(attr for expr in computed for attr in read_by(expr))
     for child in plan.children:
         needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)
         _add_causes(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed)

@@ -30,7 +30,8 @@ from whence.rows import (
     conjunction,
     disjunction,
 )
-from whence.spark.catalyst.functions import why_varies
+from whence.rows.fallible import ARITHMETIC, TOTAL
+from whence.spark.catalyst.functions import looked_into, why_varies
 from whence.spark.catalyst.jvm import Origin, items
 from whence.spark.catalyst.shared import CUT, Compact
 
@@ -48,6 +49,8 @@ UDFS = frozenset(
 PYTHON = frozenset({"PythonUDF", "PythonUDAF", "PythonUDTF"})
 # Catalyst calls these deterministic, because one query sees one value; the next one sees another.
 CLOCK = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime", "CurrentBatchTimestamp"})
+PLAIN = TOTAL | ARITHMETIC | {"Cast", "Divide", "Remainder"}
+NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double"})
 STEPS = frozenset({"WithField", "DropField"})  # what is done to a struct: no values, and so of no type
 REFUSED = frozenset({"OuterReference", "ListQuery", "InSubquery", "LateralSubquery"})
 PASSING = frozenset(
@@ -180,14 +183,18 @@ class Expressions:
         return SortKey(self.read(node.children[0]), ascending, first)
 
     def _call(self, node: Node) -> Call:
-        java = node.origin.java
-        pure = bool(java.deterministic()) and node.kind not in CLOCK
         args = tuple(map(self.read, node.children))
-        dtype = "void" if node.kind in STEPS else _type(java)
+        if node.kind in PLAIN:  # deterministic where their arguments are: nothing is asked of the JVM
+            pure = all(arg.deterministic for arg in args)
+        else:
+            pure = bool(node.origin.java.deterministic()) and node.kind not in CLOCK
+        dtype = "void" if node.kind in STEPS else _known_type(node, args) or _type(node.origin.java)
         if node.kind not in UDFS:
             return Call(node.kind, args, dtype, _detail(node), pure, node.origin)
+        java = node.origin.java
         why = _why_function_varies(node)
-        return Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
+        udf = Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
+        return looked_into(udf, java) if node.kind == "PythonUDF" else udf
 
     def _aggregate(self, node: Node) -> AggCall:
         function, *rest = node.children
@@ -274,6 +281,14 @@ def _negated(expr: Expr) -> Expr:
     if isinstance(expr, Compare) and expr.op == "=":
         return Compare("!=", expr.left, expr.right)
     return Not(expr)
+
+
+def _known_type(node: Node, args: tuple[Expr, ...]) -> str | None:
+    """The type of a call, where it follows from the JSON: a call to the JVM each is most of the time for wide plans."""
+    if node.kind == "Cast" and isinstance(node.fields.get("dataType"), str):
+        return str(node.fields["dataType"])
+    kinds = {arg.dtype for arg in args}
+    return kinds.pop() if node.kind in ARITHMETIC and len(kinds) == 1 and kinds <= NUMBERS else None
 
 
 def _type(java: Any) -> str:

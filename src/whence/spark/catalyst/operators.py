@@ -38,7 +38,7 @@ from whence.rows import (
 )
 from whence.rows.frames import OF_LIMIT, OF_PLACE
 from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree, tree_of
-from whence.spark.catalyst.functions import why_varies
+from whence.spark.catalyst.functions import makes_rows_of_rows, why_varies
 from whence.spark.catalyst.jvm import items
 from whence.spark.catalyst.pivots import MakeLiteral, listed
 from whence.spark.catalyst.shared import Compact
@@ -295,7 +295,9 @@ class Plans:
         why = f"{node.kind}({function[0].get('name', '')})"
         inputs = tuple(map(self.read, node.children))
         varies = why_varies(node.java.functionExpr()) if function[0] else ""
-        return Opaque(inputs, self._attrs(node, "output"), why, node.java, varies)
+        alone = len(inputs) == 1 and len(set(inputs[0].output)) == len(inputs[0].output) and node.kind == "MapInPandas"
+        rows = alone and makes_rows_of_rows(node.java.functionExpr())
+        return Opaque(inputs, self._attrs(node, "output"), why, node.java, varies, by_row=rows)
 
     def grouped(self, node: PlanNode) -> Operator:
         keys, function = self._exprs(node, "groupingAttributes"), self._expr(node, "functionExpr")

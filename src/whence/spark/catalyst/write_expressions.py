@@ -28,6 +28,7 @@ from whence.rows import (
 )
 from whence.rows.documents import NotHeld
 from whence.rows.tree import Tree, upwards
+from whence.spark.catalyst import stored_calls, write_calls
 from whence.spark.catalyst.jvm import Jvm, Origin
 
 COMPARISONS = {
@@ -154,12 +155,15 @@ class Lowering:
     def _(self, expr: Call) -> Any:
         if isinstance(expr.origin, Origin):
             return self._nondeterminism(expr.origin.java, expr.args)
-        require_held(expr)
-        return self._function(expr.name, expr.args, expr.detail)
+        if isinstance(expr.origin, NotHeld):
+            return self._anew(expr)
+        made = write_calls.made(expr, [self.expr(arg) for arg in expr.args], self.jvm)
+        return self._function(expr.name, expr.args, expr.detail) if made is None else made
 
     @_lower.register
     def _(self, expr: AggCall) -> Any:
-        require_held(expr)
+        if isinstance(expr.origin, NotHeld):
+            return self._anew(expr)
         if not isinstance(expr.origin, Origin):
             if expr.distinct or expr.where is not None:
                 raise NotTraceable(f"an aggregate made by whence is plain: {expr}")
@@ -168,6 +172,13 @@ class Lowering:
         function = self._nondeterminism(java.aggregateFunction(), expr.args)
         parts = [function] if expr.where is None else [function, self.expr(expr.where)]
         return java.withNewChildren(self.jvm.seq(parts))
+
+    def _anew(self, call: Call | AggCall) -> Any:
+        """A function that a stored plan calls."""
+        java = stored_calls.made(call, self.jvm, self.expr)
+        if java is None:
+            require_held(call)
+        return java
 
     def window(self, call: WindowCall, partition: Iterable[Expr], order: Iterable[SortKey]) -> Any:
         """A window function over the given partitioning and order."""

@@ -10,6 +10,7 @@ from whence.errors import Damaged, FutureVersion
 from whence.rows.documents import StoredPlan, plan_document, read_plan
 from whence.rows.documents.values import type_of, value_json, value_of
 from whence.rows.eager import WITNESSES
+from whence.rows.questions.restrict import sources as sources_of
 from whence.spark.running.fingerprint import SETTINGS
 from whence.spark.sources.files import FORMATS
 from whence.spark.sources.kind import Listing
@@ -90,7 +91,12 @@ def read_document(data: bytes) -> RunDocument:
     settings, witness = document["settings"], document["witness"]
     if not _is_text_map(settings) or set(settings) != set(SETTINGS) or witness not in WITNESSES:
         raise Damaged("the settings of the stored run are damaged")
-    return RunDocument(read_plan(document["plan"], _leaves(document["reads"])), settings, witness)
+    stored = read_plan(document["plan"], _leaves(document["reads"]))
+    uses = () if stored.trace is None else stored.trace.uses
+    for source in (*sources_of(stored.plan), *(use.source for use in uses)):
+        if source.origin is None:
+            raise Damaged(f"the stored run does not say how source {source.name!r} was read")
+    return RunDocument(stored, settings, witness)
 
 
 def _leaves(reads: object) -> dict[int, object]:

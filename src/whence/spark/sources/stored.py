@@ -52,6 +52,9 @@ class StoredKind(FileKind):
     def version_read(self, leaf: Any) -> Version:
         return frozenset()  # the record has it
 
+    def reading(self, leaf: Any) -> tuple[str, dict[str, str]] | None:
+        return None if leaf.lost else (str(leaf.schema), dict(leaf.options))
+
     def relation(self, source: Source, jvm: Jvm) -> Any:
         leaf: Any = source.origin
         if leaf.lost:

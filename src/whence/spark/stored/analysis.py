@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whence.rows.saving import Sizes, TracePlan
 from whence.spark.analysis import Analysis, Settings
+from whence.spark.stored.opaque import relaxed
 from whence.spark.stored.session import JvmOnDemand, SessionOnDemand
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class StoredAnalysis(Analysis):
     """There is no DataFrame, and a session only if a question needs one."""
 
     traced_by: TracePlan = field(default_factory=TracePlan)
+    reasons: tuple[str, ...] = ()  # why answers from the trace plan are supersets
     on_demand: SessionOnDemand = field(default_factory=lambda: SessionOnDemand({}))
 
     @classmethod
@@ -32,13 +34,19 @@ class StoredAnalysis(Analysis):
         session = SessionOnDemand(document.settings)
         jvm = cast("Jvm", JvmOnDemand(session))
         trace = document.stored.trace or TracePlan(unavailable_reason="the run did not say how its rows are traced")
+        trace, reasons = relaxed(trace)
         settings = Settings(name, witness=document.witness)
         no_frame: Any = None
-        return cls(no_frame, jvm, document.stored.plan, versions, settings, store, traced_by=trace, on_demand=session)
+        more: dict[str, Any] = {"traced_by": trace, "reasons": reasons, "on_demand": session}
+        return cls(no_frame, jvm, document.stored.plan, versions, settings, store, **more)
 
     @property
     def session(self) -> SparkSession:
         return cast("SparkSession", self.on_demand)
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        return (*super().cuts, *self.reasons)
 
     @cached_property
     def sizes(self) -> Sizes:

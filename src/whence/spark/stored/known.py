@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from whence.errors import SourceChanged
+    from whence.errors import WhenceError
     from whence.rows import Source
 
 
-def guarded(lineage: Lineage, changed: Mapping[str, SourceChanged]) -> Lineage:
-    """The lineage, which raises for a source that is no longer what it was."""
-    return lineage.answered_by(lambda answer: Guarded(answer, changed)) if changed else lineage
+def guarded(lineage: Lineage, lost: Mapping[str, WhenceError]) -> Lineage:
+    """The lineage, which raises for a source that cannot be looked up."""
+    return lineage.answered_by(lambda answer: Guarded(answer, lost)) if lost else lineage
 
 
 class Guarded:
-    """An answer about sources some of which have changed since the run."""
+    """An answer about sources some of which cannot be looked up."""
 
-    def __init__(self, answer: Answer, changed: Mapping[str, SourceChanged]) -> None:
-        self._answer, self._changed = answer, changed
+    def __init__(self, answer: Answer, lost: Mapping[str, WhenceError]) -> None:
+        self._answer, self._lost = answer, lost
 
     def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
         return self._asked(uses).dataframe(uses, identity)
@@ -39,7 +39,7 @@ class Guarded:
         return self._asked(uses).some(uses)
 
     def _asked(self, uses: list[Source]) -> Answer:
-        error = self._changed.get(uses[0].name)
+        error = self._lost.get(uses[0].name)
         if error is not None:
             raise error
         return self._answer

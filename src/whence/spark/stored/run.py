@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import Damaged, NotTraceable, SourceChanged, UnknownName, WhenceError
+from whence.errors import BadType, Damaged, NotTraceable, SourceChanged, UnknownName, WhenceError
 from whence.rows import fresh, like
 from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import ANNOTATED, OUTPUT, PlanPath
@@ -17,12 +18,16 @@ from whence.spark.running.artifacts import Result, RunArtifacts
 from whence.spark.running.document import read_document
 from whence.spark.running.record import opened
 from whence.spark.running.subject import Subject
+from whence.spark.sources.stored import StoredLeaf
 from whence.spark.sources.versions import require_unchanged
 from whence.spark.stored.analysis import StoredAnalysis
 from whence.spark.stored.known import guarded
+from whence.spark.stored.numbers import by_id, by_number, numbering, places_of
+from whence.spark.stored.opaque import not_replayable
 from whence.spark.tracing.choose import tracer_for
 from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.questions import RowNumbers
+from whence.spark.tracing.replayed import ReplayTracer
 from whence.spark.tracing.tracer import Asking, Tracer
 from whence.store.catalog import runs
 
@@ -86,7 +91,7 @@ class StoredRun:
     def rows(self) -> int | None:
         """How many rows the output has; None if it was not saved."""
         saved = self._saved.get(OUTPUT) or self._saved.get(ANNOTATED)
-        return None if saved is None else int(saved["rows"])
+        return None if saved is None or "rows" not in saved else int(saved["rows"])
 
     def output_rows(self, numbers: object) -> pa.Table:
         """Rows of the output by their places, the first being 0."""
@@ -108,13 +113,16 @@ class StoredRun:
     ) -> Lineage:
         """The source rows that made the given output rows, as `Pipeline.backward` takes them; or those at `numbers`."""
         asked = self._asked(rows, numbers, self.rows)
-        changed = self._changed()
+        lost = self._lost()
         if columns is not None or lineage != BOTH:
-            for error in changed.values():
+            for error in lost.values():
                 raise error
-            return CellQuestions(self._subject, engine, witness).backward(asked, columns, lineage, one=one)
-        tracer = self._tracer(witness, engine, changed)
-        return guarded(tracer.backward(asked, one=one), changed)
+            told = self._told(asked)
+            return CellQuestions(self._subject, engine, witness).backward(told, columns, lineage, one=one)
+        tracer = self._tracer(witness, engine, lost)
+        if isinstance(tracer, ReplayTracer):  # it finds rows by what is in them
+            asked = self._told(asked)
+        return guarded(tracer.backward(asked, one=one), lost)
 
     def forward(
         self,
@@ -127,40 +135,78 @@ class StoredRun:
         columns: Sequence[str] | None = None,
         lineage: str = BOTH,
     ) -> Reached:
-        """The output rows whose lineage holds the given rows of a source; or those that have `numbers` in its file."""
-        uses = widest_first(each for each in self._analysis.sources if each.name == source)
-        if not uses:
-            raise UnknownName.of("source", source, self._analysis.source_names)
-        changed = self._changed()
-        if source in changed:
-            raise changed[source]
+        """The output rows whose lineage holds the given rows of a source; or those at `numbers` over all its files."""
+        uses = self._uses(source)
+        lost = self._lost()
+        if source in lost:
+            raise lost[source]
+        asked = self._asked(rows, numbers, self.source_rows(source) if numbers is not None else None)
+        if isinstance(asked, RowNumbers):
+            asked = by_id(asked, uses[0], self._analysis.jvm)
         if columns is not None or lineage != BOTH:
-            return CellQuestions(self._subject, engine, witness).forward(
-                uses, self._asked(rows, numbers, None), columns, lineage
-            )
-        return self._tracer(witness, engine, changed).forward(uses, self._asked(rows, numbers, None))
+            for error in lost.values():
+                raise error
+            if isinstance(asked, RowNumbers):
+                raise NotTraceable("cells are asked about by rows: give what is in the rows, without numbers=")
+            return CellQuestions(self._subject, engine, witness).forward(uses, asked, columns, lineage)
+        return self._tracer(witness, engine, lost).forward(uses, asked)
+
+    def source_rows(self, source: str) -> int | None:
+        """How many rows a source has; None if they are not numbered, because it is not Parquet on this machine."""
+        found = numbering(self._uses(source)[0], self._analysis.jvm)
+        return None if found is None else found.rows
+
+    def source_numbers(self, lineage: Lineage, source: str) -> pa.ChunkedArray:
+        """Which rows of a source are in an answer, numbered from 0 over all its files in their order."""
+        return by_number(lineage.identities(source), self._uses(source)[0], self._analysis.jvm)
+
+    def reached_numbers(self, reached: Reached) -> pa.ChunkedArray:
+        """Which rows of the saved output an answer has, numbered from 0. Rows that are equal are all meant."""
+        return places_of(reached.arrow(), self._output)
+
+    def _uses(self, source: str) -> list[Source]:
+        found = widest_first(each for each in self._analysis.sources if each.name == source)
+        if not found:
+            raise UnknownName.of("source", source, self._analysis.source_names)
+        return found
+
+    def _told(self, asked: object) -> object:
+        """Rows of the output that are asked about by number, by what is in them."""
+        if not isinstance(asked, RowNumbers):
+            return asked
+        held = self._output.take(list(asked.numbers))
+        return list(zip(*(column.to_pylist() for column in held.columns), strict=True))
 
     def _asked(self, rows: object, numbers: object, count: int | None) -> object:
         if (rows is None) == (numbers is None):
-            raise WhenceError("rows are given by what is in them, or by numbers=, and not by both")
+            raise BadType("rows are given by what is in them, or by numbers=, and not by both")
         return rows if numbers is None else RowNumbers.of(numbers, count)
 
-    def _tracer(self, witness: str | None, engine: str, changed: dict[str, SourceChanged]) -> Tracer:
+    def _tracer(self, witness: str | None, engine: str, lost: Mapping[str, WhenceError]) -> Tracer:
         analysis = self._analysis
         asking = Asking(Matcher(analysis.jvm, engine), witness or analysis.settings.witness)
         found = tracer_for(self._subject, asking)
-        if changed:
-            lost = _read_by(self._subject, found)
-            for name, error in changed.items():
-                if name in lost:
-                    raise error
+        read = _read_by(self._subject, found) if lost else set()
+        for name, error in lost.items():
+            if name in read:
+                raise error
+        missing = not_replayable(analysis.plan) if isinstance(found, ReplayTracer) else None
+        if missing is not None:
+            raise NotTraceable(
+                f"{self} has to run again to answer this, which the log alone does not allow: {missing}. "
+                "Make the pipeline again, and ask that: log.pipeline(df).backward(...)"
+            )
         return found
 
-    def _changed(self) -> dict[str, SourceChanged]:
-        """The sources that are not what they were, each with the error that says so."""
-        found: dict[str, SourceChanged] = {}
+    def _lost(self) -> dict[str, WhenceError]:
+        """The sources that are not what they were, or were never files, each with the error that says so."""
+        found: dict[str, WhenceError] = {}
         for source in self._analysis.sources:
             if source.name not in found:
+                if isinstance(source.origin, StoredLeaf) and source.origin.lost:
+                    why = f"source {source.name!r} cannot be read again: {source.origin.lost}"
+                    found[source.name] = NotTraceable(why)
+                    continue
                 try:
                     require_unchanged(source, self._analysis.versions[source.name], self._analysis.jvm)
                 except SourceChanged as error:
@@ -173,6 +219,10 @@ class StoredRun:
 
     @cached_property
     def _analysis(self) -> StoredAnalysis:
+        with self._record_read():
+            return self._read_analysis()
+
+    def _read_analysis(self) -> StoredAnalysis:
         run = self.record
         held = run.document.get("plan")
         if not isinstance(held, dict) or "file" not in held:
@@ -189,8 +239,22 @@ class StoredRun:
             raise Damaged(f"the record of {self} does not say what it read of {', '.join(sorted(lost))}")
         return StoredAnalysis.of(document, versions, run.pipeline, self._store)
 
+    @contextmanager
+    def _record_read(self) -> Iterator[None]:
+        """What is wrong in the catalog's record is damage."""
+        try:
+            yield
+        except WhenceError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise Damaged(f"the record of {self} is damaged: {type(error).__name__} {error}") from error
+
     @cached_property
     def _subject(self) -> Subject:
+        with self._record_read():
+            return self._read_subject()
+
+    def _read_subject(self) -> Subject:
         analysis, document = self._analysis, self.record.document
         columns = {each.place: each.columns for each in analysis.trace_plan.saved}
         columns[OUTPUT] = self._picked(analysis.plan.output, OUTPUT)

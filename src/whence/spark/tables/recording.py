@@ -55,7 +55,8 @@ def record_tables(
         Origin(each, relations[name]) if name in relations else Origin(each, run=stored.id, source=name)
         for name, each in tables.items()
     ]
-    made = record(store, table, origins, stored.activity, stored.id)
+    uncounted = {name: versions.get(name) for name in sources_of(analysis) if name not in tables}
+    made = record(store, table, origins, stored.activity, stored.id, uncounted)
     return made, table
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from whence.errors import NotTraceable
 from whence.rows import Attr, Filter, Literal, Named, Operator, Project, Source, disjunction, fresh, keep
 from whence.rows.eager import Tagged
 from whence.rows.eager.ids import LIST, LONG, as_list
@@ -15,7 +16,8 @@ from whence.rows.questions.rows import Asked
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import LOST, Found, Lineage, Replayed
 from whence.spark.reached import Computed, Reached
-from whence.spark.tracing.questions import asked_of, matching
+from whence.spark.tracing.kept import Kept, Numbered, source_numbers
+from whence.spark.tracing.questions import RowNumbers, asked_of, matching
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
 if TYPE_CHECKING:
@@ -40,7 +42,13 @@ class AnnotatedTracer:
 
     def backward(self, rows: object, *, one: bool = False) -> Lineage:
         analysis, spark = self._analysis, self._analysis.session
-        asked = asked_of(self._askable(), rows, spark)
+        asked = rows if isinstance(rows, RowNumbers) else asked_of(self._askable(), rows, spark)
+        kept = self._kept()
+        found = None if kept is None else self._from_kept(kept, asked, one)
+        if found is not None:
+            return found
+        if isinstance(asked, RowNumbers):
+            raise NotTraceable("these rows cannot be asked about by number: give them by their columns")
         tagged = self._tagged(asked)
         selected = matching(self._rows(tagged), asked, spark)
         names = {number: f"_ids_{number}" for number in tagged.ids}
@@ -56,7 +64,15 @@ class AnnotatedTracer:
 
     def forward(self, uses: Sequence[Source], row: object) -> Reached:
         analysis = self._analysis
-        tagged = self._tagged(None)
+        tagged, kept = self._tagged(None), self._kept()
+        if kept is not None:
+            asked = row if isinstance(row, RowNumbers) else asked_of(uses[0].columns, row, analysis.session)
+            known = source_numbers(uses[0], asked, kept.matcher)
+            if known is not None:
+                if not isinstance(asked, RowNumbers) and not len(known):
+                    raise absent(self._subject, f"source {uses[0].name!r}", asked)
+                reached_here = kept.reached(uses, known, self._askable())
+                return Reached(uses[0].name, reached_here, self._reasons(tagged))
         numbers = Call("array", tuple(Literal(each, LONG) for each in self._source_ids(uses[0], row)), LIST)
         held = (
             Call("arrays_overlap", (as_list(tagged.ids[each.occurrence]), numbers), "boolean")
@@ -66,6 +82,30 @@ class AnnotatedTracer:
         found = Filter(self._rows(tagged), disjunction(*held))
         reached = frame(Project(found, keep(*self._askable())), analysis.jvm)
         return Reached(uses[0].name, Computed(reached), self._reasons(tagged))
+
+    def _from_kept(self, kept: Kept, asked: tuple[Asked, ...] | RowNumbers, one: bool) -> Lineage | None:
+        """The answer from the files of the run; None if Spark has to read them."""
+        analysis, rows = self._analysis, kept.rows(asked)
+        if rows is None:
+            return None
+        if isinstance(asked, RowNumbers):
+            count = rows.num_rows
+        else:
+            if not rows.num_rows:
+                raise absent(self._subject, "the output", asked)
+            count = require_one(rows.num_rows, asked, one)
+        reasons = self._reasons(kept.tagged)
+        if needs_source(analysis.plan) and kept.without(rows):
+            reasons = (*reasons, LOST)
+        answer = Numbered(analysis.jvm, kept.matcher, kept.ids(rows))
+        return Lineage(analysis.sources, answer, reasons, self.how, count)
+
+    def _kept(self) -> Kept | None:
+        """The files that the run wrote, where DuckDB may read them."""
+        output, matcher = self._subject.annotated, self._asking.matcher
+        if output is None or output.table is None or not output.table.paths or matcher.engine == "spark":
+            return None
+        return Kept(output.table, output.tagged, output.row_id, matcher)
 
     def _askable(self) -> tuple[Attr, ...]:
         """The columns of the output, and the ids of its rows where the run showed them."""

@@ -21,12 +21,14 @@ from whence.rows.cells.terms import Known, Terms, true
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call, Expr, IsNull, Literal
 from whence.rows.filtering import filtered
+from whence.rows.questions.restrict import restrict
+from whence.rows.questions.rows import Asked
 from whence.spark.catalyst.write import frame
 from whence.spark.sources.files import SHIFT
 from whence.spark.sources.row_ids import ROW, files_of
 from whence.spark.tracing.matching import RowSet
 from whence.spark.tracing.questions import asked_of, matching
-from whence.spark.tracing.replayed import restricted
+from whence.spark.tracing.replayed import restriction
 from whence.spark.tracing.results import source_table
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
@@ -139,7 +141,7 @@ class CellTracer:
         """The cells, by running the plan again."""
         analysis, spark = self._analysis, self._analysis.session
         asked = asked_of(analysis.plan.output, rows, spark)
-        noted = cells_of(restricted(self._subject, asked, "group"), columns, lineage)
+        noted = self._noted(asked, columns, lineage)
         selected = matching(noted.plan, asked, spark)
         terms = noted.of(*columns)
         lists = tuple(Named(fresh(f"_ids_{at}", LIST), as_list(known.ids)) for at, known in enumerate(terms))
@@ -152,6 +154,12 @@ class CellTracer:
         for at, (known, places) in enumerate(terms.items(), 1):
             parts.setdefault(known.occurrence, []).append((places, _flat(table.column(at))))
         return FoundCells({at: tuple(each) for at, each in parts.items()}, count, self._reasons(noted), "replayed")
+
+    def _noted(self, asked: tuple[Asked, ...], columns: tuple[Attr, ...], lineage: str) -> Noted:
+        """The plan with cells, over restricted sources; what restricts them has no part in the lineage."""
+        noted = cells_of(self._analysis.plan, columns, lineage)
+        cut = restriction(self._subject, asked, "group")
+        return noted if cut is None else replace(noted, plan=restrict(noted.plan, cut))
 
     def _reasons(self, noted: Noted) -> tuple[str, ...]:
         analysis = self._analysis
@@ -172,7 +180,7 @@ class CellTracer:
         analysis, spark = self._analysis, self._analysis.session
         output = analysis.plan.output
         asked = asked_of(output, rows, spark)
-        noted = cells_of(restricted(self._subject, asked, "group"), output, lineage)
+        noted = self._noted(asked, output, lineage)
         selected = matching(noted.plan, asked, spark)
         numbers = {use.occurrence for use in uses}
         wanted = Call("array", tuple(Literal(each, LONG) for each in ids), LIST)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from whence.errors import BadType, OutOfRange
-from whence.rows import Attr, Call, Compare, Expr, Join, Literal, Operator, conjunction
+from whence.rows import Attr, Call, Compare, Expr, Join, Literal, Operator, conjunction, like
 from whence.rows.determinism.clock import zone_of
+from whence.rows.duck.types import arrow_type, duckdb_type
 from whence.rows.filtering import filtered, settled
 from whence.rows.questions.from_pandas import MISSING, is_frame, is_series, plain, rows_of
 from whence.rows.questions.rows import Asked, asked_rows, comparable, is_simple, predicate
 from whence.spark.lineage import given
-from whence.spark.tracing.matching import schema_of
+from whence.spark.tracing.matching import Clause, RowSet, schema_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +31,7 @@ class RowNumbers:
     @classmethod
     def of(cls, numbers: object, rows: int | None) -> RowNumbers:
         """Any sequence of integers; `rows` is how many there are, if that is known."""
-        values = plain(numbers)
+        values = numbers.to_pylist() if hasattr(numbers, "to_pylist") else plain(numbers)  # of Arrow, or NumPy
         if isinstance(values, bool) or not isinstance(values, Iterable | int):
             raise BadType(f"rows are numbered by integers, not by {type(numbers).__name__}")
         found = (values,) if isinstance(values, int) else tuple(plain(each) for each in values)
@@ -64,6 +66,42 @@ def asked_of(columns: tuple[Attr, ...], rows: object, spark: SparkSession) -> tu
 def written_out(asked: tuple[Asked, ...]) -> bool:
     """Whether the rows asked about go into a predicate as they are."""
     return len(asked) <= LITERALS and is_simple(asked)
+
+
+def clause_of(asked: tuple[Asked, ...]) -> Clause | None:
+    """The rows asked about as DuckDB is asked for them: written out, or many of them as a table; None if Spark must."""
+    if written_out(asked):
+        return predicate(asked), None
+    attrs = tuple(attr for attr, _ in asked[0])
+    if not is_simple(asked) or any(tuple(attr for attr, _ in row) != attrs for row in asked):
+        return None
+    table = _in_memory(attrs, asked)
+    if table is None:
+        return None
+    own = tuple(map(like, attrs))
+    pairs = zip(attrs, own, strict=True)
+    return conjunction(*(Compare("<=>", attr, new) for attr, new in pairs)), RowSet(own, table)
+
+
+def _in_memory(attrs: tuple[Attr, ...], asked: tuple[Asked, ...]) -> pa.Table | None:
+    """Values as a table, in the types that their columns have; None if one has no such form."""
+    import pyarrow as pa
+
+    arrays = []
+    for place, attr in enumerate(attrs):
+        values = [row[place][1] for row in asked]
+        if duckdb_type(attr.dtype) is None or any(value is MISSING or _is_local(value, attr) for value in values):
+            return None
+        try:
+            arrays.append(pa.array(values, arrow_type(attr.dtype)))
+        except (pa.ArrowException, OverflowError):  # more digits than the column has, a year beyond Arrow's
+            return None
+    return pa.Table.from_arrays(arrays, [f"c{place}" for place in range(len(arrays))])
+
+
+def _is_local(value: object, attr: Attr) -> bool:
+    """Whether it is a time of a zone that is not said, where an instant is meant."""
+    return attr.dtype == "timestamp" and isinstance(value, datetime) and value.tzinfo is None
 
 
 def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> Operator:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from whence.rows import TRUE, Attr, Limit, Operator, disjunction, walk
+from whence.rows import TRUE, Attr, Expr, Limit, Operator, disjunction, walk
 from whence.rows.eager import Tagged, eager
 from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import restrict
 from whence.rows.questions.rows import Asked, is_simple, predicate
 from whence.spark.catalyst.write import frame
 from whence.spark.tracing.annotated import AnnotatedTracer
+from whence.spark.tracing.kept import Kept
 from whence.spark.tracing.questions import matching
 from whence.spark.tracing.tracer import absent
 
@@ -29,14 +30,17 @@ class ReplayTracer(AnnotatedTracer):
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
         return None
 
+    def _kept(self) -> Kept | None:
+        return None
+
     def _askable(self) -> tuple[Attr, ...]:
         return self._analysis.plan.output
 
     def _tagged(self, asked: tuple[Asked, ...] | None) -> Tagged:
         """The plan with ids, over restricted sources where that gives the same answer."""
         analysis, witness = self._analysis, self._asking.witness
-        plan = analysis.plan if asked is None else restricted(self._subject, asked, witness)
-        return analysis.annotated(witness) if plan is analysis.plan else eager(plan, witness)
+        cut = None if asked is None else restriction(self._subject, asked, witness)
+        return analysis.annotated(witness) if cut is None else eager(restrict(analysis.plan, cut), witness)
 
     def _rows(self, tagged: Tagged) -> Operator:
         return tagged.plan
@@ -45,8 +49,8 @@ class ReplayTracer(AnnotatedTracer):
         return tuple(dict.fromkeys((*super()._reasons(tagged), *self._analysis.nondeterminism.reasons())))
 
 
-def restricted(subject: Subject, asked: tuple[Asked, ...], witness: str) -> Operator:
-    """The plan over no more of the sources than the rows asked about need.
+def restriction(subject: Subject, asked: tuple[Asked, ...], witness: str) -> dict[int, Expr] | None:
+    """What of each use of a source the rows asked about need; None for all.
 
     Restricted sources give the same selected output (F(Op(G(T))) = F(Op(T))), so the ids are the same, too. A limit
     is the exception: it would let in a row that it left out, so the row has to be seen in the real output first.
@@ -55,14 +59,14 @@ def restricted(subject: Subject, asked: tuple[Asked, ...], witness: str) -> Oper
     analysis = subject.analysis
     whole = analysis.plan
     if subject.annotated is not None or len(asked) > RESTRICTED_FOR or not is_simple(asked):
-        return whole
+        return None
     if analysis.nondeterminism.reasons():
-        return whole
+        return None
     if any(isinstance(part, Limit) for part in walk(whole)):
         if len(asked) > 1:
-            return whole
+            return None
         if not frame(matching(whole, asked, analysis.session), analysis.jvm).take(1):
             raise absent(subject, "the output", asked)
     found = [infer(whole, predicate((row,)), witness).restrict for row in asked]
     cut = {number: disjunction(*(each[number] for each in found)) for number in found[0]}
-    return whole if all(each == TRUE for each in cut.values()) else restrict(whole, cut)
+    return None if all(each == TRUE for each in cut.values()) else cut

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from whence.errors import NotTraceable
 from whence.rows import Named, Operator, Project
-from whence.rows.duck import DuckQuery
+from whence.rows.duck import DuckQuery, Files
 from whence.rows.needed import has_user_code, needs_source
-from whence.rows.questions.rows import Asked, predicate
+from whence.rows.questions.rows import Asked
 from whence.rows.saving import OUTPUT
 from whence.spark.lineage import LOST, Lineage, given
 from whence.spark.reached import Reached
 from whence.spark.tracing.matching import Matched, RowSet
-from whence.spark.tracing.questions import RowNumbers, asked_of, matching, written_out
+from whence.spark.tracing.questions import RowNumbers, asked_of, clause_of, matching
 from whence.spark.tracing.results import Results, source_table
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
@@ -94,18 +94,19 @@ class SavedTracer:
     def _numbered(self, table: RowSet, rows: RowNumbers) -> RowSet:
         """The rows of a table that have these numbers, in memory."""
         found = self._matcher.numbered(table, rows.array(), identity=False)
+        if found is None and isinstance(table.data, Files) and table.read is None:  # nested types of a saved output
+            return RowSet(table.columns, self._matcher.arrow(table).take(rows.array()))
         if found is None:
             raise NotTraceable("these rows cannot be asked about by number: give them by their columns")
         return found
 
     def _meant(self, rows: RowSet, asked: tuple[Asked, ...], where: str) -> RowSet:
         """The whole rows of a table that are meant, in memory; `where` is what an error calls the table."""
-        matcher = self._matcher
-        if written_out(asked):
-            found = matcher.matching(rows, (predicate(asked), None))
+        matcher, clause = self._matcher, clause_of(asked)
+        if clause is None or (matcher.engine == "spark" and clause[1] is not None):
+            found = RowSet(rows.columns, matching(matcher.operator(rows), asked, self._analysis.session))
         else:
-            spark = self._analysis.session
-            found = RowSet(rows.columns, matching(matcher.operator(rows), asked, spark))
+            found = matcher.matching(rows, clause)
         if not found.here:
             found = RowSet(found.columns, matcher.arrow(found))
         if not found.data.num_rows:

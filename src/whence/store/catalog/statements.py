@@ -420,15 +420,23 @@ def delete_dataset(connection: sa.Connection, name: str) -> None:
 
 def _mark_gap(connection: sa.Connection, name: str, entity: int) -> None:
     """Note in what came from a dataset, and in what it came from, that there was something in between."""
-    edges = t.was_derived_from.c
-    related = edges.relation.is_not(None) & (edges.generated != edges.used)
-    heirs = list(connection.execute(sa.select(edges.generated).where(related, edges.used == entity)).scalars())
-    if not heirs:
+    edges, used, made = t.was_derived_from.c, t.used.c, t.was_generated_by.c
+    by_activity = sa.join(t.used, t.was_generated_by, used.activity == made.activity)
+    known = sa.select(edges.id).where(edges.generated == made.entity, edges.relation.is_not(None)).exists()
+    heirs = sa.union(
+        sa.select(edges.generated).where(edges.relation.is_not(None), edges.used == entity),
+        sa.select(made.entity).select_from(by_activity).where(used.entity == entity, ~known),
+    )
+    sources = sa.union(
+        sa.select(edges.used).where(edges.relation.is_not(None), edges.generated == entity),
+        sa.select(used.entity).select_from(by_activity).where(made.entity == entity, ~known),
+    )
+    if not {*connection.execute(heirs).scalars()} - {entity}:
         return
-    sources = list(connection.execute(sa.select(edges.used).where(related, edges.generated == entity)).scalars())
     of = t.entities.c
     for key, entities in (("lost", heirs), ("lost_results", sources)):
-        for id, own in connection.execute(sa.select(of.id, of.properties).where(of.id.in_(entities))).all():
+        wanted = {*connection.execute(entities).scalars()} - {entity}
+        for id, own in connection.execute(sa.select(of.id, of.properties).where(of.id.in_(wanted))).all():
             marked = {**own, key: [*own.get(key, ()), name]}
             connection.execute(t.entities.update().where(of.id == id).values(properties=marked))
 

@@ -79,6 +79,7 @@ class Adjacency:
     notes: dict[str, str] = field(default_factory=dict)  # what is to be said of a dataset: "starts at a.py:3"
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what a dataset came from that was deleted
     lost_results: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and what it led to
+    lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # sources of a table that the log has no rows of
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and the names of their columns
     artifacts: set[str] = field(default_factory=set)  # versions of files and directories, which have no cells
     activities: dict[str, str] = field(default_factory=dict)  # those that are vertices, and what they are called
@@ -88,6 +89,7 @@ class Adjacency:
 
     variables: dict[str, str] = field(default_factory=dict)  # the latest result that was assigned to a variable
     _bound: set[str] = field(default_factory=set)  # what has relations that say where it came from
+    _kept: set[tuple[str, str]] = field(default_factory=set)  # derivations as a whole that stay all the same
 
     def describe(self, name: str, kind: str, properties: Mapping[str, Any]) -> None:
         """What else is known of a dataset: whether it is a version, and a note."""
@@ -99,8 +101,8 @@ class Adjacency:
                     self.artifacts.add(name)
         if kind == "table" and self.shapes[name]:
             self.tables[name] = tuple(map(str, properties.get("columns", ())))
-        for key, lost in (("lost", self.lost), ("lost_results", self.lost_results)):
-            if isinstance(gone := properties.get(key), list):
+        for key, lost in (("lost", self.lost), ("lost_results", self.lost_results), ("lacks", self.lacks)):
+            if isinstance(gone := properties.get(key), list) and gone:
                 lost[name] = tuple(map(str, gone))
         if isinstance(variable := properties.get("variable"), str):
             self.variables[variable] = name
@@ -187,10 +189,17 @@ class Adjacency:
         for each in inputs:
             self._connect(node, each, LOOSE)
 
-    def add_derivation(self, output: str, input: str) -> None:
-        """A derivation without a relation, such as others recorded: as a whole."""
-        if output not in self._bound and output != input:
-            self._connect(output, input, LOOSE)
+    def add_derivation(self, output: str, input: str, kind: str = "imported") -> None:
+        """A derivation without a relation: as a whole.
+
+        If its kind is "whole", whoever recorded it knew that, and it stays beside relations to others. What others
+        recorded makes place for them.
+        """
+        if output == input or (kind != "whole" and output in self._bound):
+            return
+        if kind == "whole":
+            self._kept.add((output, input))
+        self._connect(output, input, LOOSE)
 
     def _bind(self, output: str) -> None:
         """From now on relations say where this came from: what only goes as a whole is left out."""
@@ -198,7 +207,11 @@ class Adjacency:
             return
         self._bound.add(output)
         self.alone.pop(output, None)
-        loose = [there for there, hashes in self.backward[output].items() if hashes == (LOOSE,)]
+        loose = [
+            there
+            for there, hashes in self.backward[output].items()
+            if hashes == (LOOSE,) and (output, there) not in self._kept
+        ]
         for there in loose:
             del self.backward[output][there], self.forward[there][output]
             if is_activity(there) and not self.forward[there]:
@@ -214,6 +227,12 @@ class Adjacency:
                 yield name, f"{name!r} came from {gone}, too, deleted since: what was before is not known"
             elif gone:
                 yield name, f"{name!r} led to {gone}, deleted since: what came of that is not known"
+            if direction == "backward" and (sources := self.lacks.get(name)):
+                some = ", ".join(map(repr, sources))
+                yield (
+                    name,
+                    f"{name!r} came from {some}, too, whose rows are not in the log: p.backward asks the pipeline",
+                )
             if direction == "backward" and name in self.alone and not self.backward[name]:
                 yield name, f"{name!r} was made by {self.alone[name]}, and nothing is recorded that it used"
 

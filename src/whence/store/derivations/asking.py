@@ -55,10 +55,19 @@ def walk(
         (end,) = _tables(store, found).values()
         notes = (*found.notes, *(f"not exact: {each}" for each in found.reasons if each not in found.notes))
         return end.noted(notes) if notes else end
-    return _told(store, name, direction, found)
+    return _completed(store, name, direction, found)
 
 
-def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
+def ask(
+    store: Store, direction: Direction, name: str, cells: object, lineage: Lineage, columns: Sequence[str] | None
+) -> Answer:
+    """The same, to the end."""
+    answer = walk(store, direction, name, cells, None, None, lineage, columns)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def _completed(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
     """The answer with all that can be asked of it later: what was done on the way, by whom."""
     from whence.store.prov.circumstances import circumstances
 
@@ -69,9 +78,10 @@ def _told(store: Store, name: str, direction: Direction, found: Answer) -> Answe
         from whence.store.prov.asking import how as how_of
 
         how = how_of(store, name, direction)
+    (asked,) = _tables(store, dict([found.asked])).items()
     return Answer(
         _tables(store, ends), how, found.notes, found.steps, _tables(store, found.reached), found.reasons,
-        partial(circumstances, store, tuple(found.reached), found.activities),
+        partial(circumstances, store, tuple(found.reached), found.activities), asked,
     )  # fmt: skip
 
 

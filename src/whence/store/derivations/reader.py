@@ -157,11 +157,11 @@ class Reader:
             self._graph.add_dataset(name, tuple(shape))
             self._graph.describe(name, kind, properties)
             self._last_dataset = id
-        derived: list[tuple[str, str]] = []
+        derived: list[tuple[str, str, str]] = []
         for id, output, input, relation, kind, in_catalog, activity in edges:
             self._last_edge = id
             if relation is None:
-                derived.append((self._names[output], self._names[input]))
+                derived.append((self._names[output], self._names[input], kind))
                 continue
             if in_catalog:
                 self._in_catalog.add(relation)
@@ -171,7 +171,7 @@ class Reader:
         self._stamp = stamp
         return self._graph
 
-    def _add_loose(self, activities: Iterable[statements.Loose], derived: Iterable[tuple[str, str]]) -> None:
+    def _add_loose(self, activities: Iterable[statements.Loose], derived: Iterable[tuple[str, str, str]]) -> None:
         """What is known as a whole only.
 
         An operation whose result has a note knew that no cell went into it. What a commit changed is where the history
@@ -187,9 +187,9 @@ class Reader:
             if each.kind == "operation":
                 outputs = [one for one in outputs if one not in graph.notes]
             graph.add_activity(each.number, each.label, [names[one] for one in each.used], outputs)
-        for output, input in derived:
+        for output, input, kind in derived:
             if output not in committed:
-                graph.add_derivation(output, input)
+                graph.add_derivation(output, input, kind)
 
     def is_table(self, name: str) -> bool:
         """Whether a dataset is a table."""

@@ -110,7 +110,7 @@ class Trail:
         why = "; ".join(self._reasons(here, taken, activity)) or None
         return Step(
             self._called(there), self._called(here), self._plan.direction, activity, taken.arrived.count, how,
-            taken.seconds, why,
+            taken.seconds, why, taken.arrived,
         )  # fmt: skip
 
     def _reasons(self, here: str, taken: _Taken, activity: str | None) -> Iterable[str]:

@@ -37,8 +37,8 @@ def moved(
         )
     traced = getattr(relation, "traced", None)
     if traced is not None:
-        told: Traced = traced(selection, direction, lineage)
-        return told
+        found: Traced = traced(selection, direction, lineage)
+        return found
     return Traced(
         relation.backward(selection) if direction == "backward" else relation.forward(selection), None, way.kind
     )
@@ -75,7 +75,7 @@ class Plan:
     notes: Mapping[str, str] = field(default_factory=dict)  # of datasets on the way
     said: tuple[str, ...] = ()  # whatever the cells are
     public: Mapping[str, str] = field(default_factory=dict)  # what datasets and activities are called in the answer
-    gaps: Mapping[str, str] = field(default_factory=dict)  # of datasets that were connected to more than is known
+    gaps: tuple[tuple[str, str], ...] = ()  # datasets that were connected to more than is known, and what to say
     cycles: tuple[tuple[str, ...], ...] = ()  # datasets that came from each other
     coarse: tuple[str, ...] = ()  # datasets with cells from which the way goes on as a whole
     lineage: Lineage = "value+selection"
@@ -109,13 +109,13 @@ class Plan:
                 if there not in queued:
                     queued.add(there)
                     heapq.heappush(waiting, position[there])
-        return self._answer(reached, trail)
+        return self._answer(selection, reached, trail)
 
-    def _answer(self, reached: Mapping[str, Selection], trail: Trail) -> Answer:
+    def _answer(self, asked: Selection, reached: Mapping[str, Selection], trail: Trail) -> Answer:
         found = {self.public.get(name, name): reached[name] for name in self.coarse if reached.get(name)}
         for name in self.ends:
             found[self.public.get(name, name)] = reached.get(name) or Selection.empty(self.shapes[name])
-        gaps = [text for name, text in self.gaps.items() if reached.get(name)]
+        gaps = [text for name, text in self.gaps if reached.get(name)]
         return Answer(
             found,
             notes=(*self.said, *self._notes(reached, found), *gaps),
@@ -124,6 +124,7 @@ class Plan:
                 self.public.get(name, name): cells for name, cells in reached.items() if cells and not is_activity(name)
             },
             reasons=gaps,
+            asked=(self.public.get(self.start, self.start), asked),
         )
 
     def _notes(self, reached: Mapping[str, Selection], found: Mapping[str, Selection]) -> Iterable[str]:
@@ -197,7 +198,7 @@ def plan(
         direction, start, order, {name: graph.shapes.get(name, ()) for name in (*order, *ends)}, edges, ends,
         {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
         {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
-        dict(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
+        tuple(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
     )  # fmt: skip
 
 

@@ -22,9 +22,10 @@ _SOME = 500  # names in one statement
 
 def circumstances(store: Store, names: Sequence[str], labels: Sequence[str]) -> Circumstances:
     """What is known of datasets that were reached, and of activities on the way."""
-    own = [name.removesuffix("@v1") if name.endswith("@v1") else name for name in names]
     with store.database.read() as connection:
-        entities = _entities(connection, {*names, *own})
+        entities = _entities(connection, names)
+        unknown = {*names} - {name for name, _ in entities.values()}  # the first version of an array has its name
+        entities |= _entities(connection, {name.removesuffix("@v1") for name in unknown})
         made = list(_related(connection, entities))
         numbers = _numbers(connection, labels) | {activity for _, activity in made}
         deeds = _deeds(connection, numbers)

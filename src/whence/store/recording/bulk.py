@@ -38,6 +38,7 @@ class Call:
     properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of its arrays
     revisions: Mapping[str, str] = field(default_factory=dict)  # versions, and what each was before
     chosen: Collection[str] = ()  # names that users gave
+    where: Mapping[str, Any] = field(default_factory=dict)  # the script and the line of the call
 
 
 def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, str]]:
@@ -71,7 +72,7 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
         t.activities,
         [
             {"name": call.operation, "args": call.args, "started": call.started, "ended": time,
-             "properties": {"reuse": call.reused}}
+             "properties": {"reuse": call.reused, **call.where}}
             for call in calls
             if call.operation
         ],

@@ -62,12 +62,20 @@ class Origin:
     source: str = ""
 
 
-def record(store: Store, output: Table, origins: Sequence[Origin], activity: int, run: int) -> str:
+def record(
+    store: Store, output: Table, origins: Sequence[Origin], activity: int, run: int,
+    uncounted: Mapping[str, str | None] | None = None,
+) -> str:  # fmt: skip
     """Record the output of a run with the tables it came from; what the dataset is called.
+
+    `uncounted` are other sources that it came from, by name with the version of the files that hold them: the output is
+    derived from these as a whole until their rows are counted, and says so of those without files.
 
     A table that is there with the same content is the same dataset. If the output of the run was recorded before, it is
     that, and what is known of it by now is added. Derivations that were asked of the run make place for boxes.
     """
+    left = dict(uncounted or {})
+    output = replace(output, properties={**output.properties, "lacks": sorted(n for n, v in left.items() if v is None)})
     prepared = [_prepared(output, each) for each in origins]
     for each in (output, *(origin.table for origin in origins)):
         store.forget_name(each.name)
@@ -82,6 +90,8 @@ def record(store: Store, output: Table, origins: Sequence[Origin], activity: int
             if not _known(connection, edge):
                 edges.append(edge)
         statements.add_edges(connection, edges, Operation(activity, "", (), (), {}, None, None))
+        for artifact in left.values():
+            _derive_whole(connection, made, artifact)
         _take_part(connection, t.was_generated_by, activity, made)
         for name in found.values():
             _take_part(connection, t.used, activity, name)
@@ -91,6 +101,7 @@ def record(store: Store, output: Table, origins: Sequence[Origin], activity: int
     made, found = commit(store, large, write)
     if any(each.relation is not None for each in origins):
         _remove_asked(store, made, list(found.values()))
+    _remove_whole(store, made, [each.table.artifact for each in origins if each.table.artifact not in left.values()])
     for each in (output, *(origin.table for origin in origins)):
         store.forget_name(each.name)
     return made
@@ -119,11 +130,39 @@ def defined(connection: sa.Connection, table: Table) -> str:
     if connection.execute(files).first() is not None:  # a directory, whose versions have names like those of tables
         own = table_called(own)
     name, is_new = version_of(connection, own, KIND, table.shape, table.described())
-    if is_new and table.artifact is not None:
-        ids = statements._ids(connection, {name, table.artifact})
-        values = {"generated": ids[name], "used": ids[table.artifact], "kind": "whole", "created": now()}
-        connection.execute(t.was_derived_from.insert().values(**values))  # no relation: a file has no cells
+    if is_new:
+        _derive_whole(connection, name, table.artifact)
     return name
+
+
+def _derive_whole(connection: sa.Connection, name: str, artifact: str | None) -> None:
+    """A table was read from files, or made of them: no relation, because files have no cells."""
+    if artifact is None:
+        return
+    ids, of = statements._ids(connection, {name, artifact}), t.was_derived_from.c
+    same = (of.generated == ids[name]) & (of.used == ids[artifact]) & of.relation.is_(None)
+    if connection.execute(sa.select(of.id).where(same).limit(1)).first() is None:
+        values = {"generated": ids[name], "used": ids[artifact], "kind": "whole", "created": now()}
+        connection.execute(t.was_derived_from.insert().values(**values))
+
+
+def _remove_whole(store: Store, output: str, artifacts: Sequence[str | None]) -> None:
+    """Derivations as a whole from files, where the rows in them are known now."""
+    wanted = {each for each in artifacts if each is not None}
+    if not wanted:
+        return
+    of = t.was_derived_from.c
+
+    def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
+        ids = statements._ids(connection, {output, *wanted})
+        used = of.used.in_([ids[each] for each in wanted])
+        return (of.generated == ids[output]) & used & of.relation.is_(None) & (of.kind == "whole")
+
+    with store.database.read() as connection:
+        if connection.execute(sa.select(of.id).where(chosen(connection)).limit(1)).first() is None:
+            return
+    with store.database.write(removing=True) as connection:
+        connection.execute(t.was_derived_from.delete().where(chosen(connection)))
 
 
 def version_of(

@@ -38,9 +38,20 @@ def cell_of(expr: Tree, known: Known) -> Cell:
             return array.items[int(at.value)]
     if isinstance(expr, Call) and expr.name == "ArrayFilter":
         return _filtered(expr, known)
+    if isinstance(expr, Call) and expr.name == "With":  # parts that have names, for the first argument to use
+        child, *defined = expr.args
+        named = {_id(each): cell_of(each, known) for each in defined}
+        return cell_of(child, {**known, **named})
+    if isinstance(expr, Call) and expr.name == "CommonExpressionRef":
+        return known[_id(expr)]
     parts = [cell_of(each, known) for each in expr.parts() if isinstance(each, Expr)]
     value = _value(expr, [each.value for each in parts])
     return Cell(value, united(each.cells for each in parts), united(each.selection for each in parts))
+
+
+def _id(expr: Expr) -> str:
+    assert isinstance(expr, Call)
+    return expr.detail.split()[0]
 
 
 def _case(expr: Call, known: Known) -> Cell:
@@ -71,7 +82,18 @@ def _coalesce(expr: Call, known: Known) -> Cell:
     return cell_of(expr.args[-1], known).selected(decided)
 
 
-BRANCHES: dict[str, Callable[[Call, Known], Cell]] = {"CaseWhen": _case, "If": _if, "Coalesce": _coalesce}
+def _null_if(expr: Call, known: Known) -> Cell:
+    """`nullif` as Catalyst has it: a condition, and the value where it does not hold."""
+    condition, value = (cell_of(each, known) for each in expr.args)
+    return (Cell(None) if condition.value is True else value).selected(condition.read)
+
+
+BRANCHES: dict[str, Callable[[Call, Known], Cell]] = {
+    "CaseWhen": _case,
+    "If": _if,
+    "Coalesce": _coalesce,
+    "NullIfResult": _null_if,
+}
 
 
 def _filtered(expr: Call, known: Known) -> Cell:

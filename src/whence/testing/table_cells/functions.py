@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -93,6 +94,13 @@ def substring(text: str, start: int, length: int = 1 << 30) -> str:
     return text[first : first + length]
 
 
+def _months_later(day: date, months: int) -> date:
+    """The same day of another month; its last day if it is shorter."""
+    years, month = divmod(day.month - 1 + months, 12)
+    year = day.year + years
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
 def _remainder(a: Any, b: Any) -> Any:
     return None if b == 0 else int(math.fmod(a, b)) if isinstance(a, int) else math.fmod(a, b)
 
@@ -102,6 +110,9 @@ STRICT: dict[str, Callable[..., Any]] = {  # NULL for a NULL argument
     "Add": lambda a, b: a + b,
     "Concat": lambda *parts: "".join(parts),
     "Contains": lambda a, b: b in a,
+    "CommonExpressionDef": lambda a: a,
+    "DateAddYMInterval": lambda a, months: _months_later(a, int(months)),
+    "ExtractANSIIntervalDays": lambda a: int(a) // 86_400_000_000,
     "DateAdd": lambda a, b: a + timedelta(days=b),
     "DateSub": lambda a, b: a - timedelta(days=b),
     "DayOfMonth": lambda a: a.day,
@@ -128,6 +139,10 @@ STRICT: dict[str, Callable[..., Any]] = {  # NULL for a NULL argument
 }
 
 
+# What stands for another expression, which is its argument; and what takes a list apart.
+PASSING = frozenset({"Between", "Explode", "IfNull", "NullIf", "Nvl", "Nvl2", "PosExplode"})
+
+
 def applied(name: str, args: list[Any], dtype: str) -> Any:
     """A function of values; NULL is None."""
     if name == "Cast":
@@ -140,7 +155,7 @@ def applied(name: str, args: list[Any], dtype: str) -> Any:
         array, at = args
         at = at if name == "GetArrayItem" else at - 1
         return None if array is None or at is None or not 0 <= at < len(array) else array[at]
-    if name in ("Explode", "PosExplode"):
+    if name in PASSING:
         return args[0]
     if name in ("Greatest", "Least"):
         there = [each for each in args if each is not None]
@@ -148,8 +163,6 @@ def applied(name: str, args: list[Any], dtype: str) -> Any:
         for each in there[1:]:
             best = each if less(*((best, each) if name == "Greatest" else (each, best))) else best
         return best
-    if name == "NullIfResult":
-        return args[0]
     if name not in STRICT:
         raise NotImplementedError(f"the function {name}")
     if any(each is None for each in args):

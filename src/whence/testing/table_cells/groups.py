@@ -26,14 +26,15 @@ def groups(keys: Iterable[Expr], rows: Iterable[CellRow]) -> list[list[CellRow]]
     found: dict[Any, list[CellRow]] = {}
     keys = tuple(keys)
     for row in rows:
-        found.setdefault(tuple(_hashed(cell_of(key, row.cells).value) for key in keys), []).append(row)
+        found.setdefault(tuple(hashed(cell_of(key, row.cells).value) for key in keys), []).append(row)
     return list(found.values())
 
 
-def _hashed(value: Any) -> Any:
+def hashed(value: Any) -> Any:
+    """What is the same for values that are equal."""
     if isinstance(value, float) and math.isnan(value):
         return "NaN", None
-    return tuple(map(_hashed, value)) if isinstance(value, list) else value
+    return tuple(map(hashed, value)) if isinstance(value, list) else value
 
 
 def aggregate(plan: o.Aggregate, rows: list[CellRow]) -> list[CellRow]:
@@ -106,7 +107,7 @@ def _summed(call: AggCall | WindowCall, values: list[Any]) -> Any:
     """The value of an aggregate function of the values that entered it."""
     name = call.name
     if isinstance(call, AggCall) and call.distinct:
-        values = list({_hashed(value): value for value in values}.values())
+        values = list({hashed(value): value for value in values}.values())
     if name == "Count":
         return len(values)
     if name == "CollectList":

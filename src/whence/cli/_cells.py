@@ -1,0 +1,68 @@
+"""Which cells a question is about, as a shell says it: 3,1 of an array, --row city=Oslo of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from whence.cli._names import named
+
+if TYPE_CHECKING:
+    from whence.log import Log
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_PARAMETERS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("dataset"),
+    click.argument("cells", required=False),
+    click.option(
+        "--row",
+        "pairs",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="Of a table: a value of the rows to ask about; several are of one row. Some columns are enough.",
+    ),
+    click.option("--null", "nulls", multiple=True, metavar="COLUMN", help="A column that is NULL in the rows."),
+    click.option("--columns", metavar="NAME,NAME", help="Of a table: only these columns of the rows."),
+)
+
+
+def about_cells(command: Command) -> Command:
+    """The parameters that say which cells."""
+    for parameter in reversed(_PARAMETERS):
+        command = parameter(command)
+    return command
+
+
+def meant(
+    log: Log, dataset: str, cells: str | None, pairs: tuple[str, ...], nulls: tuple[str, ...], columns: str | None
+) -> tuple[str, object, list[str] | None]:
+    """The dataset, the cells and the columns that are meant, as `log.backward` takes them."""
+    start = named(log, dataset)
+    shown = log.show(start).dataset
+    chosen = None if columns is None else [each.strip() for each in columns.split(",") if each.strip()]
+    if pairs or nulls:
+        if cells is not None:
+            raise click.UsageError(f"give either CELLS ({cells}) or --row, not both")
+        return start, _row(shown.properties, pairs, nulls), chosen
+    if cells is None and shown.shape and chosen is None:
+        what = "--row COLUMN=VALUE, or " if shown.kind == "table" else ""
+        raise click.UsageError(f"say which cells of {dataset!r} are meant: {what}3,4 or 0:10,5 or ... for all of them")
+    return start, cells, chosen
+
+
+def _row(properties: Any, pairs: tuple[str, ...], nulls: tuple[str, ...]) -> dict[str, object]:
+    """The row, its values in the types of the columns where the log knows them."""
+    from whence.rows import fresh
+    from whence.rows.questions.text import read_pairs
+
+    split = []
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--row is given as COLUMN=VALUE, such as --row city=Oslo, not {pair!r}")
+        split.append((name, value))
+    known = zip(properties.get("columns", ()), properties.get("types", ()), strict=False)
+    return read_pairs([fresh(name, dtype) for name, dtype in known], split, nulls)

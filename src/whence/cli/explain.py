@@ -1,0 +1,56 @@
+"""`whence explain`: the story of some cells, in sentences and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from whence.cli._cells import about_cells, meant
+from whence.cli._options import blobs_option, json_option, log_option, open_log
+from whence.cli._output import emit_json
+
+
+@click.command("explain")
+@about_cells
+@click.option("--forward", is_flag=True, help="Where the cells went, instead of where they came from.")
+@click.option(
+    "--save",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the story to FILE: .html, .svg (the picture), .json or .txt.",
+)
+@log_option
+@blobs_option
+@json_option
+def command(
+    dataset: str,
+    cells: str | None,
+    pairs: tuple[str, ...],
+    nulls: tuple[str, ...],
+    columns: str | None,
+    forward: bool,
+    save: Path | None,
+    log: str | None,
+    blobs: str | None,
+    as_json: bool,
+) -> None:
+    """Tell the story of some cells.
+
+    Says in sentences where CELLS of DATASET came from: through which datasets, by which commands, whose and when, from
+    which files and commits, and which steps are not exact. With --forward, where they went.
+
+    \b
+      whence explain scores 3,1
+      whence explain report --row city=Oslo --columns total --save story.html
+    """
+    with open_log(log, blobs) as opened:
+        start, given, chosen = meant(opened, dataset, cells, pairs, nulls, columns)
+        story = opened.explain(start, given, direction="forward" if forward else "backward", columns=chosen)
+    if save is not None:
+        story.save(save)
+        click.echo(f"wrote {save}", err=True)
+    if as_json:
+        emit_json(story.as_dict())
+    else:
+        click.echo(str(story))

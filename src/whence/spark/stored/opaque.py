@@ -1,0 +1,97 @@
+"""What a log does not hold, in a plan and its trace plan: whether a question can do without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from whence.rows import (
+    AggCall,
+    Arrange,
+    Call,
+    Expr,
+    Generate,
+    Literal,
+    Operator,
+    Param,
+    Source,
+    Tree,
+    Values,
+    WindowCall,
+    attrs_of,
+    conjunction,
+    conjuncts,
+    fresh,
+    transform,
+    walk,
+)
+from whence.rows.documents import NotHeld
+from whence.rows.duck.translate import translated
+from whence.rows.saving import TracePlan
+from whence.spark.catalyst import stored_calls
+from whence.spark.catalyst.write_expressions import has_python_form
+from whence.spark.sources.stored import StoredLeaf
+
+
+def relaxed(trace: TracePlan) -> tuple[TracePlan, tuple[str, ...]]:
+    """The trace plan without the facts that nobody can look up from the log alone, and why answers are supersets.
+
+    Such a fact calls a function of the pipeline's own, or one of Spark's that is known by its name only. Each predicate
+    is a list of facts that must all hold. With a fact less it holds for more rows, never for fewer.
+    """
+    reasons: dict[str, None] = {}
+
+    def change(predicate: Expr, by_duckdb: bool) -> Expr:
+        facts = conjuncts(predicate)
+        lost = {fact: why for fact in facts if (why := _missing(fact)) and not (by_duckdb and _translates(fact))}
+        reasons.update((f"rows that only it tells apart are all in the answer: {why}", None) for why in lost.values())
+        return conjunction(*(fact for fact in facts if fact not in lost)) if lost else predicate
+
+    saved = tuple(replace(each, predicate=change(each.predicate, True)) for each in trace.saved)
+    uses = tuple(replace(each, predicate=change(each.predicate, _is_listed(each.source))) for each in trace.uses)
+    return (replace(trace, saved=saved, uses=uses) if reasons else trace), tuple(reasons)
+
+
+def _missing(fact: Expr) -> str | None:
+    """Why Spark cannot compute a fact from the log alone; None if it can."""
+    for part in walk(fact):
+        if isinstance(part, Call | AggCall | WindowCall) and isinstance(part.origin, NotHeld):
+            if not stored_calls.known(part):
+                return part.origin.why
+        elif isinstance(part, Literal) and isinstance(part.origin, NotHeld) and not has_python_form(part):
+            return f"a log holds no constant of type {part.dtype}"
+    return None
+
+
+def _translates(fact: Expr) -> bool:
+    """Whether DuckDB computes a fact as Spark does, whatever the rows are that it is asked with."""
+
+    def change(part: Tree) -> Tree:
+        return fresh(part.name, part.dtype) if isinstance(part, Param) else part
+
+    asked = transform(fact, change)
+    return translated(asked, dict.fromkeys(attrs_of(asked), "x")) is not None
+
+
+def _is_listed(source: Source) -> bool:
+    """Whether DuckDB may read a source."""
+    return isinstance(source.origin, StoredLeaf) and source.origin.listing is not None
+
+
+def not_replayable(plan: Operator) -> str | None:
+    """Why Spark cannot run a stored plan again; None if it can."""
+    for part in walk(plan):
+        if isinstance(part, Source):
+            if isinstance(part.origin, StoredLeaf) and part.origin.lost:
+                return f"source {part.name!r} cannot be read again: {part.origin.lost}"
+            continue
+        origin = getattr(part, "origin", None)
+        if not isinstance(origin, NotHeld) or isinstance(part, Arrange | Generate):
+            continue
+        if isinstance(part, Literal) and has_python_form(part):
+            continue
+        if isinstance(part, Values) and not part.columns:
+            continue
+        if isinstance(part, Call | AggCall) and stored_calls.known(part):
+            continue
+        return origin.why
+    return None

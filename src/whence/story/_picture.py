@@ -1,0 +1,107 @@
+"""The way as a picture: datasets with the cells that were reached, and the activities between them."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from whence.graph.picture import style
+from whence.graph.picture.layout import Point, lay_out
+from whence.selection import Selection
+from whence.selection._picture import thumbnail
+from whence.store.answers import Step
+from whence.words import counted, one_line
+
+MOST = 60  # steps that are drawn
+SIDE = 96  # pixels of a picture of cells, at most
+_LINE, _LETTER, _PAD = 16, 6.6, 8  # pixels
+_DOUBT = "#A61E1E"
+
+
+def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -> str:
+    """The picture as SVG: what came first is on the left."""
+    steps = steps[:MOST]
+    names = list(dict.fromkeys([start, *(name for step in steps for name in (step.previous, step.dataset))]))
+    nodes: dict[tuple[str, str], int] = {("dataset", name): place for place, name in enumerate(names)}
+    pairs: dict[tuple[int, int], bool] = {}  # the younger, the older; and whether it is exact
+    for step in steps:
+        ends = [nodes["dataset", step.previous], nodes["dataset", step.dataset]]
+        young, old = ends if step.direction == "backward" else ends[::-1]
+        way = [young, old]
+        if step.activity:
+            way.insert(1, nodes.setdefault(("activity", step.activity), len(nodes)))
+        for pair in itertools.pairwise(way):
+            pairs[pair] = pairs.get(pair, True) and step.reason is None
+    looks = [_dataset(name, reached.get(name), name == start) if kind == "dataset" else _activity(name)
+             for kind, name in nodes]  # fmt: skip
+    layout = lay_out([size for size, _ in looks], list(pairs))
+    width, height = (max(1, round(side)) for side in (layout.width, layout.height))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'style="max-width:100%;height:auto" font-family="Helvetica, Arial, sans-serif" font-size="12">',
+        f'<rect width="{width}" height="{height}" fill="#FFFFFF"/>',
+    ]
+    for (pair, exact), route in zip(pairs.items(), layout.routes, strict=True):
+        boxes = [(layout.centres[end], layout.sizes[end]) for end in pair]
+        parts.append(_arrow(style.run(("activity", "activity"), (boxes[0], boxes[1]), route), exact))
+    for (size, inner), (x, y) in zip(looks, layout.centres, strict=True):
+        parts.append(f'<g transform="translate({x - size[0] / 2:.1f},{y - size[1] / 2:.1f})">{inner}</g>')
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _arrow(points: list[Point], exact: bool) -> str:
+    path = f"M{points[0][0]:.1f},{points[0][1]:.1f}"
+    for one, other in itertools.pairwise(points):
+        first, second = style.bend(one, other)
+        path += " C" + " ".join(f"{x:.1f},{y:.1f}" for x, y in (first, second, other))
+    look = f'stroke="{style.OTHER_LINE}"' if exact else f'stroke="{_DOUBT}" stroke-dasharray="5 4"'
+    title = "" if exact else "<title>not exact</title>"
+    return f'<path d="{path}" fill="none" {look}>{title}</path>'
+
+
+def _activity(label: str) -> tuple[Point, str]:
+    text = _short(label)
+    width, height = _LETTER * len(text) + 2 * _PAD, float(_LINE + _PAD)
+    look = f'fill="{style.FILL["activity"]}" stroke="{style.STROKE["activity"]}"'
+    return (width, height), (
+        f'<title>{escape(one_line(label))}</title><rect width="{width:.1f}" height="{height:.1f}" {look}/>'
+        + _text(text, width, _LINE)
+    )
+
+
+def _dataset(name: str, cells: Selection | None, strong: bool) -> tuple[Point, str]:
+    lines = [_short(name)]
+    if cells is not None and cells.shape:
+        lines.append(f"{counted(cells.count, 'cell')} of {' x '.join(f'{side:,}' for side in cells.shape)}")
+    image, (wide, high) = _cells(cells)
+    width = max(_LETTER * max(map(len, lines)), wide) + 2 * _PAD
+    height = _LINE * len(lines) + high + 1.5 * _PAD
+    look = f'fill="{style.FILL["entity"]}" stroke="{style.STROKE["entity"]}" stroke-width="{3 if strong else 1}"'
+    shown = f'<rect width="{width:.1f}" height="{height:.1f}" rx="6" {look}/>'
+    shown += "".join(_text(line, width, _LINE * (place + 1)) for place, line in enumerate(lines))
+    if image:
+        shown += (
+            f'<image x="{(width - wide) / 2:.1f}" y="{_LINE * len(lines) + _PAD:.1f}" width="{wide}" height="{high}" '
+            f'preserveAspectRatio="none" href="data:image/png;base64,{image}"/>'
+        )
+    return (width, height), f"<title>{escape(one_line(name))}</title>{shown}"
+
+
+def _cells(cells: Selection | None) -> tuple[str, tuple[int, int]]:
+    """Which cells, as a small PNG and how large it is drawn; nothing for what has no cells, or too many axes."""
+    if cells is None or not 1 <= len(cells.shape) <= 3 or 0 in cells.shape:
+        return "", (0, 0)
+    png, wide, high = thumbnail(cells.boxes, cells.shape, SIDE)
+    scale = min(1.0, SIDE / max(wide, high))
+    return base64.b64encode(png).decode("ascii"), (max(8, round(wide * scale)), max(8, round(high * scale)))
+
+
+def _short(text: str, most: int = 40) -> str:
+    text = one_line(text)
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 2 + 3 :]}"
+
+
+def _text(text: str, width: float, y: float) -> str:
+    return f'<text x="{width / 2:.1f}" y="{y:.1f}" text-anchor="middle">{escape(text)}</text>'

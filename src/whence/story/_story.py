@@ -1,0 +1,183 @@
+"""The story of some cells: where they came from, or went, step by step, in sentences and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from whence.selection import Selection
+from whence.store.answers import Answer, Circumstances, Step, selection_dict
+from whence.store.derivations import asking
+from whence.story._saving import as_json, page, save
+from whence.story._words import cells_of, deed_of, listed
+
+if TYPE_CHECKING:
+    from whence.store import Store
+    from whence.store.derivations.adjacency import Direction, Lineage
+
+MOST = 40  # sentences about steps
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, and what has to be said of how exact it is."""
+
+    text: str
+    doubt: str | None = None
+
+    def __str__(self) -> str:
+        return self.text if self.doubt is None else f"{self.text} Not exact: {self.doubt}."
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Story:
+    """Where cells came from, or went, as people tell it.
+
+    It prints as text, is HTML in a notebook, and `save` writes it. `log.explain` tells one.
+    """
+
+    dataset: str
+    asked: Selection
+    direction: Direction
+    answer: Answer
+    around: Circumstances = field(default_factory=Circumstances)
+
+    @property
+    def title(self) -> str:
+        """What was asked."""
+        did = "came from" if self.direction == "backward" else "went"
+        return f"Where {cells_of(self.dataset, self.asked)} {did}"
+
+    def sentences(self) -> list[Sentence]:
+        """The story, one sentence for each thing that was done."""
+        groups = list(_grouped(self.answer.steps))
+        sentences = [self._done(steps) for steps in groups[:MOST]]
+        if len(groups) > MOST:
+            sentences.append(Sentence(f"... and {len(groups) - MOST:,} more; `steps` of the answer has all of them."))
+        if not groups:
+            sentences.append(Sentence(self.answer.how + "." if self.answer.how else self._nowhere()))
+        sentences += [Sentence(text) for text in self._committed()]
+        return sentences
+
+    def _cells(self, name: str, cells: Selection | None = None) -> str:
+        """Cells of a dataset: all that were reached, or those of one step."""
+        known = self.answer.reached.get(name)
+        if known is None:
+            return name
+        # What was reached of a table knows its columns.
+        return cells_of(name, known if cells is None or cells == known else known & cells)
+
+    def _done(self, steps: Sequence[Step]) -> Sentence:
+        first = steps[0]
+        there = listed([self._cells(step.dataset, step.cells) for step in steps])
+        did = "came from" if self.direction == "backward" else "went into"
+        deed = self.around.deeds.get(first.activity or "")
+        by = f" by {deed_of(deed)}" if deed is not None else f" by `{first.activity}`" if first.activity else ""
+        doubt = "; ".join(dict.fromkeys(step.reason for step in steps if step.reason)) or None
+        return Sentence(f"{self._cells(first.previous)} {did} {there}{by}.", doubt)
+
+    def _nowhere(self) -> str:
+        if not self.asked:
+            return "No cell was asked about."
+        if self.direction == "backward":
+            return f"Nothing that is recorded says where {self._cells(self.dataset)} came from."
+        return f"Nothing that is recorded came of {self._cells(self.dataset)}."
+
+    def _committed(self) -> Iterator[str]:
+        for name, labels in self.around.makers.items():
+            for deed in (self.around.deeds[label] for label in labels):
+                if deed.is_commit and deed.commit is not None:
+                    message = f' ("{deed.message}")' if deed.message else ""
+                    by = f" by {listed(deed.by)}" if deed.by else ""
+                    yield f"{name} was committed{by} as {deed.commit[:12]}{message}."
+
+    def endings(self) -> list[str]:
+        """Where the way ends, who had a hand in it, whether it is exact, and the notes."""
+        ends = [cells_of(name, cells) for name, cells in self.answer.items() if cells]
+        word = "Sources" if self.direction == "backward" else "Results"
+        lines = [f"{word}: {listed(ends, 20)}."] if ends else []
+        if self.around.people:
+            lines.append(f"People: {listed(self.around.people, 20)}.")
+        if self.around.commits:
+            lines.append(f"Commits: {listed([each[:12] for each in self.around.commits], 20)}.")
+        lines.append("Every step is exact." if self.answer.precise else f"Not exact: {self.answer.reason}.")
+        return lines + [f"Note: {note}." for note in self.answer.notes if note not in self.answer.reasons]
+
+    def __str__(self) -> str:
+        lines = [f"{place}. {each}" for place, each in enumerate(self.sentences(), 1)]
+        return "\n".join([self.title, *lines, *self.endings()])
+
+    __repr__ = __str__
+
+    def to_svg(self) -> str:
+        """The picture of the way, as SVG."""
+        from whence.story._picture import drawn
+
+        return drawn(self.dataset, self.answer.reached, self.answer.steps)
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{_html(each)}</li>" for each in self.sentences())
+        ends = "".join(f"<p>{_code(each)}</p>" for each in self.endings())
+        return f"<h3>{escape(self.title)}</h3>\n<ol>{items}</ol>\n{self.to_svg()}\n{ends}"
+
+    def to_html(self) -> str:
+        """The story as a document that needs nothing else."""
+        return page(escape(self.title), self._repr_html_())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return {
+            "question": self.title,
+            "direction": self.direction,
+            "asked": selection_dict(self.dataset, self.asked),
+            "sentences": [str(each) for each in self.sentences()],
+            **self.answer.as_dict(),
+            "activities": [deed.as_dict() for deed in self.around.deeds.values()],
+            "people": list(self.around.people),
+            "commits": list(self.around.commits),
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, as its name ends: .html, .svg (the picture), .json or .txt."""
+        save(
+            path,
+            {
+                ".html": self.to_html,
+                ".svg": self.to_svg,
+                ".json": lambda: as_json(self.as_dict()),
+                ".txt": lambda: f"{self}\n",
+            },
+        )
+
+
+def tell(
+    store: Store, direction: Direction, name: str, cells: object, columns: Sequence[str] | None, lineage: Lineage
+) -> Story:
+    """The story of some cells of a log."""
+    answer = asking.ask(store, direction, name, cells, lineage, columns)
+    start, asked = answer.asked
+    return Story(start, asked, direction, answer, answer.circumstances)
+
+
+def _grouped(steps: Iterable[Step]) -> Iterator[list[Step]]:
+    """Steps from one dataset by one activity are one thing that was done."""
+    groups: dict[tuple[str, str | None], list[Step]] = {}
+    for step in steps:
+        groups.setdefault((step.previous, step.activity), []).append(step)
+    yield from groups.values()
+
+
+def _html(sentence: Sentence) -> str:
+    doubt = "" if sentence.doubt is None else f' <span class="doubt">Not exact: {escape(sentence.doubt)}.</span>'
+    return _code(sentence.text) + doubt
+
+
+def _code(text: str) -> str:
+    """Text as HTML, with what stands between backticks as code."""
+    parts = escape(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))

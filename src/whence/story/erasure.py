@@ -1,0 +1,207 @@
+"""The erasure report: all that some cells reached, and what has to be done about each.
+
+It says what to do and does none of it. What cannot be known, because a step is known only as a whole, is said: there is
+then more in the report than has to be done, never less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from html import escape
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from whence.selection import Selection
+from whence.store.answers import Answer, Circumstances, as_html, selection_dict
+from whence.store.derivations import asking
+from whence.story._saving import as_json, page, save
+from whence.story._words import cells_of, deed_of, listed, spans
+from whence.words import counted, table
+
+if TYPE_CHECKING:
+    from whence.store import Store
+    from whence.store.records import Dataset
+
+_FITS = re.compile(r"\b(re)?(train|fit)", re.IGNORECASE)
+COLUMNS = ("what", "kind", "how much", "do", "exact")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that the cells reached, or that holds them: what to `do` about it, and why it may not have to be."""
+
+    name: str
+    kind: str  # array, table, file
+    cells: Selection
+    do: str
+    reason: str | None = None  # None: it is known that it was reached
+
+    @property
+    def much(self) -> str:
+        """How much of it."""
+        if not self.cells.shape:
+            return "all of it"
+        if self.kind == "table":
+            return counted(sum(stop - first for first, stop in spans(self.cells, 0)), "row")
+        return counted(self.cells.count, "cell")
+
+    def row(self) -> tuple[str, ...]:
+        """What a table says of it."""
+        return cells_of(self.name, self.cells), self.kind, self.much, self.do, "yes" if self.reason is None else "no"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        about = {"kind": self.kind, "do": self.do, "exact": self.reason is None, "reason": self.reason}
+        return selection_dict(self.name, self.cells) | about
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Erasure:
+    """All that some cells reached, and what to do about each; `log.erasure` makes one."""
+
+    dataset: str
+    asked: Selection
+    items: tuple[Item, ...]
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    around: Circumstances = field(default_factory=Circumstances)
+
+    @property
+    def title(self) -> str:
+        """What is to be erased."""
+        return f"To erase {cells_of(self.dataset, self.asked)}"
+
+    @property
+    def precise(self) -> bool:
+        """Whether all of it has to be done."""
+        return not self.reasons
+
+    def _said(self) -> list[str]:
+        people = [f"ask: {listed(self.around.people, 20)}"] if self.around.people else []
+        return [*people, *(f"not exact: {each}" for each in self.reasons), *(
+            f"note: {each}" for each in self.notes if each not in self.reasons
+        )]  # fmt: skip
+
+    def __str__(self) -> str:
+        rows = [each.row() for each in self.items]
+        return "\n".join([self.title, table(COLUMNS, rows), *self._said()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown = as_html(COLUMNS, [each.row() for each in self.items], len(self.items), "nothing")
+        return f"<h3>{escape(self.title)}</h3>\n{shown}\n" + "".join(f"<p>{escape(each)}</p>" for each in self._said())
+
+    def to_html(self) -> str:
+        """The report as a document that needs nothing else."""
+        return page(escape(self.title), self._repr_html_())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON."""
+        return {
+            "erase": selection_dict(self.dataset, self.asked),
+            "precise": self.precise,
+            "reasons": list(self.reasons),
+            "notes": list(self.notes),
+            "items": [each.as_dict() for each in self.items],
+            "activities": [asdict(each) for each in self.around.deeds.values()],
+            "people": list(self.around.people),
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, as its name ends: .html, .json or .txt."""
+        save(path, {".html": self.to_html, ".json": lambda: as_json(self.as_dict()), ".txt": lambda: f"{self}\n"})
+
+
+def erasure(store: Store, name: str, cells: object, columns: Sequence[str] | None = None) -> Erasure:
+    """What cells reached, and what holds them."""
+    answer = asking.ask(store, "forward", name, cells, "value+selection", columns)
+    start, asked = answer.asked
+    before = asking.ask(store, "backward", name, asked, "value+selection", None)
+    holders = list(dict.fromkeys(step.dataset for step in before.steps if step.previous == start))
+    reached = {name: each for name, each in answer.reached.items() if name != start}
+    known = _datasets(store, [start, *holders, *reached])
+    doubts = _doubts(answer)
+    own = Item(start, known[start].kind, asked, _erase(known[start]))
+    items = [own]
+    for each in holders:
+        item = _holder(each, before, known[each], start)
+        items += [item] if item is not None else []
+    around, held = answer.circumstances, before.circumstances
+    for each, found in reached.items():
+        do = "; ".join(_dos(each, found, known[each], around))
+        items.append(Item(each, known[each].kind, found, do, doubts.get(each)))
+    people = tuple(dict.fromkeys((*around.people, *held.people)))
+    return Erasure(
+        start, asked, tuple(items), answer.reasons, answer.notes,
+        Circumstances(around.deeds, around.makers, around.files, people, around.commits),
+    )  # fmt: skip
+
+
+def _datasets(store: Store, names: Iterable[str]) -> dict[str, Dataset]:
+    from whence.store.catalog import statements
+
+    own = dict(zip(names, store.reader.called(names), strict=True)) if names else {}
+    with store.database.read() as connection:
+        return {name: statements.dataset(connection, each) for name, each in own.items()}
+
+
+def _doubts(answer: Answer) -> dict[str, str]:
+    """Why it is not sure that a dataset was reached: at a step to it, or to what it came from."""
+    found: dict[str, str] = {}
+    grew = True
+    while grew:
+        grew = False
+        for step in answer.steps:
+            why = step.reason or found.get(step.previous)
+            if why is not None and step.dataset not in found:
+                found[step.dataset] = why
+                grew = True
+    return found
+
+
+def _erase(dataset: Dataset) -> str:
+    if dataset.kind == "table":
+        return "delete these rows"
+    return "delete the file" if not dataset.shape and dataset.properties.get("artifact") else "delete these cells"
+
+
+def _holder(name: str, before: Answer, dataset: Dataset, start: str) -> Item | None:
+    """What the cells were read from holds them, too."""
+    cells = before.reached[name]
+    if not cells.shape:
+        return Item(name, dataset.kind, cells, f"delete from it what {start} has of them, and write it again")
+    rows = "rows" if dataset.kind == "table" else "cells"
+    return Item(name, dataset.kind, cells, f"it came from these {rows}: erase them, too, if they are about the same")
+
+
+def _dos(name: str, cells: Selection, dataset: Dataset, around: Circumstances) -> Iterator[str]:
+    """What to do about one thing that was reached."""
+    deeds = [around.deeds[label] for label in around.makers.get(_own(name, around.makers), ())]
+    made = sorted((deed for deed in deeds if not deed.is_commit), key=lambda deed: deed.command is None)
+    again = f" by {deed_of(made[0])}" if made else ""
+    fits = any(_FITS.search(f"{deed.name} {deed.command or ''}") for deed in made)
+    is_file = not dataset.shape and bool(dataset.properties.get("artifact"))
+    if is_file:
+        yield f"delete the file, or make it again{' (retrain)' if fits else ''}{again}"
+    elif fits and cells.count == _size(cells):
+        yield f"retrain{again}"
+    elif dataset.kind == "table":
+        yield f"recompute these rows{again}"
+    else:
+        yield f"recompute these cells{again}"
+    if dataset.properties.get("blobs"):
+        yield f"the log holds its rows: `whence delete {name}`, then `whence gc`"
+    for deed in deeds:
+        if deed.is_commit and deed.commit is not None:
+            yield f"it is in commit {deed.commit[:12]}: remove it from the history"
+
+
+def _own(name: str, makers: Mapping[str, object]) -> str:
+    return name if name in makers else name.removesuffix("@v1")
+
+
+def _size(cells: Selection) -> int:
+    return Selection.all(cells.shape).count
