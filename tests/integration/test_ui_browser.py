@@ -81,6 +81,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "arrays": {"view": "array"},
     "table": {"view": "table", "name": "clean.csv@v1"},
     "tables": {"view": "table"},
+    "story": {"view": "story", "name": "peaks", "cells": "0,3"},
     "pipelines": {"view": "pipeline"},
     "failure": {"view": "array", "name": "no such array"},
 }
@@ -323,6 +324,20 @@ def test_an_empty_log_teaches(browser: Browser, tmp_path: Path) -> None:
             assert "Nothing is recorded yet" in page.locator("h1").inner_text()
             assert page.locator("pre").count() == 3
             opened.close()
+
+
+def test_a_story_is_told_and_can_be_saved(visit: Open, log: Log) -> None:
+    opened = visit()
+    page = opened.go(view="array", name="peaks", cells="0,3")
+    page.get_by_text("Tell the story").click()
+    opened.settle()
+    expected = log.explain("peaks", "0,3")
+    assert page.locator("h1").inner_text() == expected.title
+    assert page.locator(".sentences li").all_inner_texts() == [each.text for each in expected.sentences()]
+    assert page.locator(".way img").evaluate("image => image.naturalWidth") > 100
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="HTML").click()
+    assert Path(saved.value.path()).read_text(encoding="utf-8") == expected.to_html()
 
 
 def test_every_state_is_in_the_address(visit: Open) -> None:

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -292,41 +292,18 @@ def test_values_must_be_those_of_the_array(tmp_path: Path) -> None:
 # --- stories
 
 
-class Told:
-    """A story as `log.explain` tells it."""
-
-    title = "Where peaks[0, 3] came from"
-
-    def sentences(self) -> list[str]:
-        return ["peaks[0, 3] came from smooth by `peaks#11`."]
-
-    def endings(self) -> list[str]:
-        return ["Every step is exact."]
-
-    def to_html(self) -> str:
-        return "<!DOCTYPE html>"
-
-    def to_svg(self) -> str:
-        return "<svg/>"
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"sentences": self.sentences()}
-
-
-def test_stories_are_the_logs_own(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[object, ...]] = []
-
-    def explain(_: Log, name: str, cells: object, *, direction: str) -> Told:
-        asked.append((name, cells, direction))
-        return Told()
-
-    monkeypatch.setattr(Log, "explain", explain, raising=False)
-    told = ask(explorer, "story", name="peaks", cells="0,3", way="forward")
-    assert asked == [("peaks", "0,3", "forward")]
-    assert told["sentences"] == [{"text": Told().sentences()[0], "doubt": None}]
-    assert (told["title"], told["svg"], told["html"]) == (Told.title, "<svg/>", "<!DOCTYPE html>")
-    monkeypatch.delattr(Log, "explain")
-    assert ask(explorer, "story", name="peaks", cells="0,3")["available"] is False
+@pytest.mark.parametrize("way", ["backward", "forward"])
+def test_stories_are_the_logs_own(explorer: Explorer, way: Literal["backward", "forward"]) -> None:
+    told = ask(explorer, "story", name="smooth", cells="8,16", way=way)
+    expected = explorer.log.explain("smooth", "8,16", direction=way)
+    assert told["title"] == expected.title
+    assert [each["text"] for each in told["sentences"]] == [each.text for each in expected.sentences()]
+    assert told["endings"] == expected.endings()
+    assert told["html"] == expected.to_html()
+    assert told["svg"].startswith("<svg")
+    json.dumps(told, default=str)
+    status, told = answered(explorer, "story", {"name": "smooth", "cells": "8,16", "way": "sideways"})
+    assert (status, told) == (400, {"error": "'way' is backward or forward"})
 
 
 # --- whatever is asked

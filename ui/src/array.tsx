@@ -62,7 +62,7 @@ function layersOf(name: string, lineage: Lineage | undefined, colours: { from: s
   return found;
 }
 
-export function ArrayView({ stories }: { stories: boolean }) {
+export function ArrayView() {
   const here = place.value;
   const look = here.look ?? here.name!;
   const facts = useAnswer<ArrayFacts>("array", { name: look });
@@ -77,7 +77,7 @@ export function ArrayView({ stories }: { stories: boolean }) {
         {lineage.error ? <div class="note bad" role="alert"><b>No answer.</b> {plain(lineage.error)}</div> : null}
       </section>
       <aside class="side" aria-label="Details">
-        {found ? <Side facts={found} lineage={lineage.data} stories={stories} /> : null}
+        {found ? <Side facts={found} lineage={lineage.data} /> : null}
       </aside>
     </main>
   );
@@ -269,7 +269,7 @@ function Histogram({ values }: { values: NonNullable<ArrayFacts["values"]> }) {
   );
 }
 
-function Side({ facts, lineage, stories }: { facts: ArrayFacts; lineage?: Lineage; stories: boolean }) {
+function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
   const ways: [string, string, Cells[]][] = lineage ? [["from", "Came from", lineage.backward], ["to", "Went to", lineage.forward]] : [];
   return (
     <>
@@ -294,7 +294,7 @@ function Side({ facts, lineage, stories }: { facts: ArrayFacts; lineage?: Lineag
           {lineage.people.length ? <p class="faint">By {lineage.people.map(plain).join(", ")}{lineage.commits.length ? `; commits ${lineage.commits.map((each) => plain(each.slice(0, 12))).join(", ")}` : ""}</p> : null}
           {lineage.notes.map((each) => <p key={each} class="note">{plain(each)}</p>)}
           <div class="row">
-            {stories ? <a class="main" {...link({ view: "story", name: lineage.asked.name, cells: place.value.cells })}>Tell the story</a> : null}
+            <a class="main" {...link({ view: "story", name: lineage.asked.name, cells: place.value.cells })}>Tell the story</a>
             <button type="button" onClick={() => save("lineage.json", "application/json", JSON.stringify(lineage, null, 1))}>JSON</button>
             <button type="button" onClick={() => save("lineage.csv", "text/csv", csv(lineage))}>CSV</button>
           </div>

@@ -67,14 +67,12 @@ export function Start({ where }: { where: string }) {
 }
 
 interface Story {
-  available: boolean;
-  reason?: string;
-  title?: string;
-  sentences?: { text: string; doubt: string | null }[];
-  endings?: string[];
-  html?: string;
-  svg?: string;
-  document?: unknown;
+  title: string;
+  sentences: { text: string; doubt: string | null }[];
+  endings: string[];
+  html: string;
+  svg: string;
+  document: unknown;
 }
 
 export function StoryView() {
@@ -85,25 +83,25 @@ export function StoryView() {
   return (
     <main class="page story">
       <Waiting asked={asked}>
-        {found?.available ? (
+        {found ? (
           <>
             <p class="kind">story</p>
-            <h1>{plain(found.title ?? here.name!)}</h1>
+            <h1>{plain(found.title)}</h1>
             <div class="row" role="group" aria-label="Direction">
               <button type="button" aria-pressed={way === "backward"} onClick={() => go({ way: undefined })}>Came from</button>
               <button type="button" aria-pressed={way === "forward"} onClick={() => go({ way: "forward" })}>Went to</button>
               <a {...link({ view: "array", name: here.name, cells: here.cells })}>Look at the cells</a>
             </div>
-            <ol class="sentences">{found.sentences!.map((each, at) => <li key={at}>{plain(each.text)}{each.doubt ? <Superset precise={false} reason={each.doubt} /> : null}</li>)}</ol>
-            {found.svg ? <figure class="way"><img alt="The way, as a picture" src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`} /></figure> : null}
-            {found.endings!.map((each) => <p key={each} class="faint">{plain(each)}</p>)}
+            <ol class="sentences">{found.sentences.map((each, at) => <li key={at}>{plain(each.text)}{each.doubt ? <Superset precise={false} reason={each.doubt} /> : null}</li>)}</ol>
+            <figure class="way"><img alt="The way, as a picture" src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`} /></figure>
+            {found.endings.map((each) => <p key={each} class="faint">{plain(each)}</p>)}
             <div class="row">
-              <button type="button" onClick={() => save("story.html", "text/html", found.html!)}>HTML</button>
-              <button type="button" onClick={() => save("story.svg", "image/svg+xml", found.svg!)}>SVG</button>
+              <button type="button" onClick={() => save("story.html", "text/html", found.html)}>HTML</button>
+              <button type="button" onClick={() => save("story.svg", "image/svg+xml", found.svg)}>SVG</button>
               <button type="button" onClick={() => save("story.json", "application/json", JSON.stringify(found.document, null, 1))}>JSON</button>
             </div>
           </>
-        ) : found ? <Empty title="No story">{plain(found.reason ?? "")}</Empty> : null}
+        ) : null}
       </Waiting>
     </main>
   );

@@ -31,7 +31,7 @@ function App() {
         <Waiting asked={asked}>
           {summary ? (
             summary.vertices === 0 ? <Start where={summary.where} />
-            : view === "array" ? (here.name ? <ArrayView key="array" stories={summary.stories} /> : <Chooser kind="array" />)
+            : view === "array" ? (here.name ? <ArrayView key="array" /> : <Chooser kind="array" />)
             : view === "table" ? (here.name ? <TableView key={here.name} /> : <Chooser kind="table" />)
             : view === "pipeline" ? (here.name ? <PipelineView key={here.name} /> : <Pipelines />)
             : view === "story" && here.name ? <StoryView />

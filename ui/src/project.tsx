@@ -15,7 +15,6 @@ export interface Summary {
   times: string[];
   pipelines: string[];
   values: string[];
-  stories: boolean;
 }
 interface Drawn {
   picture: Picture;

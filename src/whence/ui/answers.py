@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence import _core
-from whence.errors import NotTraceable
 from whence.selection import Selection
 from whence.store.derivations import asking
 from whence.store.derivations.adjacency import Adjacency, Direction, is_activity
@@ -18,6 +17,7 @@ from whence.store.derivations.walk import plan
 if TYPE_CHECKING:
     from whence.log import Log
     from whence.store.answers import Answer
+    from whence.story import Story
 
 MOST_BOXES = 4000  # of one dataset that are sent to the page
 CHAIN = 30  # datasets of a chain that are shown, each way
@@ -97,9 +97,6 @@ def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
     return found.tolist(), step
 
 
-def story(log: Log, name: str, question: object, direction: str) -> Any:
-    """The story of some cells, where the log can tell it."""
-    explain = getattr(log, "explain", None)
-    if explain is None:
-        raise NotTraceable("this version of the log tells no stories")
-    return explain(name, question, direction=direction)
+def story(log: Log, name: str, cells: str, direction: Direction) -> Story:
+    """The story of some cells, as the log tells it."""
+    return log.explain(name, cells, direction=direction)

@@ -43,7 +43,7 @@ def summary(explorer: Explorer, params: Params) -> dict[str, Any]:
             "kinds": {kind: kinds[kind] for kind in filters.KINDS if kinds[kind]},
             "people": graph.ids.of(people[:500]), "times": times,
             "pipelines": sorted({run.pipeline for run in runs.listed(explorer.log._store)}),
-            "values": sorted(explorer.values.files), "stories": hasattr(explorer.log, "explain"),
+            "values": sorted(explorer.values.files),
         }  # fmt: skip
 
     return explorer.once("summary", make)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from whence.errors import NotTraceable
 from whence.ui import answers
 from whence.ui.explorer import BadRequest, Explorer, Params, text
 
@@ -15,16 +14,8 @@ def story(explorer: Explorer, params: Params) -> dict[str, Any]:
     direction = params.get("way", "backward")
     if direction not in ("backward", "forward"):
         raise BadRequest("'way' is backward or forward")
-    try:
-        found = answers.story(explorer.log, name, cells, direction)
-    except NotTraceable as error:
-        return {"available": False, "reason": str(error)}
+    found = answers.story(explorer.log, name, cells, direction)  # type: ignore[arg-type] # checked above
     return {
-        "available": True, "title": found.title, "sentences": [_said(each) for each in found.sentences()],
-        "endings": [str(each) for each in found.endings()], "html": found.to_html(), "svg": found.to_svg(),
-        "document": found.as_dict(),
+        "title": found.title, "sentences": [{"text": each.text, "doubt": each.doubt} for each in found.sentences()],
+        "endings": found.endings(), "html": found.to_html(), "svg": found.to_svg(), "document": found.as_dict(),
     }  # fmt: skip
-
-
-def _said(sentence: Any) -> dict[str, Any]:
-    return {"text": getattr(sentence, "text", str(sentence)), "doubt": getattr(sentence, "doubt", None)}
