@@ -2,6 +2,7 @@
 
 - `oracle`: relations as plain sets of tuples, the answer that every other representation must give.
 - `operations`: the raw lineage tuples of many NumPy operations, at any size.
+- `table_cells`: plans run in Python on annotated cells, which say what cell questions about tables must answer.
 - `strategies`: Hypothesis strategies for shapes, relations, selections and chains (needs `hypothesis`).
 - `conformance`: a suite of properties that any kind of relation can subclass (needs `hypothesis`).
 
