@@ -36,7 +36,7 @@ def read_plan(document: object, leaves: Mapping[int, object] | None = None, *, n
     >>> from whence.rows.documents import plan_document
     >>> a = Attr(0, "a", "long")
     >>> print(read_plan(plan_document(Filter(Source("t", 0, (a,)), IsNull(a))), new_columns=False).plan)
-    Filter a#0 IS NULL
+    Filter a#0 is null
       Source t (memory): a#0
     """
     top = _fields(document, {"format", "version", "plan", "trace", "nodes"}, "the stored plan")
