@@ -18,10 +18,10 @@ ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py test
   tests/unit/test_relation_named.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types imports doctest bench docs clean asan
+.PHONY: help setup demo test test-pipelines check lint types imports doctest bench docs clean asan ui
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMPS)/package ## build the native core and install everything into .venv
 
@@ -30,6 +30,9 @@ demo: setup ## the main jobs end to end: a hot spot traced to its pixels, a row 
 
 test: setup ## every test
 	@$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests
+
+test-pipelines: setup ## all pipelines like those of notebooks, against lineage written by hand (make test takes a third)
+	@WHENCE_ALL_PIPELINES=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal tests/pipelines
 
 check: lint types imports docs doctest ## format, lint, types, import direction, docs without warnings, doctests
 
@@ -43,13 +46,16 @@ asan: setup ## the native core's tests under AddressSanitizer and UBSan
 bench: setup ## every claim against its baselines, at small sizes
 	@$(BIN)/whence bench --size small
 
+ui: ## the explorer's page, from ui/ into src/whence/ui/static (needs npm; only who changes the page needs it)
+	@cd ui && npm ci --silent && npm run --silent types && npm run --silent build
+
 docs: setup ## the documentation, into docs/_build/html
 	@$(BIN)/python docs/_ext/commands.py
 	@$(BIN)/python docs/_ext/operators.py
 	@$(BIN)/python -m sphinx -q -W --keep-going -j auto -b html -d docs/_build/doctrees docs docs/_build/html
 
 clean: ## remove whatever the other targets made
-	rm -rf build $(VENV) docs/_build demo-out bench-out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build $(VENV) ui/node_modules docs/_build demo-out bench-out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # The parts of `make check`, each of which runs on its own too.
 lint: setup

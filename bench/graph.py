@@ -163,7 +163,7 @@ def varied(letter: str, title: str, name: str, values: Sequence[float], count: i
     asked = []
     for value in values:
         say(f"segments: {title} {value:g}")
-        arrays = pd(count, **{name: value})  # type: ignore[arg-type]
+        arrays = pd(count, **{name: value})  # type: ignore[arg-type] # types are checked at run time
         told = ask(arrays.graph(), *question(arrays), ALL)
         points.append({"x": value, **told.times})
         asked.append(told)

@@ -1,9 +1,10 @@
 // Whether rows share a tuple. Rows that were folded from sorted tuples mostly follow each other along the axes, which one
-// look at each pair of neighbours shows; rows that do not, even sorted, are looked up in an index and compared pair by pair.
+// look at each pair of neighbours shows. Of rows that do not, even sorted, the pairs whose bounds meet are compared.
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/index.hpp"
+#include "kernels/apart.hpp"
+#include "kernels/pairs.hpp"
 #include "kernels/validate.hpp"
 
 namespace whence {
@@ -11,10 +12,12 @@ namespace {
 
 __extension__ using Signed = __int128;
 
-constexpr size_t kMostRows = size_t{1} << 26;   // that are indexed
-constexpr size_t kMostPairs = size_t{1} << 24;  // that are compared
-
-struct Enough {};  // thrown out of an index's search
+constexpr size_t kMostRows = size_t{1} << 26;         // that are sorted
+constexpr size_t kMostBounds = size_t{1} << 26;       // in memory at a time
+constexpr size_t kMostComparisons = size_t{1} << 30;  // of the bounds of rows
+constexpr size_t kMostPairs = size_t{1} << 24;        // of rows that are compared
+constexpr size_t kMostInequalities = size_t{1} << 26; // for pairs whose parents form no forest together
+constexpr size_t kSetUp = 1 << 10;                     // comparisons that take as long as preparing two parts
 
 // The given order of axes, but each after its parent.
 std::vector<int> parents_first(const Pattern& pattern, const std::vector<int>& order) {
@@ -128,81 +131,119 @@ bool in_some_order(const Part& part, int outs) {
   return false;
 }
 
-// Whether row i of one part and row j of another share a tuple. Children first, as a question does: an axis has a value if
-// each of its lower bounds is at most each of its upper ones, which are half-lines in its parent's value.
-Disjoint apart(const Part& a, size_t i, const Part& b, size_t j) {
-  const size_t k = a.pattern.size();
-  Pattern merged(k);
-  for (size_t v = 0; v < k; ++v) {
-    const int u = a.pattern[v].parent, w = b.pattern[v].parent;
-    if (u >= 0 && w >= 0 && u != w) return Disjoint::unknown;
-    merged[v].parent = std::max(u, w);
-  }
-  const std::vector<int> topo = topological(merged);
-  if (topo.empty()) return k == 0 ? Disjoint::no : Disjoint::unknown;
-  struct Limit {
-    Signed lo = kMin, hi = kMax;
-  };
-  std::vector<Limit> limits(k);
-  for (size_t t = k; t-- > 0;) {
-    const int v = topo[t];
-    struct Bound {
-      Signed at, slope;
-    };
-    const Bound lower[] = {{a.lo[v][i], a.pattern[v].p}, {b.lo[v][j], b.pattern[v].p}, {limits[v].lo, 0}};
-    const Bound upper[] = {{Signed{a.lo[v][i]} + a.width[v][i], a.pattern[v].q},
-                           {Signed{b.lo[v][j]} + b.width[v][j], b.pattern[v].q},
-                           {limits[v].hi, 0}};
-    for (const Bound& l : lower) {
-      for (const Bound& u : upper) {  // l.at + l.slope * x <= u.at + u.slope * x
-        const Signed slope = u.slope - l.slope, need = l.at - u.at;
-        if (slope == 0) {
-          if (need > 0) return Disjoint::yes;
-          continue;
-        }
-        Limit& x = limits[merged[v].parent];
-        const Signed q = need / slope, r = need % slope;
-        const Signed down = r != 0 && (r < 0) != (slope < 0) ? q - 1 : q;
-        if (slope > 0) x.lo = std::max(x.lo, r == 0 ? q : down + 1);
-        else x.hi = std::min(x.hi, down);
+// A number that boxes are compared by: axis v, less s times axis u if there is a u. Rows along a diagonal all have the same
+// bounds on each axis, but not on the difference of the two.
+struct Form {
+  int v, u;
+  int64_t s;
+  bool operator==(const Form&) const = default;
+};
+
+std::vector<Form> forms_of(const Part& a, const Part& b) {
+  std::vector<Form> out;
+  for (int v = 0; v < static_cast<int>(a.pattern.size()); ++v) out.push_back({v, -1, 0});
+  for (const Part* part : {&a, &b}) {
+    for (int v = 0; v < static_cast<int>(part->pattern.size()); ++v) {
+      const Axis& axis = part->pattern[v];
+      for (const int64_t s : {axis.p, axis.q}) {
+        const Form form{v, axis.parent, s};
+        if (axis.parent >= 0 && s != 0 && std::find(out.begin(), out.end(), form) == out.end()) out.push_back(form);
       }
     }
   }
-  for (const Limit& x : limits) {
-    if (x.lo > x.hi) return Disjoint::yes;
-  }
-  return Disjoint::no;
+  return out;
 }
 
-// Looks up each row of one part among the rows of another, or of the same.
-Disjoint compared(const Part& some, const Part& others, size_t& pairs) {
-  if (some.rows > kMostRows || others.rows > kMostRows) return Disjoint::unknown;
-  if (some.rows == 1 && others.rows == 1) return ++pairs > kMostPairs ? Disjoint::unknown : apart(some, 0, others, 0);
-  const int k = static_cast<int>(some.pattern.size());
-  const BoxIndex tree(others, 0, k);
-  const std::vector<int> topo = topological(some.pattern);
-  std::vector<int64_t> lo(k), hi(k), box(2 * k);
-  Disjoint found = Disjoint::yes;
-  size_t cursor = 0;
-  try {
-    for (size_t i = 0; i < some.rows; ++i) {
-      hull(some, topo, i, lo.data(), hi.data());
-      for (int v = 0; v < k; ++v) box[2 * v] = lo[v], box[2 * v + 1] = hi[v];
-      tree.find(box.data(), cursor, [&](size_t j) {
-        if (&some == &others && j <= i) return;
-        if (++pairs > kMostPairs) {
-          found = Disjoint::unknown;
-          throw Enough{};
-        }
-        const Disjoint each = apart(some, i, others, j);
-        if (each == Disjoint::yes) return;
-        found = each;
-        if (each == Disjoint::no) throw Enough{};
-      });
-    }
-  } catch (const Enough&) {
+struct Range {
+  Signed lo, hi;
+};
+
+Range scaled(Signed s, Range x) { return s >= 0 ? Range{s * x.lo, s * x.hi} : Range{s * x.hi, s * x.lo}; }
+
+// The least and the greatest value of a form in row i, whose axes are bounded by [lo, hi]; as tight as one edge tells.
+void bound(const Part& part, size_t i, const Form& form, const int64_t* lo, const int64_t* hi, Range out[3]) {
+  const Range v{lo[form.v], hi[form.v]};
+  out[0] = v;
+  out[1] = out[2] = {kMin, kMax};
+  if (form.u < 0) return;
+  const Range u{lo[form.u], hi[form.u]}, far = scaled(-Signed{form.s}, u);
+  out[0] = {v.lo + far.lo, v.hi + far.hi};
+  const Axis &child = part.pattern[form.v], &parent = part.pattern[form.u];
+  if (child.parent == form.u) {  // v lies between its lo + p * u and its hi + q * u
+    const Signed first = part.lo[form.v][i];
+    const Range below = scaled(Signed{child.p} - form.s, u), above = scaled(Signed{child.q} - form.s, u);
+    out[1] = {first + below.lo, first + part.width[form.v][i] + above.hi};
   }
-  return found;
+  constexpr int64_t steep = int64_t{1} << 30;  // products of two of them and an index fit into 128 bits
+  const bool gentle = std::max({form.s, -form.s, parent.p, -parent.p, parent.q, -parent.q}) <= steep;
+  if (parent.parent == form.v && gentle) {  // u lies between its lo + p * v and its hi + q * v
+    const Signed s = form.s, first = part.lo[form.u][i], last = first + part.width[form.u][i];
+    const Signed near = s > 0 ? last : first, other = s > 0 ? first : last;
+    const Range below = scaled(1 - s * (s > 0 ? parent.q : parent.p), v);
+    const Range above = scaled(1 - s * (s > 0 ? parent.p : parent.q), v);
+    out[2] = {below.lo - s * near, above.hi - s * other};
+  }
+}
+
+// The bounds of the forms in each row; of an evenly stepped part in all rows together, as one box.
+Boxed boxed(const Part& part, const std::vector<Form>& forms) {
+  const size_t k = part.pattern.size();
+  const bool all = part.stepped();
+  Boxed out{all ? 1 : part.rows, static_cast<int>(forms.size()), {}, {}};
+  out.lo.resize(out.size * forms.size());
+  out.hi.resize(out.size * forms.size());
+  const std::vector<int> topo = topological(part.pattern);
+  std::vector<int64_t> lo(2 * k), hi(2 * k);
+  for (size_t i = 0; i < out.size; ++i) {
+    // What bounds a form is linear in the row's number, or bends outward: both ends bound all rows between them.
+    const size_t last = all ? part.rows - 1 : i;
+    hull(part, topo, i, lo.data(), hi.data());
+    hull(part, topo, last, lo.data() + k, hi.data() + k);
+    for (size_t f = 0; f < forms.size(); ++f) {
+      Range first[3], second[3], whole{kMin, kMax};
+      bound(part, i, forms[f], lo.data(), hi.data(), first);
+      bound(part, last, forms[f], lo.data() + k, hi.data() + k, second);
+      for (size_t e = 0; e < 3; ++e) {
+        whole.lo = std::max(whole.lo, std::min(first[e].lo, second[e].lo));
+        whole.hi = std::min(whole.hi, std::max(first[e].hi, second[e].hi));
+      }
+      out.lo[f * out.size + i] = static_cast<int64_t>(std::min(whole.lo, Signed{kMax}));
+      out.hi[f * out.size + i] = static_cast<int64_t>(std::max(whole.hi, Signed{kMin}));
+    }
+  }
+  return out;
+}
+
+// What comparing the rows of a relation may cost in all.
+struct Effort {
+  size_t boxes = kMostComparisons;
+  size_t rows = kMostPairs;
+  size_t inequalities = kMostInequalities;
+};
+
+// Compares each row of one part with those of another, or of the same, whose bounds meet its own.
+Disjoint compared(const Part& some, const Part& others, Effort& effort) {
+  const bool same = &some == &others;
+  const std::vector<Form> forms = forms_of(some, others);
+  const bool all = some.stepped(), all_others = others.stepped();
+  const size_t items = (all ? 1 : some.rows) + (all_others ? 1 : others.rows);
+  if (items * forms.size() > kMostBounds || effort.boxes < kSetUp) return Disjoint::unknown;
+  effort.boxes -= kSetUp;
+  if (same && all) return apart({some, 0, true}, {some, 0, true}, effort.inequalities);
+  const Boxed boxes = boxed(some, forms);
+  const Boxed other_boxes = same ? Boxed{} : boxed(others, forms);
+  Disjoint found = Disjoint::yes;
+  const bool complete = Pairs(boxes, same ? boxes : other_boxes, effort.boxes).each([&](size_t i, size_t j) {
+    if (effort.rows-- == 0) {
+      effort.rows = 0;
+      found = Disjoint::unknown;
+      return false;
+    }
+    const Disjoint each = apart({some, i, all && some.rows > 1}, {others, j, all_others && others.rows > 1}, effort.inequalities);
+    if (each != Disjoint::yes) found = each;
+    return each != Disjoint::no;
+  });
+  return complete || found == Disjoint::no ? found : Disjoint::unknown;
 }
 
 // The smallest box around all rows of a part.
@@ -232,7 +273,7 @@ bool meet(const std::vector<int64_t>& x, const std::vector<int64_t>& y) {
 
 Disjoint disjoint(const std::vector<Part>& parts, int outs) {
   Disjoint all = Disjoint::yes;
-  size_t pairs = 0;
+  Effort effort;
   std::vector<std::vector<int64_t>> boxes;
   const auto take = [&](Disjoint found) {
     if (found != Disjoint::yes) all = found;
@@ -245,13 +286,14 @@ Disjoint disjoint(const std::vector<Part>& parts, int outs) {
       if (std::none_of(part.lo.begin(), part.lo.end(), moves) && std::none_of(part.width.begin(), part.width.end(), moves)) {
         return Disjoint::no;  // the same row again and again
       }
-      if (!in_some_order(part, outs) && take(compared(part, part, pairs))) return all;
+      if (!in_some_order(part, outs) && take(compared(part, part, effort))) return all;
     }
     boxes.push_back(around(part));
     for (size_t j = 0; j < i; ++j) {
-      const bool fewer = part.rows < parts[j].rows;
+      if (effort.boxes == 0) return Disjoint::unknown;
+      --effort.boxes;
       if (!meet(boxes[i], boxes[j])) continue;
-      if (take(fewer ? compared(part, parts[j], pairs) : compared(parts[j], part, pairs))) return all;
+      if (take(compared(parts[j], part, effort))) return all;
     }
   }
   return all;

@@ -41,7 +41,7 @@ class Server:
             stderr=subprocess.PIPE if command != "pg_ctl" else subprocess.DEVNULL,
             cwd=self.directory,
             check=False,
-            **user,  # type: ignore[call-overload]
+            **user,  # type: ignore[call-overload] # types are checked at run time
         )
         if done.returncode:
             log = self.directory / "log"

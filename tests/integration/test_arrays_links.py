@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy import load, savez
 from numpy.lib.stride_tricks import sliding_window_view
 
 import whence as wh
@@ -416,6 +417,40 @@ def test_files_are_linked_to_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert log.check().ok
 
 
+def test_archives_and_functions_that_were_imported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    savez("in.npz", a=RNG.random(20), b=RNG.random((20, 2)))
+    with wh.open("log.whence") as log:
+        scaled = log.track(lambda a, b: a[:, None] * b, name="scaled")
+        with log.activity("scale") as activity:
+            archive = load("in.npz")
+            result = scaled(archive["a"], archive["b"])
+            assert archive["a"].shape == (20,)  # read once more, recorded once
+            savez("out", result, some=result[:5])
+        assert load is np.load
+        assert activity.inputs == {"in.npz": "in.npz@v1"}
+        assert [*activity.outputs] == ["out.npz"]
+        assert scaled.last.inputs == ("in.a", "in.b")
+        assert [*log.backward("scaled", [(2, 0)])] == ["in.npz@v1"]
+        assert {"in.npz@v1", "in.a", "in.b", "scaled", "out.npz@v1"} <= {
+            *log.graph.segment("in.npz", "out.npz").vertices
+        }
+        loads = [each for each in log.operations() if each.name == "np.load"]
+        assert len(loads) == 2
+        assert all(each.properties["script"] == "test_arrays_links.py" for each in loads)
+        assert log.check().ok
+
+
+def test_operations_say_where_they_were_called(tmp_path: Path) -> None:
+    with wh.open(tmp_path / "log") as log:
+        double = log.track(lambda a: a * 2, name="double")
+        double(RNG.random(3))
+        double(RNG.random(3))  # reused
+        places = [each.cells()[2] for each in log.operations()]
+    assert [each.partition(":")[0] for each in places] == ["test_arrays_links.py"] * 2
+    assert len({*places}) == 2
+
+
 PROGRAM = """
 import numpy as np, whence as wh
 with wh.open("log.whence") as log:
@@ -463,6 +498,35 @@ def test_tracked_functions_can_be_pickled(tmp_path: Path) -> None:
         assert [each.name for each in log.operations()] == ["double"]
         with pytest.raises(BadType, match="not found under its name"):
             pickle.dumps(log.track(lambda a: a, name="same"))
+
+
+PARALLEL = """
+import sys
+import numpy as np, whence as wh
+from joblib import Parallel, delayed
+
+log = wh.open("log")
+
+@log.track
+def smooth(x):
+    return (x[1:] + x[:-1]) / 2
+
+if __name__ == "__main__":
+    data = [np.random.default_rng(n).random(20 + n) for n in range(4)]
+    for found, each in zip(Parallel(n_jobs=2)(delayed(smooth)(each) for each in data), data):
+        assert np.array_equal(found, (each[1:] + each[:-1]) / 2)
+    assert len(log.operations()) == 4
+    Parallel(n_jobs=2, prefer="threads")(delayed(smooth)(each) for each in data)
+    assert len(log.operations()) == 8
+    assert all(len(log.backward(each.outputs[0], [(3,)], to=each.inputs[0])) == 2 for each in log.operations())
+    assert log.check().ok
+"""
+
+
+def test_joblib_calls_tracked_functions_in_processes_and_threads(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PARALLEL)
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_thousand_calls_are_few_files(tmp_path: Path) -> None:

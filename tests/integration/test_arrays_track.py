@@ -149,7 +149,7 @@ def test_exceptions_leave_the_log_as_it_was(log: wh.Log) -> None:
         fails(np.ones(2))
     with pytest.raises(IndexError), log.capture() as capture:
         capture.write("B", capture.read("A", np.ones(2))[5])
-    assert log.datasets() == log.operations() == []  # type: ignore[comparison-overlap]
+    assert log.datasets() == log.operations() == []  # type: ignore[comparison-overlap] # refused on purpose
 
 
 def test_a_capture_records_its_block(log: wh.Log) -> None:
@@ -229,7 +229,7 @@ def test_elementwise_must_fit(log: wh.Log) -> None:
         half(np.arange(4.0))
 
 
-def test_arrays_that_compute_in_a_way_of_their_own_are_refused(log: wh.Log) -> None:
+def test_arrays_that_compute_in_a_way_of_their_own_go_in_as_a_whole(log: wh.Log) -> None:
     plain = np.arange(4.0).reshape(2, 2)
     squared = log.track(lambda a: a * a, name="squared")
     squared(plain)
@@ -237,13 +237,25 @@ def test_arrays_that_compute_in_a_way_of_their_own_are_refused(log: wh.Log) -> N
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)  # NumPy's own word on matrices
         matrix, masked = np.asmatrix(plain), np.ma.array(plain, mask=plain > 2)
+        assert squared(matrix).tolist() == (plain @ plain).tolist()
+    assert len(log.backward(squared.last.outputs[0], [(0, 0)], to=squared.last.inputs[0])) == 4
+    assert squared(masked).tolist() == [[0, 1], [4, None]]
+    found = log.backward(squared.last.outputs[0], [(0, 0)])
+    assert {len(each) for each in found.values()} == {4}
+    assert any("masked arrays" in note for note in found.notes)
     for given, word in ((matrix, "is a matrix"), (masked, r"is a MaskedArray.*filled")):
-        with pytest.raises(BadType, match=word):  # not reused either, though the shape is known
-            squared(given)
         with log.capture() as capture, pytest.raises(BadType, match=word):
             capture.read("A", given)
     with pytest.raises(BadType, match="matrix"):
         wh.tracked(matrix, "A")
+
+
+def test_a_masked_array_that_is_made_within_stays_masked(log: wh.Log) -> None:
+    large = log.track(lambda a: np.ma.masked_less(a, 0.5).mean(axis=0), name="large")
+    a = np.array([[0.1, 0.9], [0.2, 0.7]])
+    with pytest.warns(LineageLost, match="every cell"):
+        assert large(a).tolist() == [None, 0.8]
+    assert len(log.backward("large", [(1,)], to="a")) == 4
 
 
 def test_arrays_of_too_many_cells_are_refused(log: wh.Log) -> None:
@@ -326,7 +338,7 @@ def test_lineage_that_follows_from_values_is_reused_for_the_same_values_only(log
 def test_what_was_drawn_decides(log: wh.Log) -> None:
     rng = np.random.default_rng(0)
     draws: list[Any] = [
-        lambda a: a[np.random.permutation(4)],  # noqa: NPY002
+        lambda a: a[np.random.permutation(4)],  # noqa: NPY002 # the global state is the point
         lambda a: a[rng.permutation(4)],
         lambda a: a[_drawn()],
     ]

@@ -59,10 +59,10 @@ def test_rows_of_a_spark_pipeline_are_traced_both_ways(demo: tuple[Path, dict[st
 def test_without_spark_its_part_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)  # as if it were not installed
     found: dict[str, Any] = {}
-    assert demo_command._rows(tmp_path, as_json=True, found=found, required=False)
+    assert demo_command._demo_of_rows(tmp_path, as_json=True, found=found, required=False)
     assert found == {"rows": None}
     with pytest.raises(MissingExtra, match=r"pip install 'whence\[spark\]'"):
-        demo_command._rows(tmp_path, as_json=True, found=found, required=True)
+        demo_command._demo_of_rows(tmp_path, as_json=True, found=found, required=True)
 
 
 def test_the_log_is_far_smaller_than_the_tuples(demo: tuple[Path, dict[str, Any]]) -> None:

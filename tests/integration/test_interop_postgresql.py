@@ -32,7 +32,7 @@ def test_versions_and_statements(log: wh.Log) -> None:
     assert log.graph.versions("data.csv") == ["data.csv@v1", "data.csv@v2"]
     assert log.backward("copy.csv@v1", "()", to="data.csv@v1").count == 1
     assert log.ancestors("copy.csv") == ["data.csv@v1", "copy#1"]
-    assert [row["now"] for row in log.versions("data.csv").rows()] == ["no", "yes"]  # type: ignore[attr-defined]
+    assert [row["now"] for row in log.versions("data.csv").rows()] == ["no", "yes"]  # type: ignore[attr-defined] # of a table
     assert log.backward("data.csv").how == "data.csv@v2 is a source: nothing recorded made it"
     log.delete("data.csv@v1", force=True)
     assert log.graph.versions("data.csv") == ["data.csv@v2"]

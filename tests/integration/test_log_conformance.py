@@ -345,7 +345,7 @@ def test_an_operation_is_recorded_whole_or_not_at_all(sums: wh.Log) -> None:
     with pytest.raises(BadType, match=r"op_args\['f'\] is a function"):
         sums.register_operation("f", ["A"], ["B"], op_args={"f": lambda: None})
     with pytest.raises(BadType, match="op_args maps names to values"):
-        sums.register_operation("f", ["A"], ["B"], op_args=[1])  # type: ignore[arg-type]
+        sums.register_operation("f", ["A"], ["B"], op_args=[1])  # type: ignore[arg-type] # refused on purpose
     with pytest.raises(NoLineage, match="nothing is known of 'f' that could be reused"):
         sums.register_operation("f", ["A"], ["B"], reuse=True)
     assert state(sums) == before
@@ -405,7 +405,7 @@ def test_bad_cells(sums: wh.Log) -> None:
 def test_bad_paths(sums: wh.Log) -> None:
     unchanged(sums, BadType, "list of names", lambda: sums.query("BA", "0"))
     unchanged(sums, BadType, "at least one", lambda: sums.query([], "0"))
-    unchanged(sums, BadType, "name", lambda: sums.query(["B", 3], "0"))  # type: ignore[list-item]
+    unchanged(sums, BadType, "name", lambda: sums.query(["B", 3], "0"))  # type: ignore[list-item] # refused on purpose
 
 
 def test_all_sources_and_all_results(sums: wh.Log) -> None:

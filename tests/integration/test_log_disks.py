@@ -391,7 +391,7 @@ def test_paths_that_are_no_logs(tmp_path: Path) -> None:
         wh.open(tmp_path / "nothing", create=False)
     assert not (tmp_path / "nothing").exists()
     with pytest.raises(BadType, match="path or URL"):
-        wh.open(3)  # type: ignore[arg-type]
+        wh.open(3)  # type: ignore[arg-type] # refused on purpose
     with pytest.raises((StoreError, MissingExtra), match="nowhere"):
         wh.open(tmp_path / "log.whence", blobs="nowhere://bucket")
 

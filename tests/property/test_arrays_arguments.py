@@ -71,6 +71,7 @@ FINER: dict[str, tuple[Any, tuple[Any, ...], int, set[tuple[int, ...]]]] = {
                {(i, j, k) for i in range(2) for j in range(2) for k in range(4) if (i, j) != (0, 0)}),
     "matmul(axes=)": (lambda a, b: np.matmul(a, b, axes=[(0, 1), (1, 0), (0, 1)]), (A[:2, :2], A[2:, 2:]), 1,
                       {(i, j, j, k) for i in range(2) for j in range(2) for k in range(2)}),
+    # NumPy takes axis=; its types do not know it.
     "vecdot(axis=)": (lambda a, b: np.vecdot(a, b, axis=0), (A, A + 1), 1,  # type: ignore[call-overload]
                       {(i, k, i) for i in range(4) for k in range(4)}),
 }  # fmt: skip

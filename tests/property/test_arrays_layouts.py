@@ -15,7 +15,7 @@ from whence.arrays.recording.calls import captured
 from whence.arrays.tracing import Run
 from whence.arrays.tracing._rebound import rebound
 from whence.errors import NoRule
-from whence.testing.survey import _changes
+from whence.testing.survey import _pairs_that_change
 
 Function = Callable[..., Any]
 
@@ -142,7 +142,7 @@ def changes(function: Function, array: Any) -> Any:
         made[...] = values
         return function(made)
 
-    return _changes(Call(laid, (np.ascontiguousarray(array),), {}))
+    return _pairs_that_change(Call(laid, (np.ascontiguousarray(array),), {}))
 
 
 @pytest.mark.parametrize("order", "CFAK")
@@ -151,7 +151,7 @@ def test_cells_of_a_broadcast_array_are_told_apart(order: str) -> None:
     for array in (np.broadcast_to(np.arange(4.0), (3, 4)), np.broadcast_to(np.arange(3.0)[:, None], (3, 4))):
         numbers = np.arange(12).reshape(3, 4)
         # NumPy's iterator says which cell comes when; the stride of an axis of which all cells lie at one place is 0.
-        with np.nditer(array, flags=["c_index"], order=order) as walk:  # type: ignore[call-overload]
+        with np.nditer(array, flags=["c_index"], order=order) as walk:  # type: ignore[call-overload] # NumPy takes it
             read = [walk.index for _ in walk]
         for function in (lambda a: a.ravel(order), lambda a: a.flatten(order)):
             _, said = lineage(function, array)

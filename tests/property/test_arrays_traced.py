@@ -186,7 +186,7 @@ def test_indices_of_what_holds_are_selections() -> None:
     picked = x[rows, columns]
     assert picked.relation(0).to_array().tolist() == [[0, 0, 0], [1, 1, 1]]
     assert picked.relation(0, "selection").to_array().tolist() == [[0, 0, 0], *([1, i, j] for i, j in np.ndindex(2, 2))]
-    assert np.argwhere(x).value.tolist() == [[0, 0], [1, 1]]  # type: ignore[attr-defined]
+    assert np.argwhere(x).value.tolist() == [[0, 0], [1, 1]]  # type: ignore[attr-defined] # it is traced
 
 
 def test_what_would_lose_lineage_is_refused_or_counted() -> None:

@@ -92,6 +92,7 @@ def test_properties_are_matched_step_by_step(drawn: Drawn, data: st.DataObject) 
         ({"activity": ["command"], "entity": "filename"}, lambda v: sorted(known[v][1].items())),
         ({"activity": "agent"}, lambda v: [t for s, r, t in drawn.edges if s == v and r == "wasAssociatedWith"]),
     ):
+        # mypy infers no type for a default.
         expected = oracle.segment(drawn.plain, src, dst, label=lambda v, label=label: repr(label(v)))  # type: ignore[misc]
         found = graph.segment(src, dst, match=match)
         assert (set(found.vertices), set(found.edges)) == expected

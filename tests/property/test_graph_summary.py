@@ -196,6 +196,7 @@ def test_isomorphism_is_what_trying_all_bijections_finds(a: Ball, b: Ball) -> No
     assert isomorphic(a, b) == tried(a, b)
     turned = (0, *sorted(range(1, len(a.labels)), reverse=True))
     labels, steps = renamed(a, turned)
+    # The steps are triples.
     assert isomorphic(a, Ball(tuple(labels), tuple(map(tuple, steps))))  # type: ignore[arg-type,call-overload]
 
 

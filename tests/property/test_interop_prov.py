@@ -58,7 +58,7 @@ def graphs(draw: st.DrawFn, bundles: bool = False) -> Graph:
             records.add_vertex(name, kind, draw(_properties), place)
     for place in places[1:]:
         records.add_bundle(place)
-    held = {name for own in records.told.values() for name in own}
+    held = {name for own in records.attributes_of.values() for name in own}
     seen: set[tuple[str, ...]] = set()
     for number in range(draw(st.integers(0, 6))):
         relation = draw(st.sampled_from([each for each in RELATIONS if each.name != "mentionOf"]))
@@ -79,7 +79,7 @@ def graphs(draw: st.DrawFn, bundles: bool = False) -> Graph:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", GraphWarning)
                 half = {relation.source_key: name, "prov:time": "2026-01-01T00:00:30", **draw(_properties)}
-                records.add_edge("", relation.name, half, draw(st.sampled_from(list(records.told[name]))))
+                records.add_edge("", relation.name, half, draw(st.sampled_from(list(records.attributes_of[name]))))
     return Graph.build(records.vertices(), records.edges)
 
 

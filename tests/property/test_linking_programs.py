@@ -1,5 +1,8 @@
 """Programs of tracked calls with plain NumPy in between: every answer against sets of cells that follow each step.
 
+Between the calls arrays are changed in place, globals, helpers and attributes change, functions are defined anew under
+their old names, earlier calls are run again, and the log is closed and opened.
+
 Beside each array lies an array of sets: the cells of the program's first arrays that went into each cell. Views are
 taken of both, writes done to both. A dataset at which lineage ends stands for the sets that it had when it was
 recorded: the sets behind an answer must be the sets of the cells that were asked for, wherever it ends.
@@ -7,7 +10,9 @@ recorded: the sets behind an answer must be the sets of the cells that were aske
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -19,12 +24,94 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
+from scipy import ndimage
 
 import whence as wh
 from whence.arrays.linking.layout import Layout
 from whence.arrays.linking.living import root_of
 
 NOTHING: frozenset[Any] = frozenset()
+EXAMPLES = int(os.environ.get("WHENCE_EXAMPLES", "30"))
+
+
+class World:
+    """What functions read besides their arguments, and what changes between their calls."""
+
+    shift: int
+    limit: float
+    order: dict[str, bool]
+    weights: Any
+    helper: Any
+
+
+WORLD = World()
+
+
+def _same(a: Any) -> Any:
+    return a * 1.5
+
+
+def _turned(a: Any) -> Any:
+    return a[::-1] + 1
+
+
+def _running(a: Any) -> Any:
+    return np.cumsum(a, axis=0)
+
+
+def _next(a: Any) -> Any:
+    out = np.zeros_like(a)
+    for i in range(len(a)):
+        out[i] = a[(i + WORLD.shift) % len(a)]
+    return out
+
+
+HELPERS: dict[Any, Callable[[Any], Any]] = {
+    _same: lambda sets: each(sets),
+    _turned: lambda sets: each(sets[::-1]),
+    _running: lambda sets: accumulated(sets),
+    _next: lambda sets: np.roll(each(sets), -WORLD.shift, axis=0),
+}
+"""What a function may be defined as, and what it does to sets."""
+
+
+def accumulated(sets: Any) -> Any:
+    out = each(sets)
+    for i in range(1, len(out)):
+        out[i] = each(out[i - 1], out[i]) if out.ndim > 1 else out[i - 1] | out[i]
+    return out
+
+
+def windowed(sets: Any) -> Any:
+    """Three neighbours, fewer at the ends."""
+    before, after = np.concatenate([sets[:1], sets[:-1]]), np.concatenate([sets[1:], sets[-1:]])
+    return each(before, sets, after)
+
+
+def _rolled(a: Any) -> Any:
+    return np.roll(a, WORLD.shift, axis=0)
+
+
+def _decided(a: Any) -> Any:
+    if a.sum() > WORLD.limit:
+        return a[::-1] * 2
+    return a - 1
+
+
+def _in_order(a: Any) -> Any:
+    return (a.T if WORLD.order["turned"] else a) + 0.5
+
+
+def _helped(a: Any) -> Any:
+    return WORLD.helper(a) * 2
+
+
+def _weighed(a: Any) -> Any:
+    return a * WORLD.weights.sum()
+
+
+def _blurred(a: Any) -> Any:
+    return ndimage.uniform_filter1d(a, 3, axis=0, mode="nearest")
 
 
 @dataclass
@@ -65,8 +152,8 @@ def each(*sets: Any) -> Any:
 class Program:
     """A program that is made up step by step."""
 
-    def __init__(self, log: wh.Log, data: st.DataObject) -> None:
-        self.log, self.data = log, data
+    def __init__(self, path: Path, data: st.DataObject) -> None:
+        self.path, self.log, self.data = path, wh.open(path), data
         self.rng = np.random.default_rng(data.draw(st.integers(0, 999)))
         self.arrays: list[Both] = []
         self.numbers: list[tuple[Any, frozenset[Any]]] = []
@@ -74,7 +161,15 @@ class Program:
         self.memories: dict[int, tuple[Any, Any]] = {}  # arrays that own memory, and their sets
         self.first = itertools.count()
         self.calls = 0
-        track = log.track
+        self.again: list[Callable[[], None]] = []  # calls that may be run once more
+        WORLD.shift, WORLD.limit, WORLD.order = 1, 2.0, {"turned": False}
+        WORLD.helper, self.step_as = _same, _same
+        self.track()
+        self.weights()
+
+    def track(self) -> None:
+        """Define all functions, in the log as it is open now."""
+        track = self.log.track
         self.double = track(lambda a: a * 2, name="double")
         self.add = track(lambda a, b: a + b, name="add")
         self.down = track(lambda a: a.sum(axis=0), name="down")
@@ -85,6 +180,79 @@ class Program:
         self.windows = track(lambda a: sliding_window_view(a, 2, axis=0).std(axis=-1), name="windows")
         self.write = track(_write, name="write")
         self.named = track(lambda a: a + 1, name="named", names={"return": "B"})
+
+        self.rolled = track(_rolled, name="rolled")
+        self.decided = track(_decided, name="decided")
+        self.in_order = track(_in_order, name="in_order")
+        self.helped = track(_helped, name="helped")
+        self.weighed = track(_weighed, name="weighed")
+        self.blurred = track(_blurred, name="blurred")
+        self.step = track(self.step_as, name="step", names={"return": "S"})
+
+    def weights(self) -> None:
+        """Another array among the globals."""
+        number = next(self.first)
+        WORLD.weights = self.held(self.rng.random(3), lambda index: frozenset([(number, *index)])).x
+        self.arrays.pop()
+
+    def change(self) -> None:
+        """Something else than the arrays of the program changes."""
+        match self.data.draw(st.sampled_from(["shift", "limit", "order", "helper", "step", "weights", "within",
+                                              "reopen"])):  # fmt: skip
+            case "shift":
+                WORLD.shift = self.data.draw(st.integers(0, 3))
+            case "limit":
+                WORLD.limit = self.data.draw(st.sampled_from([-10.0, 2.0, 5.0, 50.0]))
+            case "order":
+                WORLD.order["turned"] = not WORLD.order["turned"]
+            case "helper":
+                WORLD.helper = self.data.draw(st.sampled_from([*HELPERS]))
+            case "step":
+                self.step_as = self.data.draw(st.sampled_from([*HELPERS]))
+                self.step = self.log.track(self.step_as, name="step", names={"return": "S"})
+            case "weights":
+                self.weights()
+            case "within":
+                number = next(self.first)
+                WORLD.weights[0] = self.rng.random()
+                self.sets_at(WORLD.weights)[0] = frozenset([(number, 0)])
+            case "reopen":
+                self.log.close()
+                self.log = wh.open(self.path)
+                self.numbers.clear()  # known by identity, to a log that is open
+                self.track()
+
+    def beside(self) -> None:
+        """A call of a function that reads the world."""
+        one = self.some()
+        x = one.x
+        if not x.ndim or not x.shape[0]:
+            return
+        kinds = ["rolled", "decided", "in_order", "helped", "weighed", "step", "blurred"]
+        kind = self.data.draw(st.sampled_from(kinds))
+        self.again.append(functools.partial(self.run, kind, one))
+        self.run(kind, one)
+
+    def run(self, kind: str, one: Both) -> None:
+        x, sets = one.x, one.sets
+        if kind == "rolled":
+            expected = np.roll(each(sets), WORLD.shift, axis=0)
+        elif kind == "decided":
+            expected = each(sets[::-1] if x.sum() > WORLD.limit else sets)
+        elif kind == "in_order":
+            expected = each(sets.T if WORLD.order["turned"] else sets)
+        elif kind == "helped":
+            expected = HELPERS[WORLD.helper](sets)
+        elif kind == "step":
+            expected = HELPERS[self.step_as](sets)
+        elif kind == "blurred":
+            expected = windowed(sets)
+        else:
+            expected = each(sets, _zero_d(united(self.sets_at(WORLD.weights))))
+        function = getattr(self, kind)
+        self.gave(function, function(x), expected)
+        if kind == "step":
+            self.check("S", expected)  # of the latest definition and run
 
     # --- arrays
 
@@ -257,20 +425,24 @@ def _write(a: Any) -> Any:
     return a.sum()
 
 
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_programs(data: st.DataObject) -> None:
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        warnings.catch_warnings(),
-        wh.open(Path(directory, "log")) as log,
-    ):
+    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = Program(log, data)
+        program = Program(Path(directory, "log"), data)
         program.new((4, 3))
         for _ in range(data.draw(st.integers(2, 9))):
-            if data.draw(st.booleans()):
-                program.plain()
-            else:
-                program.call()
-        assert log.check().ok
+            match data.draw(st.sampled_from(["plain", "call", "call", "beside", "beside", "change", "again"])):
+                case "plain":
+                    program.plain()
+                case "call":
+                    program.call()
+                case "beside":
+                    program.beside()
+                case "change":
+                    program.change()
+                case "again" if program.again:
+                    data.draw(st.sampled_from(program.again))()
+        assert program.log.check().ok
+        program.log.close()

@@ -53,6 +53,7 @@ def test_operations_and_their_inverses(data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         raw = swapped(raw)
     relation = wh.compress(*raw)
+    assert wh.Relation.from_bytes(relation.to_bytes()).verify()
     assert relation.count() == len(raw.tuples)
     assert np.array_equal(relation.to_array(), raw.tuples)
     cells = data.draw(cells_of(raw.out_shape))

@@ -22,8 +22,8 @@ from whence.testing.shelf import Shelf
 Function = Callable[..., Any]
 
 
-def told(memory: ReuseIndex, function: Function, *args: Any) -> str | None:
-    """Compute the lineage of a call; the level if it was known, which is compared."""
+def checked_level(memory: ReuseIndex, function: Function, *args: Any) -> str | None:
+    """The level at which the lineage of a call was known, asserted to be the computed one; None if it was not."""
     found = captured(function, args, {}, parameters_of(function), "f", selection=False)
     assert found.witness is not None
     known = memory.find(found.witness, tuple(each.shape for each in found.outputs))
@@ -65,15 +65,18 @@ def test_lengths(name: str) -> None:
     function = LENGTHS[name]
     for seed in range(6):
         rng, memory = np.random.default_rng(seed), ReuseIndex(Shelf(), name)
+        levels = []
         for i in range(30):
             low, high = ((4, 9), (8, 30)) if seed % 3 == 0 and i < 20 else ((4, 14), (4, 14))
-            told(memory, function, rng.random((int(rng.integers(*low)), int(rng.integers(*high)))))
+            shape = (int(rng.integers(*low)), int(rng.integers(*high)))
+            levels.append(checked_level(memory, function, rng.random(shape)))
+        assert levels[0] is None, "nothing was learned before the first call"
 
 
 def test_lengths_that_are_divided_are_learned_all_the_same() -> None:
     function = LENGTHS["half"]
     rng, memory = np.random.default_rng(0), ReuseIndex(Shelf(), "half")
-    levels = [told(memory, function, rng.random(int(n))) for n in rng.integers(4, 60, 25)]
+    levels = [checked_level(memory, function, rng.random(int(n))) for n in rng.integers(4, 60, 25)]
     assert levels[:4] == [None] * 4
     assert levels.count("gen") > 8
 
@@ -107,9 +110,9 @@ def test_indices_in_arrays(name: str) -> None:
     function, one, other = INDICES[name]
     a = np.random.default_rng(0).random((4, 4)) + 0.1
     memory = ReuseIndex(Shelf(), name)
-    told(memory, function, a, one)
-    assert told(memory, function, a, one) in ("base", "dim")
-    assert told(memory, function, a, other) is None
+    checked_level(memory, function, a, one)
+    assert checked_level(memory, function, a, one) in ("base", "dim")
+    assert checked_level(memory, function, a, other) is None
 
 
 ORDERS: dict[str, Function] = {
@@ -125,9 +128,9 @@ def test_order_in_memory(name: str) -> None:
     memory = ReuseIndex(Shelf(), name)
     for i in range(24):
         a = rng.random((int(rng.integers(4, 9)), int(rng.integers(4, 9))))
-        told(memory, function, (a, np.asfortranarray(a), np.repeat(a, 2, axis=0)[::2])[i % 3])
-    told(memory, function, a)
-    assert told(memory, function, a) is not None
+        checked_level(memory, function, (a, np.asfortranarray(a), np.repeat(a, 2, axis=0)[::2])[i % 3])
+    checked_level(memory, function, a)
+    assert checked_level(memory, function, a) is not None
 
 
 def test_rules_follow_from_shapes_unless_they_ask() -> None:
@@ -249,9 +252,9 @@ def test_values_that_decide_through_exceptions_and_warnings(name: str, turned: b
     found = captured(function, (one,), {}, ("a",), "f", selection=False)
     assert np.array_equal(found.result, function(one), equal_nan=True)
     memory = ReuseIndex(Shelf(), name)
-    assert told(memory, function, one) is None
-    assert told(memory, function, other) is None
-    assert None not in (told(memory, function, one), told(memory, function, other))
+    assert checked_level(memory, function, one) is None
+    assert checked_level(memory, function, other) is None
+    assert None not in (checked_level(memory, function, one), checked_level(memory, function, other))
 
 
 def test_a_refusal_that_the_function_handles_is_no_result() -> None:
@@ -268,10 +271,12 @@ def test_a_refusal_that_the_function_handles_is_no_result() -> None:
 @pytest.mark.parametrize("order", "AK")
 def test_orders_of_memory_are_not_reused_for_other_layouts(order: str) -> None:
     function, rng, memory = ORDER_OF[order], np.random.default_rng(0), ReuseIndex(Shelf(), order)
+    levels = []
     for _ in range(6):
-        told(memory, function, a := rng.random((4, 5)))
-        told(memory, function, np.asfortranarray(a))
-        told(memory, function, rng.random((4, 10))[:, ::-2])
+        a = rng.random((4, 5))
+        layouts = (a, np.asfortranarray(a), rng.random((4, 10))[:, ::-2])
+        levels += [checked_level(memory, function, each) for each in layouts]
+    assert levels[:2] == [None] * 2, "each order is learned by itself"
 
 
 ORDER_OF: dict[str, Function] = {"A": lambda a: a.ravel(order="A"), "K": lambda a: (a + 1).flatten("K")}

@@ -188,7 +188,7 @@ def test_an_output_that_cannot_be_local_is_cached_and_said(
     def refused(*_: object) -> None:
         raise ValueError("no room for local data")
 
-    monkeypatch.setattr("whence.spark.running.outputs._relation", refused)
+    monkeypatch.setattr("whence.spark.running.outputs._local_relation", refused)
     p = log.pipeline(totals(orders))
     out = p.run()
     assert out.storageLevel.useMemory
@@ -202,4 +202,4 @@ def test_a_run_leaves_the_description_of_jobs_as_it_was(spark: SparkSession, ord
         log.pipeline(totals(orders)).run()
         assert spark.sparkContext.getLocalProperty("spark.job.description") == "the user's own"
     finally:
-        spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+        spark.sparkContext.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type] # None clears it

@@ -231,4 +231,5 @@ except Closed as error:
 else:
     raise AssertionError("no error")
 """
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

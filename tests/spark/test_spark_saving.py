@@ -233,7 +233,7 @@ def test_nor_does_anything_else_that_a_run_adds(
     def broken(*_: object) -> None:
         raise AssertionError("a mistake of whence's own")
 
-    monkeypatch.setattr(materialize, "_run", broken)
+    monkeypatch.setattr(materialize, "_compute_output", broken)
     df = revenue(spark, shop)
     p = log.pipeline(df)
     assert sorted(p.run().collect()) == sorted(df.collect())
@@ -293,7 +293,7 @@ def test_temporary_files_go_with_the_pipeline(spark: SparkSession, shop: Path) -
     pipeline = Pipeline(revenue(spark, shop))
     pipeline.run()
     assert pipeline.artifacts is not None
-    folder = pipeline.artifacts.held[0].folder  # type: ignore[attr-defined]
+    folder = pipeline.artifacts.held[0].folder  # type: ignore[attr-defined] # of results in files
     assert os.path.isdir(folder)
     del pipeline
     assert not os.path.isdir(folder)

@@ -83,6 +83,7 @@ CUTS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
 
 def unseen(df: DataFrame, eager: bool = True) -> DataFrame:
     """A checkpoint that was made before whence was loaded."""
+    # functools.wraps sets it.
     return type(df).localCheckpoint.__wrapped__(df, eager)  # type: ignore[attr-defined,no-any-return]
 
 
@@ -233,7 +234,7 @@ def test_a_checkpoint_is_forgotten_with_its_rows(spark: SparkSession, orders: Da
     del held, leaf
     while int(known.size()) >= before and time.monotonic() < end:
         gc.collect()
-        spark._jvm.System.gc()  # type: ignore[union-attr]
+        spark._jvm.System.gc()  # type: ignore[union-attr] # there is a session
         time.sleep(0.2)
     assert int(known.size()) < before
 

@@ -191,7 +191,8 @@ def test_a_frame_is_as_to_pandas_gives_it(spark: SparkSession, log: wh.Log) -> N
         F.struct("id", F.lit("x").alias("y")).alias("pair"),
     )
     pipeline = log.pipeline(made, name="types")
-    frame, plain = pipeline.to_pandas("frame"), made.toPandas()
+    plain: Any = made.toPandas()
+    frame = pipeline.to_pandas("frame")
     assert frame.dtypes.tolist() == plain.dtypes.tolist()
     for name in plain.columns:
         assert [repr(each) for each in frame[name].tolist()] == [repr(each) for each in plain[name].tolist()] or (
@@ -258,7 +259,7 @@ def test_frames_and_arrays_go_back_to_spark(spark: SparkSession, shop: Path, log
     assert log.forward("orders", {"amount": 12.0})["report"].count == 0
     assert log.check().ok
     assert log.collect().blobs == 0
-    vector = log.to_spark(doubled[:, 0].copy(), spark, name="vector")
+    vector = log.to_spark(doubled[:, 0], spark, name="vector")
     assert vector.columns == ["c0"]
     assert log.backward("vector", "1,0")["doubled"].cells().tolist() == [[1, 0]]
 
@@ -266,15 +267,16 @@ def test_frames_and_arrays_go_back_to_spark(spark: SparkSession, shop: Path, log
 def test_plain_hand_overs_in_a_capture(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     with log.capture():
         older = spark.read.parquet(str(shop / "customers.parquet")).where("age > 30")
-        frame = older.toPandas()
+        frame: Any = older.toPandas()
         ages = frame[["age"]].to_numpy()
         years = log.track(lambda x: x + 1, name="years")(ages)
         back = spark.createDataFrame(pd.DataFrame(years, columns=["age"]))
-        old = back.where("age > 50").toPandas()
+        old: Any = back.where("age > 50").toPandas()
     assert old["age"].tolist() == [64.0, 51.5]
     assert rows(log.backward("years", "2,0")["customers"]) == [4]
     assert "frame" in {each.name for each in log.datasets()}
-    assert spark.createDataFrame(frame).toPandas().equals(frame), "nothing is watched any more"
+    again: Any = spark.createDataFrame(frame).toPandas()
+    assert again.equals(frame), "nothing is watched any more"
 
 
 # --- bad input

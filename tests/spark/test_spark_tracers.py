@@ -85,7 +85,7 @@ def test_explain_runs_no_spark_job(spark: SparkSession, orders: DataFrame, log: 
         assert not pipeline.backward({"id": 1}).precise, "there are ties, and a job found them"
         assert spark.sparkContext.statusTracker().getJobIdsForGroup("explaining")
     finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type] # None clears it
 
 
 def test_finding_a_run_changes_nothing(orders: DataFrame, log: Log) -> None:

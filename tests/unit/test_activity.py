@@ -235,7 +235,7 @@ def test_bad_input_is_refused_and_nothing_is_recorded(log: wh.Log) -> None:
     with pytest.raises(StoreError, match="directory"):
         a.used(Path("data"))
     with pytest.raises(BadType, match="datasets by name, or paths"):
-        a.used(3)  # type: ignore[arg-type]
+        a.used(3)  # type: ignore[arg-type] # refused on purpose
     with pytest.raises(UnknownName, match="used by this activity"):
         a.generated("model.bin", derived_from="data/raw.csv")
     with pytest.raises(StoreError, match="no such file"), a:

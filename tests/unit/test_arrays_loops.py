@@ -75,3 +75,29 @@ def test_lineage_that_is_too_much_is_a_superset_and_says_so(monkeypatch: pytest.
     assert "would join" in found.guessed
     (edge,) = found.edges
     assert edge.relation.count() == x.size**2 > len(exact)
+
+
+def test_with_selection_too_if_nothing_was_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that decides nothing by values is done again on cells, whatever was asked for."""
+    x = np.random.default_rng(0).random(200)
+    calls: list[bool] = []
+    own = loops.edges_by_cells
+
+    def noted(call: Any, outputs: Any, selects: bool) -> Any:
+        calls.append(selects)
+        return own(call, outputs, selects)
+
+    monkeypatch.setattr("whence.arrays.recording.calls.edges_by_cells", noted)
+    found = captured(running, (x,), {}, ("x",), "f", selection=True)
+    tuples = np.unique(np.concatenate([each.relation.to_array() for each in found.edges]), axis=0).tolist()
+    assert tuples == [[i, j] for i in range(200) for j in range(i + 1)]
+
+    def masked(x: Any) -> Any:
+        out = np.zeros_like(x)
+        for i in range(len(x)):
+            out[i] = x[x > 0.5][0] + x[i]
+        return out
+
+    found = captured(masked, (x[:60],), {}, ("x",), "f", selection=True)
+    assert calls == [False, True]
+    assert {each.kind for each in found.edges} == {"value", "selection"}

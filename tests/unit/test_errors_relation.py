@@ -135,7 +135,7 @@ def test_composing_what_does_not_fit() -> None:
     with pytest.raises(ShapeMismatch):
         wh.Relation.identity((3, 1)).compose(wh.Relation.identity((3,)))
     with pytest.raises(WrongKind):
-        first.compose("second")  # type: ignore[arg-type]
+        first.compose("second")  # type: ignore[arg-type] # refused on purpose
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_questions_that_cannot_be_asked_say_why() -> None:
     with pytest.raises(BadType, match="src names no entity"):
         graph.segment([], "log-v1")
     with pytest.raises(BadType, match="strings; this is 3"):
-        graph.segment(3, "log-v1")  # type: ignore[arg-type]
+        graph.segment(3, "log-v1")  # type: ignore[arg-type] # refused on purpose
     segment = graph.segment("dataset-v1", "log-v1")
     with pytest.raises(UnknownName, match="relation of PROV 'usd'"):
         segment.adjust(exclude="usd")
@@ -237,7 +237,7 @@ def test_questions_that_cannot_be_asked_say_why() -> None:
         with pytest.raises(BadType):
             summarize([segment], keep=keep, k=k)
     with pytest.raises(BadType, match="summarize takes segments"):
-        summarize([graph])  # type: ignore[list-item]
+        summarize([graph])  # type: ignore[list-item] # refused on purpose
 
 
 def test_the_slow_methods_refuse_what_would_not_fit() -> None:

@@ -89,7 +89,7 @@ def test_every_table_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     class Watched(_core.Table):
         def __init__(self, *args: object) -> None:
-            super().__init__(*args)  # type: ignore[arg-type]
+            super().__init__(*args)  # type: ignore[arg-type] # types are checked at run time
             alive.add(self)
 
     monkeypatch.setattr(_core, "Table", Watched)

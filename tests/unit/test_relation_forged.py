@@ -254,9 +254,11 @@ def test_flipped_bytes_with_right_checksums(data: st.DataObject) -> None:
         at = data.draw(st.integers(13, len(altered) - 1))
         altered[at] = data.draw(st.integers(0, 255))
     try:
-        use(wh.Relation.from_bytes(repaired(bytes(altered))))
+        relation = wh.Relation.from_bytes(repaired(bytes(altered)))
+        use(relation)
     except (Damaged, TooLarge):
         return
+    assert relation.verify()
 
 
 SWEEP = """
@@ -308,7 +310,7 @@ def test_many_flips_in_little_memory() -> None:
 def test_the_check_of_a_log_finds_them(tmp_path: Path) -> None:
     import sqlite3
 
-    from whence.store.blobs.local import hash_of
+    from whence.relation.parts import hash_of
 
     for number, (name, data) in enumerate({**FORGED, "other shapes": file_of((9,), (9,), [boxed((0, 0))])}.items()):
         where = tmp_path / str(number)

@@ -83,6 +83,7 @@ def test_answers_equal_the_plain_join(name: str, tmp_path: Path) -> None:
     made.save(tmp_path / "relation")
     loaded = wh.Relation.load(tmp_path / "relation")
     for relation in (made, loaded):
+        assert relation.verify()
         assert relation.count() == len(raw.tuples)
         for cells in questions(raw.out_shape, rng):
             assert np.array_equal(relation.backward(cells).cells(), backward_rows(*raw, cells))

@@ -214,7 +214,7 @@ def test_a_relation_does_not_change() -> None:
         expanded[:] = 0
     assert np.array_equal(relation.to_array(), raw.tuples)
     with pytest.raises(AttributeError):
-        relation.out_shape = (1,)  # type: ignore[misc]
+        relation.out_shape = (1,)  # type: ignore[misc] # refused on purpose
 
 
 def test_it_prints_what_it_is() -> None:

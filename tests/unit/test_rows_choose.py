@@ -55,7 +55,7 @@ def grouped(child: Operator, key: Attr, *, shown: bool = True, of: Attr = PRICE)
 
 def saved(plan: Operator, **options: object) -> list[tuple[tuple[int, ...], set[str]]]:
     """Where results are saved, and with which columns."""
-    found = trace_plan(plan, **options)  # type: ignore[arg-type]
+    found = trace_plan(plan, **options)  # type: ignore[arg-type] # types are checked at run time
     assert found.unavailable_reason is None
     return [(each.place, {attr.name for attr in each.columns}) for each in found.saved]
 

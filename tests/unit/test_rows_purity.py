@@ -82,7 +82,7 @@ def nested(x: int) -> float:
     return inner() + x
 
 
-def with_default(x: int, memory: list[int] = []) -> int:  # noqa: B006
+def with_default(x: int, memory: list[int] = []) -> int:  # noqa: B006 # a default that is kept is the point
     memory.append(x)
     return len(memory)
 
@@ -187,14 +187,14 @@ VARYING: dict[str, object] = {
     "random": lambda x: random.random() + x,
     "a name of random": lambda x: chance() + x,
     "a name from random": lambda x: random.choice([x, 1]),
-    "numpy": lambda x: x + np.random.rand(),  # noqa: NPY002
+    "numpy": lambda x: x + np.random.rand(),  # noqa: NPY002 # the global state is the point
     "a seeded generator of numpy": lambda s: np.random.default_rng().normal(size=len(s)),
     "the time": lambda x: time.time() - x,
     "now": lambda x: dt.datetime.now() - x,
     "today": lambda x: dt.date.today() == x,
     "pandas' now": lambda x: pd.Timestamp.now() - x,
     "now by name": lambda x: pd.Timestamp("now") - x,
-    "a module as a value": lambda x: getattr(random, "random")() + x,  # noqa: B009
+    "a module as a value": lambda x: getattr(random, "random")() + x,  # noqa: B009 # a name at run time is the point
     "a method of something": lambda box, x: box.value.random() + x,
     "the environment": lambda x: os.environ["HOME"] + x,
     "the process": lambda x: os.getpid() + x,

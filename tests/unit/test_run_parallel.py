@@ -204,6 +204,19 @@ def test_a_run_that_was_killed_is_no_rival_of_later_ones(project: Path) -> None:
     assert not (project / DIRECTORY).exists()
 
 
+def test_a_run_that_leaves_takes_no_notes_from_one_that_still_needs_them(project: Path) -> None:
+    """The commands of both have ended; one is recorded while the other has not looked at its rival's notes yet."""
+    slow, quick = Registered(project), Registered(project)
+    slow.end()
+    quick.end()
+    quick.generated.append("models/quick.bin")
+    quick.leave()
+    (other,) = slow.others()
+    assert other.notes.wrote("models/quick.bin")
+    slow.leave()
+    assert not (project / DIRECTORY).exists()
+
+
 def test_threads_are_all_seen(project: Path) -> None:
     code = (
         "import threading\n"

@@ -260,7 +260,7 @@ def test_parse_refuses_integers_out_of_range() -> None:
     with pytest.raises(OutOfRange, match="index -4 on axis 0 is outside"):
         Selection.parse("-4,0", (3, 2))
     with pytest.raises(BadType, match="parse takes text"):
-        Selection.parse(3, (3,))  # type: ignore[arg-type]
+        Selection.parse(3, (3,))  # type: ignore[arg-type] # refused on purpose
 
 
 @pytest.mark.parametrize("shape", [(-1,), (2, -1), (2**63,)])
@@ -288,7 +288,7 @@ def test_different_datasets_do_not_mix() -> None:
         with pytest.raises(TypeError):
             a | other
         with pytest.raises(BadType, match="another Selection"):
-            a.issubset(other)  # type: ignore[arg-type]
+            a.issubset(other)  # type: ignore[arg-type] # refused on purpose
 
 
 def test_what_is_too_large_to_expand_says_how_large_and_what_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,9 +321,9 @@ def test_no_selection_without_cells_and_shape() -> None:
 def test_it_cannot_be_changed() -> None:
     given = Selection.of((1, 2), (3, 4))
     with pytest.raises(AttributeError):
-        given.shape = (1,)  # type: ignore[misc]
+        given.shape = (1,)  # type: ignore[misc] # refused on purpose
     with pytest.raises(AttributeError):
-        given.note = "x"  # type: ignore[attr-defined]
+        given.note = "x"  # type: ignore[attr-defined] # refused on purpose
     for made in (
         given,
         Selection.all((3,)),

@@ -21,8 +21,8 @@ def fake_java(directory: Path, version: str) -> Path:
 
 @pytest.mark.parametrize(("text", "major"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25), ("21-ea", 21)])
 def test_versions(tmp_path: Path, text: str, major: int) -> None:
-    assert session._version(fake_java(tmp_path, text) / "bin" / "java") == major
-    assert session._version(tmp_path / "nothing") is None
+    assert session._java_version(fake_java(tmp_path, text) / "bin" / "java") == major
+    assert session._java_version(tmp_path / "nothing") is None
 
 
 def test_java_home_first_unless_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

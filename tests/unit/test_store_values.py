@@ -111,4 +111,4 @@ def test_records_print() -> None:
     dataset = Dataset("A", "array", (3, 2), "2026-01-01T00:00:00Z")
     assert dataset.as_dict()["shape"] == (3, 2)
     with pytest.raises(AttributeError):
-        dataset.name = "B"  # type: ignore[misc]
+        dataset.name = "B"  # type: ignore[misc] # refused on purpose

@@ -163,7 +163,7 @@ def test_only_ufuncs_are_taught() -> None:
     from whence import _tracked
 
     with pytest.raises(TypeError, match="no ufunc"):
-        _tracked.register_ufunc(len)  # type: ignore[arg-type]
+        _tracked.register_ufunc(len)  # type: ignore[arg-type] # refused on purpose
 
 
 def test_memory_is_not_viewed_as_other_numbers() -> None:

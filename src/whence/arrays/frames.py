@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.rules._rows import Factor, Rows, affine, factor, gathered, linked, product, row
+from whence.arrays.rules._rows import Factor, affine, factor, gathered, linked, product, row
 from whence.errors import BadCells, BadType, ShapeMismatch, UnknownName
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 Ints = NDArray[np.int64]
 Column = Hashable
@@ -41,14 +42,14 @@ def _is_frame(table: Any) -> bool:
     return type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns")
 
 
-def _shape(table: Any) -> tuple[int, int]:
+def _shape_of_table(table: Any) -> tuple[int, int]:
     shape = tuple(np.shape(table))
     if len(shape) != 2:
         raise BadCells(f"a table has rows and columns; this has the shape {shape}")
     return shape[0], shape[1]
 
 
-def _column(table: Any, column: Column) -> int:
+def _column_position(table: Any, column: Column) -> int:
     """The position of a column: its number, or in a frame its name."""
     if _is_frame(table):
         found = [i for i, name in enumerate(table.columns) if name == column]
@@ -57,27 +58,32 @@ def _column(table: Any, column: Column) -> int:
         if not found:
             raise UnknownName.of("column", str(column), [str(name) for name in table.columns])
         return found[0]
-    if not isinstance(column, (int, np.integer)) or not -_shape(table)[1] <= column < _shape(table)[1]:
-        raise UnknownName(f"there is no column {column!r}: an array has the columns 0 to {_shape(table)[1] - 1}")
-    return int(column) % _shape(table)[1]
+    if (
+        not isinstance(column, (int, np.integer))
+        or not -_shape_of_table(table)[1] <= column < _shape_of_table(table)[1]
+    ):
+        raise UnknownName(
+            f"there is no column {column!r}: an array has the columns 0 to {_shape_of_table(table)[1] - 1}"
+        )
+    return int(column) % _shape_of_table(table)[1]
 
 
-def _values(table: Any, position: int) -> Any:
+def _values_of_column(table: Any, position: int) -> Any:
     return table.iloc[:, position].to_numpy() if _is_frame(table) else np.asarray(table)[:, position]
 
 
 def _keys(table: Any, position: int) -> Any:
     """The values of a column as keys: where some are missing, pandas would round whole numbers to floats."""
     if not _is_frame(table):
-        return _values(table, position)
+        return _values_of_column(table, position)
     column = table.iloc[:, position]
     return column.to_numpy(object if not isinstance(column.dtype, np.dtype) and column.isna().any() else None)
 
 
-def _coded(column: Column, *values: Any) -> tuple[Any, list[Ints]]:
+def _keys_and_codes(column: Column, *values: Any) -> tuple[Any, list[Ints]]:
     """The distinct keys in order, missing ones as one key at the end, and of each array the number of each key.
 
-    >>> keys, (left, right) = _coded("k", np.array(["b", None, "a"], object), np.array(["a", "c"], object))
+    >>> keys, (left, right) = _keys_and_codes("k", np.array(["b", None, "a"], object), np.array(["a", "c"], object))
     >>> keys.tolist(), left.tolist(), right.tolist()
     (['a', 'b', 'c', None], [1, 3, 0], [0, 2])
     """
@@ -104,7 +110,7 @@ def _missing(values: Any) -> Any:
                      or (isinstance(each, float) and each != each) for each in values], bool)  # fmt: skip
 
 
-def _rows_of(table: Any, rows: Ints) -> Any:
+def _take_rows(table: Any, rows: Ints) -> Any:
     return table.iloc[rows] if _is_frame(table) else np.asarray(table)[rows]
 
 
@@ -121,7 +127,7 @@ def _deciding(out_shape: tuple[int, int], in_shape: tuple[int, int], rows: Facto
 
 def filter_rows(table: Any, keep: Any) -> Done:
     """The rows for which `keep` holds: a mask, or a function of the table that gives one."""
-    rows, columns = _shape(table)
+    rows, columns = _shape_of_table(table)
     mask = np.asarray(keep(table) if callable(keep) else keep)
     if mask.shape != (rows,) or mask.dtype != bool:
         raise ShapeMismatch(f"a filter is one True or False for each of the {rows} rows, not {mask.dtype} {mask.shape}")
@@ -129,11 +135,11 @@ def filter_rows(table: Any, keep: Any) -> Done:
     out = (len(kept), columns)
     if 0 in out:
         empty = Relation.empty(out, (rows, columns))
-        return Done(_rows_of(table, kept), (empty,), (empty,))
+        return Done(_take_rows(table, kept), (empty,), (empty,))
     chosen = _picked_rows(kept, rows)
     own = product(out, (rows, columns), [chosen, affine(1, 1, columns)])
     whole = [chosen, factor([1], [], [row((0, columns - 1))]), factor([], [1], [row((0, columns - 1))])]
-    return Done(_rows_of(table, kept), (own,), (product(out, (rows, columns), whole),))
+    return Done(_take_rows(table, kept), (own,), (product(out, (rows, columns), whole),))
 
 
 def add_columns(
@@ -144,17 +150,17 @@ def add_columns(
     `make` is a function of the table that gives one column, or maps names to such functions; `reads` is a list of
     columns, or maps the names to lists.
     """
-    rows, columns = _shape(table)
+    rows, columns = _shape_of_table(table)
     functions = dict(make) if isinstance(make, Mapping) else {"added": make}
     made = [np.asarray(function(table)) for function in functions.values()]
     for name, values in zip(functions, made, strict=True):
         if values.shape != (rows,):
             raise ShapeMismatch(f"the column {name!r} has the shape {values.shape}, and not {rows} rows")
     out = (rows, columns + len(made))
-    parts: list[Rows | None] = [row((0, columns - 1), (0, 0, 0, 1, 1))]
+    parts: list[Part | None] = [row((0, columns - 1), (0, 0, 0, 1, 1))]
     for place, name in enumerate(functions, columns):
         given = reads.get(name) if isinstance(reads, Mapping) else reads
-        used = range(columns) if given is None else sorted({_column(table, each) for each in given})
+        used = range(columns) if given is None else sorted({_column_position(table, each) for each in given})
         parts += [row((place, place), (start, stop)) for start, stop in _runs(used)]
     own = product(out, (rows, columns), [affine(0, 0, rows), factor([1], [1], parts)])
     if _is_frame(table):
@@ -177,9 +183,9 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 def one_hot(table: Any, column: Column) -> Done:
     """A column of categories replaced by one column of flags for each, behind the others."""
-    rows, columns = _shape(table)
-    at = _column(table, column)
-    classes, (codes,) = _coded(column, _keys(table, at))
+    rows, columns = _shape_of_table(table)
+    at = _column_position(table, column)
+    classes, (codes,) = _keys_and_codes(column, _keys(table, at))
     flags = (codes[:, None] == np.arange(len(classes))).astype(float)
     out = (rows, columns - 1 + len(classes))
     parts = [
@@ -202,24 +208,24 @@ def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) 
 
     Every cell of a group contributes to the aggregate of its column; the key column decided about all of them.
     """
-    rows, columns = _shape(table)
-    at = _column(table, key)
+    rows, columns = _shape_of_table(table)
+    at = _column_position(table, key)
     others = [i for i in range(columns) if i != at]
     if not callable(aggregate):
         raise BadType(f"aggregate is a function of an array, such as np.sum, and {aggregate!r} is none")
-    keys, (codes,) = _coded(key, _keys(table, at))
+    keys, (codes,) = _keys_and_codes(key, _keys(table, at))
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(len(keys) + 1))
     out = (len(keys), columns)
     data = {
         i: [aggregate(values[order[ends[g] : ends[g + 1]]]) for g in range(len(keys))]
         for i in others
-        for values in [_values(table, i)]
+        for values in [_values_of_column(table, i)]
     }
     groups = linked(codes, np.arange(rows), (len(keys),), (rows,))
     natural = groups._views == ((len(keys),), (rows,))
     if natural:
-        members = tuple(Rows(p.rows, tuple(p.axes), p.lo, p.width) for p in groups.parts())
+        members = tuple(groups.parts())
         by_rows = Factor((0,), (0,), members)
         moves = [row((0, 0), (at, at)), row((1, at), (-1, -1, 0, 1, 1)), row((at + 1, columns - 1), (0, 0, 0, 1, 1))]
         own = product(out, (rows, columns), [by_rows, factor([1], [1], moves)])
@@ -249,15 +255,15 @@ def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> Don
     if _is_frame(left) != _is_frame(right):
         raise BadType("a join takes two arrays or two frames")
     own_key, other_key = on if isinstance(on, tuple) else (on, on)
-    at, other_at = _column(left, own_key), _column(right, other_key)
-    _, codes = _coded(own_key, _keys(left, at), _keys(right, other_at))
+    at, other_at = _column_position(left, own_key), _column_position(right, other_key)
+    _, codes = _keys_and_codes(own_key, _keys(left, at), _keys(right, other_at))
     left_rows, right_rows = _matches(*codes)
-    shapes = _shape(left), _shape(right)
+    shapes = _shape_of_table(left), _shape_of_table(right)
     others = [i for i in range(shapes[1][1]) if i != other_at]
     out = (len(left_rows), shapes[0][1] + len(others))
     if not len(left_rows):
         empty = tuple(Relation.empty(out, shape) for shape in shapes)
-        return Done(_joined(left, right, left_rows, right_rows, others), empty, empty)
+        return Done(_joined_table(left, right, left_rows, right_rows, others), empty, empty)
     width = shapes[0][1]
     from_left = factor([1], [1], [row((0, width - 1), (0, 0, 0, 1, 1))])
     from_right = factor([1], [1], [
@@ -271,10 +277,10 @@ def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> Don
         product(out, shapes[1], [picked[1], from_right]),
     )
     decided = (_deciding(out, shapes[0], picked[0], at), _deciding(out, shapes[1], picked[1], other_at))
-    return Done(_joined(left, right, left_rows, right_rows, others), relations, decided)
+    return Done(_joined_table(left, right, left_rows, right_rows, others), relations, decided)
 
 
-def _joined(left: Any, right: Any, left_rows: Ints, right_rows: Ints, others: list[int]) -> Any:
+def _joined_table(left: Any, right: Any, left_rows: Ints, right_rows: Ints, others: list[int]) -> Any:
     if not _is_frame(left):
         return np.column_stack([np.asarray(left)[left_rows], np.asarray(right)[right_rows][:, others]])
     import pandas as pd

@@ -70,7 +70,7 @@ def probe(function: Function, x: Any, cells: Any = None, *, tries: int = 1, seed
     >>> found.backward((1,)), found.precise
     (Selection(shape=(5,), 2 cells: [0], [3]), False)
     """
-    search = _Search(function, x, tries, seed)
+    search = _Probe(function, x, tries, seed)
     wanted = np.ones(search.shape, bool) if cells is None else Selection.of(cells, search.shape).mask()
     tuples = search.by_windows(wanted) if wanted.all() and search.x.ndim else None
     if tuples is None:
@@ -80,7 +80,7 @@ def probe(function: Function, x: Any, cells: Any = None, *, tries: int = 1, seed
     return Probed(relation, search.calls, everything, None if everything else search.doubt())
 
 
-class _Search:
+class _Probe:
     """A function, its input and its result, and how the result answers to changes."""
 
     def __init__(self, function: Function, x: Any, tries: int, seed: int) -> None:
@@ -172,7 +172,7 @@ class _Search:
                 cell = np.array([[each.start for each in box]], np.int64).reshape(1, -1)
                 found.append(np.hstack([hit, np.repeat(cell, len(hit), axis=0)]))
             else:
-                waiting.extend(_halves(box, int(np.argmax(sides))))
+                waiting.extend(_halves_of_box(box, int(np.argmax(sides))))
         return np.concatenate(found)
 
     # --- windows
@@ -211,7 +211,7 @@ class _Search:
         return reach
 
 
-def _halves(box: Box, axis: int) -> Iterator[Box]:
+def _halves_of_box(box: Box, axis: int) -> Iterator[Box]:
     middle = (box[axis].start + box[axis].stop) // 2
     for part in (slice(box[axis].start, middle), slice(middle, box[axis].stop)):
         yield (*box[:axis], part, *box[axis + 1 :])

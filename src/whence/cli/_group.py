@@ -16,7 +16,7 @@ from whence.cli._shell import spoken
 from whence.errors import WhenceError
 
 # The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
-COMMANDS: tuple[str, ...] = ("demo", "doctor", "run", "ls", "show", "backward", "forward", "query", "pipeline")
+COMMANDS: tuple[str, ...] = ("demo", "doctor", "ui", "run", "ls", "show", "backward", "forward", "query", "pipeline")
 COMMANDS += (
     "ancestors",
     "descendants",
@@ -60,11 +60,11 @@ class LazyGroup(click.Group):
                 warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 return super().invoke(ctx)
         except WhenceError as error:
-            told = [str(error), *getattr(error, "__notes__", ())]  # the notes say in which file it was
-            raise click.ClickException(spoken("\n".join(told), _options(self, ctx))) from error
+            lines = [str(error), *getattr(error, "__notes__", ())]  # the notes say in which file it was
+            raise click.ClickException(spoken("\n".join(lines), _options_of_command(self, ctx))) from error
 
 
-def _options(group: click.Group, ctx: click.Context) -> set[str]:
+def _options_of_command(group: click.Group, ctx: click.Context) -> set[str]:
     """The options of the command that was called."""
     command = group.get_command(ctx, ctx.invoked_subcommand or "")
     return {option for each in (command.params if command else ()) for option in each.opts if option.startswith("--")}

@@ -22,17 +22,24 @@ OUTSIDE = -1  # the number of no pixel
 
 
 def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
-    """A made-up thermal image in [0, 1]: warm parts on a cooler ground, and a few spots that are too hot."""
+    """A made-up thermal photo in [0, 1]: a house with windows under a cold sky, people before it, parts too hot."""
     random = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width] / min(height, width)
-    image = 0.16 + 0.06 * np.sin(1.7 * x + 0.4) * np.cos(1.3 * y)
-    for top, left, tall, wide, heat in (
-        (0.10, 0.12, 0.22, 0.34, 0.12),
-        (0.52, 0.30, 0.34, 0.20, 0.17),
-        (0.16, 0.72, 0.58, 0.10, 0.13),
-        (0.66, 0.92, 0.20, 0.28, 0.15),
-    ):
-        image += heat * _edge(y - top, tall) * _edge(x - left, wide)
+    image = 0.10 + 0.07 * y + 0.04 * _clouds((height, width), random)
+    ground = _soft_edge(y - 0.78, 1.0)
+    image += ground * (0.06 + 0.05 * _clouds((height, width), random, finest=6))
+    wall = _soft_edge(y - 0.30, 0.50) * _soft_edge(x - 0.34, 0.62)
+    image += wall * (0.09 + 0.02 * np.sin(160 * y)) - 0.01 * wall * (np.sin(95 * x) > 0.9)  # courses of bricks
+    roof = _soft_edge(y - 0.14, 0.16) * _soft_edge(x - 0.65 + 2.2 * (y - 0.12), 4.4 * (y - 0.12).clip(0.001))
+    image += roof * (0.06 + 0.02 * np.sin(70 * (x + y)))
+    for left in (0.40, 0.52, 0.64, 0.76, 0.86):
+        for top in (0.36, 0.52):
+            image += 0.16 * _soft_edge(y - top, 0.09) * _soft_edge(x - left, 0.06)
+            image -= 0.05 * _soft_edge(y - top - 0.04, 0.006) * _soft_edge(x - left, 0.06)
+    image += 0.05 * _soft_edge(y - 0.62, 0.18) * _soft_edge(x - 0.60, 0.07)
+    for left, tall in ((0.14, 0.26), (0.22, 0.21), (1.06, 0.24)):  # people: a body and a head
+        image += 0.20 * _soft_edge(y - 0.92 + tall, tall - 0.05) * _soft_edge(x - left, 0.035)
+        image += 0.24 * np.exp(-((y - 0.91 + tall) ** 2 + (x - left - 0.018) ** 2) / (2 * 0.013**2))
     for centre_y, centre_x, radius, heat in (
         (0.19, 0.25, 0.016, 0.75),
         (0.70, 0.39, 0.026, 0.60),
@@ -44,14 +51,28 @@ def thermal(height: int = 480, width: int = 640, seed: int = 11) -> Floats:
         stretch = 1 + random.uniform(0.0, 0.8)
         distance = (y - centre_y) ** 2 * stretch + (x - centre_x) ** 2
         image += heat * np.exp(-distance / (2 * radius**2))
-    image += random.normal(0, 0.003, image.shape)
+    image *= 1 - 0.10 * ((y - y.mean()) ** 2 + (x - x.mean()) ** 2)  # the lens is darker at its rim
+    image += random.normal(0, 0.004, image.shape) + random.normal(0, 0.002, (height, 1))  # noise of pixels and lines
     clipped: Floats = np.clip(image, 0, 1)
     return clipped
 
 
-def _edge(offset: Floats, length: float) -> Floats:
+def _clouds(shape: tuple[int, int], random: np.random.Generator, finest: int = 4) -> Floats:
+    """Noise that is rough at every scale, around 0: random grids, each finer and fainter than the one before."""
+    total: Floats = np.zeros(shape)
+    for octave in range(1, finest + 1):
+        grid = random.normal(0, 0.5**octave, (2**octave + 2, 2**octave + 2))
+        rows, columns = (np.linspace(0, 2**octave, side) for side in shape)
+        i, j = rows.astype(int), columns.astype(int)
+        down, right = (rows - i)[:, None], (columns - j)[None, :]
+        top = grid[i][:, j] * (1 - right) + grid[i][:, j + 1] * right
+        total += top * (1 - down) + (grid[i + 1][:, j] * (1 - right) + grid[i + 1][:, j + 1] * right) * down
+    return total
+
+
+def _soft_edge(offset: Floats, length: float) -> Floats:
     """1 within [0, length], falling off softly at both ends."""
-    soft = 0.012
+    soft = 0.005
     inside: Floats = 1 / (1 + np.exp(-offset / soft)) / (1 + np.exp((offset - length) / soft))
     return inside
 

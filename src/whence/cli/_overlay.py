@@ -58,8 +58,8 @@ def compose(heading: str, panels: tuple[Panel, Panel]) -> Image.Image:
     for panel, width, height in zip(panels, widths, heights, strict=True):
         draw.text((left, top - line - 2), panel.title, FAINT, small)
         canvas.paste(Image.fromarray(heat_map(panel.image)), (left, top))
-        _outline(draw, panel.marked, (left, top), 1)
-        _frame(draw, panel.marked, (left, top))
+        _draw_outline(draw, panel.marked, (left, top), 1)
+        _draw_frame(draw, panel.marked, (left, top))
         draw.text((left, top + height + 6), panel.caption, INK, small)
         left += width + gap
     below = top + heights[0] + line + gap
@@ -85,15 +85,16 @@ def _magnify(canvas: Image.Image, panel: Panel, corner: tuple[int, int], room: t
     window = (slice(first_row, first_row + tall), slice(first_column, first_column + wide))
     pixels = Image.fromarray(heat_map(panel.image[window]))
     canvas.paste(pixels.resize((wide * zoom, tall * zoom), Image.Resampling.NEAREST), corner)
-    _outline(ImageDraw.Draw(canvas), panel.marked[window], corner, zoom)
-    return f"the same, {zoom} times as large: {panel.title.split(':')[0]}[{_span(window[0])}, {_span(window[1])}]"
+    _draw_outline(ImageDraw.Draw(canvas), panel.marked[window], corner, zoom)
+    cells = ", ".join(_range_text(each) for each in window)
+    return f"the same, {zoom} times as large: {panel.title.split(':')[0]}[{cells}]"
 
 
-def _span(part: slice) -> str:
+def _range_text(part: slice) -> str:
     return f"{part.start}:{part.stop}"
 
 
-def _outline(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, int], zoom: int) -> None:
+def _draw_outline(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, int], zoom: int) -> None:
     """The border of the marked cells, drawn between the pixels."""
     padded = np.pad(marked, 1)
     thick = 2 if zoom > 1 else 1
@@ -104,7 +105,7 @@ def _outline(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, int], z
         draw.line((x0 + x * zoom, y0 + (y - 1) * zoom, x0 + x * zoom, y0 + y * zoom), MARK, thick)
 
 
-def _frame(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, int], margin: int = 14) -> None:
+def _draw_frame(draw: ImageDraw.ImageDraw, marked: Mask, corner: tuple[int, int], margin: int = 14) -> None:
     """A rectangle around the marked cells, so that an eye finds them."""
     rows, columns = np.nonzero(marked)
     if rows.size:

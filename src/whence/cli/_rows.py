@@ -41,7 +41,7 @@ class Shown:
 
     def __init__(self, name: str, df: DataFrame, limit: int | None) -> None:
         self.name, self.columns = name, list(df.columns)
-        self.numbers = {field.name for field in df.schema.fields if _is_number(field.dataType.typeName())}
+        self.numbers = {field.name for field in df.schema.fields if _is_numeric_type(field.dataType.typeName())}
         found = df.collect() if limit is None else df.take(limit + 1)
         self.rows: list[tuple[Any, ...]] = [tuple(row) for row in (found if limit is None else found[:limit])]
         self.count = df.count() if len(found) > len(self.rows) else len(found)
@@ -58,8 +58,8 @@ class Shown:
         click.echo(f"\n{title}: {counted(self.count)}")
         if not self.rows:
             return
-        cells = [[_text(value) for value in row] for row in self.rows]
-        chosen = _fitting(self.columns, [[each.plain for each in row] for row in cells], first)
+        cells = [[_styled(value) for value in row] for row in self.rows]
+        chosen = _columns_that_fit(self.columns, [[each.plain for each in row] for row in cells], first)
         names = [self.columns[place] for place in chosen]
         rows = [[row[place] for place in chosen] for row in cells]
         emit_table(names, rows, numbers=[name for name in names if name in self.numbers], aligned=True)
@@ -117,11 +117,11 @@ def _write(df: DataFrame, path: Path) -> None:
     csv.write_csv(table, path)
 
 
-def _is_number(kind: str) -> bool:
+def _is_numeric_type(kind: str) -> bool:
     return kind in ("byte", "short", "integer", "long", "float", "double", "decimal")
 
 
-def _text(value: object) -> Text:
+def _styled(value: object) -> Text:
     from rich.text import Text
 
     if value is None:
@@ -131,7 +131,7 @@ def _text(value: object) -> Text:
     return Text(text if len(text) <= WIDEST else text[: WIDEST - 1] + "…")
 
 
-def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], first: Collection[str]) -> list[int]:
+def _columns_that_fit(columns: Sequence[str], cells: Sequence[Sequence[str]], first: Collection[str]) -> list[int]:
     """The places of the columns to show, in their order: at least one."""
     room = shutil.get_terminal_size().columns if terminal() else 160
     widths = [max(len(name), *(len(row[i]) for row in cells)) + GAP for i, name in enumerate(columns)]

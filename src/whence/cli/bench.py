@@ -36,16 +36,20 @@ def command(name: str | None, list_: bool, size: str, json_file: Path | None, pl
     """Measure what whence claims, against its baselines, in one run on the same data.
 
     NAME is one benchmark; without it all of them run. They are scripts of a source checkout, in bench/.
+
+    \b
+      whence bench --list
+      whence bench query-latency --size tiny
     """
     scripts = find_scripts(bench_directory(Path.cwd(), Path(__file__).resolve()))
     if list_:
         for each in scripts:
             click.echo(each)
         return
-    chosen = scripts if name is None else {name: _choose(scripts, name)}
+    chosen = scripts if name is None else {name: _script_named(scripts, name)}
     claims: list[Claim] = []
     for each, path in chosen.items():
-        found = _run(each, path, size, plot)
+        found = _run_benchmark(each, path, size, plot)
         claims += found
         _print(each, found)
     if json_file is not None:
@@ -76,7 +80,7 @@ def find_scripts(bench: Path) -> dict[str, Path]:
     return {path.stem.replace("_", "-"): path for path in paths if "\ndef run(" in path.read_text(encoding="utf-8")}
 
 
-def _choose(scripts: dict[str, Path], name: str) -> Path:
+def _script_named(scripts: dict[str, Path], name: str) -> Path:
     if name in scripts:
         return scripts[name]
     near = difflib.get_close_matches(name, scripts, n=1)
@@ -95,7 +99,7 @@ def _load(name: str, path: Path) -> ModuleType:
     return module
 
 
-def _run(name: str, path: Path, size: str, plot: Path | None) -> list[Claim]:
+def _run_benchmark(name: str, path: Path, size: str, plot: Path | None) -> list[Claim]:
     module = _load(name, path)
     claims: list[Claim] = module.run(size, _progress(name))
     for claim in claims:
@@ -124,10 +128,10 @@ def _print(name: str, claims: list[Claim]) -> None:
     rows = [
         (
             claim["name"],
-            f"{_text(claim['ours'])} {claim.get('unit', '')}".strip(),
-            _best(claim["baselines"]),
-            _text(claim["ratio"]),
-            claim.get("goal") or _text(claim["target"]),
+            f"{_rounded(claim['ours'])} {claim.get('unit', '')}".strip(),
+            _closest_baseline(claim["baselines"]),
+            _rounded(claim["ratio"]),
+            claim.get("goal") or _rounded(claim["target"]),
             "yes" if claim["holds"] else "NO",
         )
         for claim in claims
@@ -135,21 +139,21 @@ def _print(name: str, claims: list[Claim]) -> None:
     emit_table(("claim", "ours", "best other", "ratio", "goal", "holds"), rows, numbers=("ours", "ratio"))
 
 
-def _best(baselines: dict[str, float | None]) -> str:
+def _closest_baseline(baselines: dict[str, float | None]) -> str:
     """The baseline that comes closest: less is better everywhere.
 
-    >>> _best({"Raw": 9.0, "Parquet": 8.25, "Turbo": None})
+    >>> _closest_baseline({"Raw": 9.0, "Parquet": 8.25, "Turbo": None})
     'Parquet 8.25'
     """
     known = {name: value for name, value in baselines.items() if value is not None}
     best = min(known, key=lambda name: known[name], default=None)
-    return "-" if best is None else f"{best} {_text(known[best])}"
+    return "-" if best is None else f"{best} {_rounded(known[best])}"
 
 
-def _text(value: object) -> str:
+def _rounded(value: object) -> str:
     """A number with four significant digits, anything else as it is.
 
-    >>> _text(0.00012346), _text(1234567.0), _text("< 1 ms"), _text(None)
+    >>> _rounded(0.00012346), _rounded(1234567.0), _rounded("< 1 ms"), _rounded(None)
     ('0.0001235', '1.235e+06', '< 1 ms', '-')
     """
     if value is None:

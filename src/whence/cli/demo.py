@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from whence.selection import Selection
 
 LOG_NAME = "hotspot.whence"
+SHOP = "shop.whence"
+VALUES = "values"  # the arrays, which the log does not hold, for the explorer
 ASKED_SPOT = 0
 FORWARD_ENDS = ("spots", "overview")
 DATASETS = ("thermal", "smooth", "spots", "overview")
@@ -76,8 +78,9 @@ class Answer:
     type=click.Choice(["arrays", "rows"]),
     help="One part: cells of arrays, or rows of a Spark pipeline. Otherwise both.",
 )
+@click.option("--open", "open_", is_flag=True, help="Then look at the image, its spots and their lineage in a browser.")
 @json_option
-def command(out: Path, only: str | None, as_json: bool) -> None:
+def command(out: Path, only: str | None, open_: bool, as_json: bool) -> None:
     """Trace a hot spot of an image to its pixels, and a row of a Spark report to its source rows.
 
     A made-up thermal image is rotated, flipped, smoothed and thresholded; hot pixels are grouped into spots. These are
@@ -88,23 +91,37 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
 
     A made-up shop's tables are joined, filtered and grouped by Spark; one row of the result is traced back to the rows
     of three files, and a customer forward to the rows it is in; pandas checks the answers.
+
+    \b
+      whence demo
+      whence demo --only arrays --open
     """
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
     agrees = True
     if only != "rows":
-        agrees = _arrays(out, as_json, found)
+        agrees = _demo_of_arrays(out, as_json, found)
     if only != "arrays":
-        agrees = _rows(out, as_json, found, required=only == "rows") and agrees
+        agrees = _demo_of_rows(out, as_json, found, required=only == "rows") and agrees
     if as_json:
         emit_json(found)
     if not agrees:
         click.echo("the log and the brute force disagree: this is a bug of whence, please report it", err=True)
         raise SystemExit(1)
+    if open_:
+        _show(out / (SHOP if only == "rows" else LOG_NAME), out)
 
 
-def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
+def _show(log: Path, out: Path) -> None:
+    from whence.cli.ui import show
+
+    show(str(log), None, values=(str(out / VALUES),), port=0, is_opened=True)
+
+
+def _demo_of_arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     """Cells of arrays; whether the answers are right."""
+    import numpy as np
+
     import whence as wh
     from whence.cli import _demo_nan, _hotspot
 
@@ -115,6 +132,9 @@ def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
         sizes = [measure(log, name, array) for name, array in arrays.items()]
         answers = ask(log, _hotspot.Brute(image))
         seen = log.backward("spots", f"{ASKED_SPOT},:", to="smooth")
+    (out / VALUES).mkdir(exist_ok=True)
+    for name, array in {"thermal": image, **arrays}.items():
+        np.save(out / VALUES / f"{name}.npy", array)
     picture = draw(image, arrays, answers[0], seen, out / "hotspot.png")
     traced = _demo_nan.run(out)
     found |= {
@@ -131,7 +151,7 @@ def _arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     return traced.agrees and all(each.agrees for each in answers)
 
 
-def _rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
+def _demo_of_rows(out: Path, as_json: bool, found: dict[str, Any], required: bool) -> bool:
     """Rows of a Spark pipeline, where Spark is installed; whether the answers are right."""
     from whence.cli import _demo_rows
 
@@ -189,7 +209,7 @@ def measure(log: Log, name: str, array: Floats) -> Stored:
 
 def ask(log: Log, brute: Brute) -> list[Answer]:
     """One spot back to the pixels, and one of these pixels forward to every result."""
-    pixels = _timed(
+    pixels = _timed_answer(
         f"backward spots[{ASKED_SPOT},:]", "thermal",
         lambda: log.backward("spots", f"{ASKED_SPOT},:", to="thermal"), lambda: brute.backward(ASKED_SPOT),
     )  # fmt: skip
@@ -197,7 +217,7 @@ def ask(log: Log, brute: Brute) -> list[Answer]:
     pixel = tuple(int(index) for index in cells[len(cells) // 2])
     text = ",".join(map(str, pixel))
     return [pixels] + [
-        _timed(
+        _timed_answer(
             f"forward thermal[{text}]", end,
             partial(log.forward, "thermal", text, to=end), partial(brute.forward, pixel, end),
         )
@@ -205,7 +225,7 @@ def ask(log: Log, brute: Brute) -> list[Answer]:
     ]  # fmt: skip
 
 
-def _timed(question: str, end: str, asked: Callable[[], Selection], brute: Callable[[], Cells]) -> Answer:
+def _timed_answer(question: str, end: str, asked: Callable[[], Selection], brute: Callable[[], Cells]) -> Answer:
     start = time.perf_counter()
     found = asked()
     seconds = time.perf_counter() - start
@@ -269,6 +289,7 @@ def report(spots: Floats, sizes: list[Stored], answers: list[Answer], log: Path,
     click.echo(f"\nThe picture:  {picture}")
     click.echo(f"The log:      {log}")
     click.echo(f"Ask yourself: whence backward spots 1,: --to thermal --log {log}")
+    click.echo(f"Look at it:   whence ui --log {log} --values {log.parent / VALUES}")
 
 
 def _brief(cells: Selection, most: int = 4) -> str:

@@ -24,6 +24,10 @@ def command(log: str | None, as_json: bool) -> None:
     """Say what whence finds on this machine, what is missing and what to do.
 
     Ends with status 1 only when something that whence cannot do without is missing.
+
+    \b
+      whence doctor
+      whence doctor --json
     """
     from whence.cli._environment import examine
 
@@ -33,7 +37,7 @@ def command(log: str | None, as_json: bool) -> None:
         version = metadata.version("whence")
         emit_json({"ok": ok, "version": version, "checks": [dataclasses.asdict(each) for each in findings]})
     elif terminal():
-        _draw(findings)
+        _print_findings(findings)
     else:
         rows = [(_mark(each)[0], each.name, each.found, each.advice) for each in findings]
         emit_table(("state", "part", "found", "what to do"), rows)
@@ -55,7 +59,7 @@ def _mark(finding: Finding) -> tuple[str, str]:
     return ("MISSING", "bold red") if finding.required else ("absent", "yellow")
 
 
-def _draw(findings: list[Finding]) -> None:
+def _print_findings(findings: list[Finding]) -> None:
     """Advice stands under what it is about: beside it there is no room in 80 columns."""
     from rich.console import Console
     from rich.table import Table

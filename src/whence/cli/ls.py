@@ -65,19 +65,19 @@ def command(
 
 def _is_set(each: Dataset, pattern: str | None, kind: str | None) -> bool:
     names = (each.name, str(each.properties.get("artifact", "")))
-    return (kind is None or each.kind == kind) and _matches(names, pattern)
+    return (kind is None or each.kind == kind) and _fits_pattern(names, pattern)
 
 
 def _is_run(each: Operation, pattern: str | None, failed: bool) -> bool:
     names = (each.name, each.label, str(each.properties.get("command", "")), *each.inputs, *each.outputs)
-    return (not failed or each.status not in ("", "ok")) and _matches(names, pattern)
+    return (not failed or each.status not in ("", "ok")) and _fits_pattern(names, pattern)
 
 
-def _matches(names: Sequence[str], pattern: str | None) -> bool:
+def _fits_pattern(names: Sequence[str], pattern: str | None) -> bool:
     """Whether one of the names is as the pattern says, or, if that has no wildcard, contains it.
 
-    >>> _matches(["data/raw.csv@v1"], "raw"), _matches(["data/raw.csv"], "*.csv"), _matches(["model.bin"], "*.csv")
-    (True, True, False)
+    >>> _fits_pattern(["data/raw.csv@v1"], "raw"), _fits_pattern(["model.bin"], "*.csv")
+    (True, False)
     """
     if pattern is None:
         return True
@@ -103,10 +103,10 @@ def _print_operations(operations: Sequence[Operation], as_json: bool) -> None:
     if as_json:
         emit_json({"operations": [each.as_dict() for each in operations]})
         return
-    emit_table(Operation.COLUMNS, [_short(each.cells()) for each in operations])
+    emit_table(Operation.COLUMNS, [_shortened_command(each.cells()) for each in operations])
 
 
-def _short(cells: Sequence[str]) -> Sequence[str]:
+def _shortened_command(cells: Sequence[str]) -> Sequence[str]:
     """On a terminal, a long command is cut."""
     widest = min(WIDEST, shutil.get_terminal_size().columns // 2)
     if not terminal():

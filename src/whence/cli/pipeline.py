@@ -164,8 +164,8 @@ def command(
     question = _question(pairs, nulls, rows_file, forward)
     if out is not None:
         require_out(out)
-    given = _once("--source", (_source(each) for each in sources))
-    settings = _once("--conf", (_pair("--conf", each) for each in conf))
+    given = _without_repeats("--source", (_source_option(each) for each in sources))
+    settings = _without_repeats("--conf", (_name_and_value("--conf", each) for each in conf))
     shown = limit if limit is not None or as_json else LIMIT
     with ExitStack() as stack:
         with waiting("starting Spark"):
@@ -175,7 +175,7 @@ def command(
             opened = stack.enter_context(_log(log, blobs, run_first))
             stack.enter_context(plainly(script.name, given))
             p = opened.pipeline(loaded.df, script.stem, sources=loaded.sources, save=save, witness=witness)
-            report = Report(p.explain(), used=_used(p), columns=_columns(p) if columns else None)
+            report = Report(p.explain(), used=_used(p), columns=_column_lineage(p) if columns else None)
         if run_first or not (columns or question.asked):
             with waiting("running the pipeline"):
                 report.output = Shown("output", p.run() if run_first else classic(loaded.df), shown)
@@ -185,17 +185,17 @@ def command(
     if as_json:
         emit_json(_as_dict(script, report, question))
     else:
-        _emit(report, question)
+        _emit_report(report, question)
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
+def _name_and_value(option: str, text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not (name and sign):
         raise click.UsageError(f"{option} {text}: a name, =, and a value")
     return name, value
 
 
-def _once(option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _without_repeats(option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in pairs:
         if name in found:
@@ -204,18 +204,18 @@ def _once(option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
-def _source(text: str) -> tuple[str, str]:
+def _source_option(text: str) -> tuple[str, str]:
     """NAME=PATH; a PATH alone has the name of its file."""
     name, sign, _ = text.partition("=")
     if sign and "/" not in name:
-        return _pair("--source", text)
+        return _name_and_value("--source", text)
     return text.rstrip("/").rsplit("/", 1)[-1].split(".")[0], text
 
 
 def _question(pairs: tuple[str, ...], nulls: tuple[str, ...], rows_file: Any, forward: str | None) -> Question:
     if rows_file is not None and (pairs or nulls):
         raise click.UsageError("--rows has all the rows to ask about: --row and --null cannot stand beside it")
-    found = tuple(_pair("--row", each) for each in pairs)
+    found = tuple(_name_and_value("--row", each) for each in pairs)
     question = Question(found, nulls, rows_file.read() if rows_file is not None else None, forward)
     if forward is not None and not question.asked:
         raise click.UsageError(f"--forward {forward}: which row of it? Say --row COLUMN=VALUE")
@@ -243,7 +243,7 @@ def _used(p: Pipeline) -> frozenset[str]:
     return frozenset(name for each in p.columns().values() for _, name in each.direct | each.through)
 
 
-def _columns(p: Pipeline) -> dict[str, Any]:
+def _column_lineage(p: Pipeline) -> dict[str, Any]:
     def listed(found: frozenset[tuple[str, str]]) -> list[str]:
         return [f"{source}.{column}" for source, column in sorted(found)]
 
@@ -305,7 +305,7 @@ def _as_dict(script: Path, report: Report, question: Question) -> dict[str, obje
     return found
 
 
-def _emit(report: Report, question: Question) -> None:
+def _emit_report(report: Report, question: Question) -> None:
     click.echo(report.plan)
     if report.columns is not None:
         click.echo()

@@ -47,8 +47,8 @@ def command(
         done = run(opened, command, inputs=inputs, outputs=outputs, agent=agent, opens=not no_opens)
     used, made = (", ".join(each.values()) or "nothing" for each in (done.used, done.generated))
     removed = ", ".join(version or file for file, version in done.removed.items())
-    told = f"; removed {removed}" if removed else ""
-    click.echo(f"whence: {done.activity} used {used}; generated {made}{told}", err=True)
+    also = f"; removed {removed}" if removed else ""
+    click.echo(f"whence: {done.activity} used {used}; generated {made}{also}", err=True)
     if done.unknown:
         unknown = ", ".join(done.unknown)
         click.echo(f"whence: what was read of {unknown} is not known, because it changed: name it with --in", err=True)

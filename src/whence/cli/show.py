@@ -25,15 +25,20 @@ def command(name: str, log: str | None, blobs: str | None, as_json: bool) -> Non
 
     Of a file NAME stands for the version that it was when it was last seen. NAME may also be a run, such as train.py#3:
     its command and other properties, what it used and generated, and who ran it.
+
+    \b
+      whence show report
+      whence show model.bin@v2
+      whence show train.py#3
     """
     with open_log(log, blobs) as opened:
         try:
             description = opened.show(named(opened, name))
         except UnknownName:
-            told = _activity(opened, name)
-            if told is None:
+            described = _describe_run(opened, name)
+            if described is None:
                 raise
-            _emit(told, as_json)
+            _emit_fields(described, as_json)
             return
     if as_json:
         emit_json(description.as_dict())
@@ -41,7 +46,7 @@ def command(name: str, log: str | None, blobs: str | None, as_json: bool) -> Non
         click.echo(str(description))
 
 
-def _activity(log: Log, name: str) -> dict[str, Any] | None:
+def _describe_run(log: Log, name: str) -> dict[str, Any] | None:
     """All that is known of a run; None if there is none of that name."""
     graph = log.graph
     if name not in graph or graph[name].kind != "activity":
@@ -56,12 +61,12 @@ def _activity(log: Log, name: str) -> dict[str, Any] | None:
     }
 
 
-def _emit(told: dict[str, Any], as_json: bool) -> None:
+def _emit_fields(described: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        emit_json(told)
+        emit_json(described)
         return
-    click.echo(told["activity"])
+    click.echo(described["activity"])
     for title in ("by", "used", "generated"):
-        click.echo(f"  {title}: {', '.join(told[title]) or 'nothing that was recorded'}")
-    for name, value in told["properties"].items():
+        click.echo(f"  {title}: {', '.join(described[title]) or 'nothing that was recorded'}")
+    for name, value in described["properties"].items():
         click.echo(f"  {name}: {value}")

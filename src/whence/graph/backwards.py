@@ -33,16 +33,16 @@ def backwards(segment: Segment) -> tuple[NDArray[np.int64], Numbers, Numbers]:
     )
     ended = relation == _INVALIDATED
     source, target = np.where(ended, target, source), np.where(ended, source, target)
-    edges = _edges(len(segment), source, target)
+    edges = _ancestry(len(segment), source, target)
     if len(edges.order) < len(segment):
         out = _in_cycles(len(segment), source, target, relation > ATTRIBUTED)
         names = sorted({RELATIONS[code].name for code in relation[out].tolist()})
         rows, source, target = rows[~out], source[~out], target[~out]
-        edges = _edges(len(segment), source, target)
+        edges = _ancestry(len(segment), source, target)
         if len(edges.order) < len(segment):
             ids = segment.graph.ids.of(segment.numbers.tolist())
-            told = " -> ".join(repr(ids[place]) for place in cycle_among(source, target, edges, len(segment))[:8])
-            raise BadGraph(f"a segment with a cycle has paths without end and cannot be summarized: {told}")
+            cycle = " -> ".join(repr(ids[place]) for place in cycle_among(source, target, edges, len(segment))[:8])
+            raise BadGraph(f"a segment with a cycle has paths without end and cannot be summarized: {cycle}")
         warnings.warn(
             f"{int(out.sum())} edge(s) that lead round in a cycle ({', '.join(names)}) are left out of the summary",
             GraphWarning, stacklevel=4,
@@ -50,14 +50,14 @@ def backwards(segment: Segment) -> tuple[NDArray[np.int64], Numbers, Numbers]:
     return rows, source, target
 
 
-def _edges(count: int, source: Numbers, target: Numbers) -> Ancestry:
+def _ancestry(count: int, source: Numbers, target: Numbers) -> Ancestry:
     none = np.zeros(0, np.int32)
     return Ancestry(count, none, none, none, none, source, target)
 
 
 def _in_cycles(count: int, source: Numbers, target: Numbers, candidates: Mask) -> Mask:
     """Those of the candidates that are part of a cycle: their source can be reached from their target."""
-    edges, found = _edges(count, source, target), np.zeros(len(source), np.bool_)
+    edges, found = _ancestry(count, source, target), np.zeros(len(source), np.bool_)
     stuck = np.ones(count, np.bool_)
     stuck[edges.order] = False
     left = np.flatnonzero(candidates & stuck[source] & stuck[target])

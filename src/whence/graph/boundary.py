@@ -110,8 +110,8 @@ class when(Boundary):
     def __init__(self, after: object = None, before: object = None) -> None:
         if after is None and before is None:
             raise BadType("when() takes after=, before= or both")
-        self._after = None if after is None else _time(after)
-        self._before = None if before is None else _time(before)
+        self._after = None if after is None else _as_datetime(after)
+        self._before = None if before is None else _as_datetime(before)
 
     def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
         first, last = times_of(segment, numbers)
@@ -253,15 +253,15 @@ def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | Non
     given: dict[int, list[dt.datetime]] = {}
     columns = (
         *(graph.edge_properties.column(name, made) for name in ("prov:time", "time")),
-        _first(graph, makers, _ENDS), _first(graph, makers, _STARTS),
+        _first_property(graph, makers, _ENDS), _first_property(graph, makers, _STARTS),
     )  # fmt: skip
     for at, *values in zip(place[table.source[made]].tolist(), *columns, strict=True):
-        given.setdefault(at, []).extend([_time(value) for value in values if value is not None][:1])
+        given.setdefault(at, []).extend([_as_datetime(value) for value in values if value is not None][:1])
     first: list[dt.datetime | None] = []
     last: list[dt.datetime | None] = []
-    columns = tuple(_first(graph, numbers, names) for names in (_STARTS, _ENDS))
+    columns = tuple(_first_property(graph, numbers, names) for names in (_STARTS, _ENDS))
     for at, own in enumerate(zip(*columns, strict=True)):
-        start, end = (None if value is None else _time(value) for value in own)
+        start, end = (None if value is None else _as_datetime(value) for value in own)
         if graph.kinds[numbers[at]] == ENTITY:
             times = [time for time in (start, end) if time is not None] or given.get(at, [])
             start, end = (min(times), max(times)) if times else (None, None)
@@ -270,7 +270,7 @@ def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | Non
     return first, last
 
 
-def _first(graph: Graph, numbers: Numbers, names: tuple[str, ...]) -> list[Any]:
+def _first_property(graph: Graph, numbers: Numbers, names: tuple[str, ...]) -> list[Any]:
     """For each vertex the first of these properties that it has, or None."""
     found: list[Any] = [None] * len(numbers)
     for name in reversed(names):
@@ -280,10 +280,10 @@ def _first(graph: Graph, numbers: Numbers, names: tuple[str, ...]) -> list[Any]:
     return found
 
 
-def _time(value: object) -> dt.datetime:
+def _as_datetime(value: object) -> dt.datetime:
     """A point in time out of what callers and properties hold.
 
-    >>> _time("2026-01-02").isoformat(), _time(0).isoformat()
+    >>> _as_datetime("2026-01-02").isoformat(), _as_datetime(0).isoformat()
     ('2026-01-02T00:00:00+00:00', '1970-01-01T00:00:00+00:00')
     """
     value = bare(value)

@@ -46,7 +46,7 @@ def column_lineage(
         found = []
         for source, field in sorted({*direct, *through}):
             kinds = [kind for kind, own in (("DIRECT", direct), ("INDIRECT", through)) if (source, field) in own]
-            called = _called(known.get(source, source), namespace)
+            called = _dataset_name(known.get(source, source), namespace)
             found.append({**called, "field": field, "transformations": [{"type": each} for each in kinds]})
         return found
 
@@ -59,7 +59,7 @@ def column_lineage(
     return {"fields": fields, "dataset": whole} if whole else {"fields": fields}
 
 
-def _called(dataset: object, namespace: str) -> dict[str, str]:
+def _dataset_name(dataset: object, namespace: str) -> dict[str, str]:
     match dataset:
         case str(name):
             return {"namespace": namespace, "name": name}
@@ -86,7 +86,7 @@ def _is_input(held: object) -> bool:
         isinstance(held.get(key), str) for key in ("namespace", "name", "field")
     ):
         return False
-    told = held.get("transformations", [])
-    return isinstance(told, list) and all(
-        isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in told
+    transformations = held.get("transformations", [])
+    return isinstance(transformations, list) and all(
+        isinstance(each, Mapping) and isinstance(each.get("type"), str) for each in transformations
     )

@@ -145,7 +145,7 @@ class _Comparison:
         because: list[Difference] = []
         for what, relation in (("input", USED), ("output", GENERATED)):
             sides = [self._by_name(self._around(each, relation)) for each in (one, other)]
-            for name, pair in _paired(*sides):
+            for name, pair in _same_names(*sides):
                 if pair[0] == pair[1]:
                     same += self.graph.ids.of(pair[0])
                     continue
@@ -156,7 +156,7 @@ class _Comparison:
                         because += self._because(pair[0][0], pair[1][0], depth)
                 else:
                     texts = [", ".join(map(self._version, each)) or None for each in pair]
-                    changes.append(Change.between(kind, name, texts, _only(texts)))
+                    changes.append(Change.between(kind, name, texts, _only_text(texts)))
         return Difference(self.graph.ids[one], self.graph.ids[other], tuple(changes), tuple(same), tuple(because))
 
     def _because(self, one: int, other: int, depth: int) -> list[Difference]:
@@ -211,7 +211,7 @@ def _changed_properties(
     for own in properties:
         command = str(own.get("command", ""))
         side = {("program", ""): program_of(own)}
-        side |= {("parameter", name): value for name, value in parameters(_arguments(own, command)).items()}
+        side |= {("parameter", name): value for name, value in parameters(_command_words(own, command)).items()}
         for name, value in own.items():
             if name not in ASIDE and not name.startswith("whence:"):
                 text = ", ".join(str(each) for each in each_of(value))
@@ -221,7 +221,7 @@ def _changed_properties(
     return [(*key, (sides[0].get(key), sides[1].get(key))) for key in keys if sides[0].get(key) != sides[1].get(key)]
 
 
-def _arguments(properties: Mapping[str, Any], command: str) -> list[str]:
+def _command_words(properties: Mapping[str, Any], command: str) -> list[str]:
     """The words of a command line."""
     given = properties.get("arguments")
     if isinstance(given, list) and all(isinstance(each, str) for each in given):
@@ -235,7 +235,7 @@ def _arguments(properties: Mapping[str, Any], command: str) -> list[str]:
         return [command]
 
 
-def _paired(
+def _same_names(
     one: Mapping[str, list[int]], other: Mapping[str, list[int]]
 ) -> list[tuple[str, tuple[list[int], list[int]]]]:
     """Things of the same name; if each side has just one whose name the other lacks, these two."""
@@ -250,7 +250,7 @@ def _is_code(name: str) -> bool:
     return PurePath(name).suffix.lower() in CODE or PurePath(name).name == "Makefile"
 
 
-def _only(texts: Sequence[str | None]) -> str:
+def _only_text(texts: Sequence[str | None]) -> str:
     return "" if None not in texts else f"only the {'second' if texts[0] is None else 'first'} has it"
 
 

@@ -51,7 +51,7 @@ def colours(balls: Sequence[Ball]) -> list[list[int]]:
         table = {}
         found = [
             [
-                table.setdefault((old[vertex], _around(each.steps[vertex], old)), len(table))
+                table.setdefault((old[vertex], _coloured_steps(each.steps[vertex], old)), len(table))
                 for vertex in range(len(each.labels))
             ]
             for each, old in zip(balls, found, strict=True)
@@ -61,7 +61,7 @@ def colours(balls: Sequence[Ball]) -> list[list[int]]:
         count = len(table)
 
 
-def _around(steps: Sequence[Step], colour: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+def _coloured_steps(steps: Sequence[Step], colour: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
     return tuple(sorted((side, relation, colour[other]) for side, relation, other in steps))
 
 
@@ -83,10 +83,10 @@ def isomorphic(a: Ball, b: Ball) -> bool:
     for vertex, colour in enumerate(second):
         places.setdefault(colour, []).append(vertex)
     edges_a, edges_b = ([Counter(each) for each in graph.steps] for graph in (a, b))
-    return _search(order, first, places, edges_a, edges_b)
+    return _find_bijection(order, first, places, edges_a, edges_b)
 
 
-def _search(
+def _find_bijection(
     order: Sequence[int], colour: Sequence[int], places: Mapping[int, Sequence[int]],
     edges_a: Sequence[Counter[Step]], edges_b: Sequence[Counter[Step]],
 ) -> bool:  # fmt: skip

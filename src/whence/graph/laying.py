@@ -71,7 +71,7 @@ def lay(
     return Laid(blocks, np.concatenate(labels).astype(np.int32), numbers)
 
 
-class Told:
+class Merged:
     """What the vertices and edges of the parts became, when the laid graph was merged into these classes."""
 
     def __init__(self, laid: Laid, parts: Sequence[Part], numbers: Sequence[int], classes: Numbers, count: int) -> None:

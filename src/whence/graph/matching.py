@@ -28,7 +28,10 @@ def mark_matching(labels: Labels, sources: Numbers, destinations: Numbers, most:
     the ends has to be alike, the last entities need not be.
     """
     ends, vertex = set(sources.tolist()), labels.vertex.tolist()
-    steps = {True: _steps(labels.generators, labels.generated), False: _steps(labels.inputs, labels.used)}
+    steps = {
+        True: _steps_by_vertex(labels.generators, labels.generated),
+        False: _steps_by_vertex(labels.inputs, labels.used),
+    }
     before: dict[tuple[Pair, bool], list[tuple[Pair, bool]]] = {}  # the states that lead to one; True: of entities
     front: list[tuple[Pair, bool]] = [((each, each), True) for each in destinations.tolist()]
     seen = set(front)
@@ -36,7 +39,7 @@ def mark_matching(labels: Labels, sources: Numbers, destinations: Numbers, most:
     taken = 0
     while front:
         state = front.pop()
-        for one, other in _together(state[0], steps[state[1]]):
+        for one, other in _steps_of_pair(state[0], steps[state[1]]):
             taken += 1
             if taken > most:
                 raise TooLarge(
@@ -63,14 +66,14 @@ def mark_matching(labels: Labels, sources: Numbers, destinations: Numbers, most:
                 back.append(earlier)
 
 
-def _steps(rows: tuple[Numbers, Numbers], labels: Numbers) -> Steps:
+def _steps_by_vertex(rows: tuple[Numbers, Numbers], labels: Numbers) -> Steps:
     starts, older = rows
     pairs = list(zip(labels.tolist(), older.tolist(), strict=True))
     bounds = starts.tolist()
     return {v: pairs[bounds[v] : bounds[v + 1]] for v in range(len(bounds) - 1) if bounds[v] < bounds[v + 1]}
 
 
-def _together(pair: Pair, steps: Steps) -> Iterator[Pair]:
+def _steps_of_pair(pair: Pair, steps: Steps) -> Iterator[Pair]:
     for label, one in steps.get(pair[0], ()):
         for same, other in steps.get(pair[1], ()):
             if label == same:

@@ -132,7 +132,7 @@ def _merge(graph: Labelled, order: Sequence[str], exact: bool) -> Merged:
     while idle < len(order):
         before, step = len(graph), order[turn]
         try:
-            own = _dominated(graph, exact) if step == "dominated" else _same(graph, step, exact)
+            own = _dominated(graph, exact) if step == "dominated" else _classes_of_traces(graph, step, exact)
         except Unaffordable:
             return Merged(graph, classes, False)
         graph, classes = graph.merged(own), own[classes]
@@ -144,7 +144,7 @@ def _merge(graph: Labelled, order: Sequence[str], exact: bool) -> Merged:
     return Merged(graph, classes, exact)
 
 
-def _same(graph: Labelled, side: str, exact: bool) -> Numbers:
+def _classes_of_traces(graph: Labelled, side: str, exact: bool) -> Numbers:
     """Classes of vertices with the same traces on one side."""
     if exact:
         return _numbered(_traces(graph, side).number)
@@ -165,7 +165,7 @@ def _numbered(values: Sequence[int]) -> Numbers:
 def _dominated(graph: Labelled, exact: bool) -> Numbers:
     """Classes in which vertices stand with one that dominates them on both sides."""
     if exact:
-        above = _above(graph, _traces(graph, "in"), _traces(graph, "out"))
+        above = _dominating(graph, _traces(graph, "in"), _traces(graph, "out"))
     elif len(graph) > SIMULATED:
         return np.arange(len(graph), dtype=np.int32)
     else:
@@ -183,7 +183,7 @@ def _dominated(graph: Labelled, exact: bool) -> Numbers:
     return _numbered(target)
 
 
-def _above(graph: Labelled, before: Traces, after: Traces) -> Numbers:
+def _dominating(graph: Labelled, before: Traces, after: Traces) -> Numbers:
     blocks: dict[int, list[int]] = {}
     for vertex, label in enumerate(graph.labels.tolist()):
         blocks.setdefault(label, []).append(vertex)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import quote, unquote
 
 LOG = "urn:whence:log#"  # names without a prefix
-OURS = "urn:whence:"  # prefixes that nobody told the meaning of are put here; names in these are written escaped
+OURS = "urn:whence:"  # prefixes without a known meaning go here; names in these are written escaped
 DEFAULT = "default_ns"  # the prefix of a default namespace; not `default`, which in PROV-JSON stands for no prefix
 STANDARD = {
     "prov": "http://www.w3.org/ns/prov#",

@@ -46,7 +46,7 @@ def groups(parts: Sequence[Part], work: int = WORK) -> list[int]:
     """
     judge = _Judge(work)
     found = list(range(len(parts)))
-    for members in _components(parts):
+    for members in _overlapping_groups(parts):
         leaders = _contained(parts, members, found)
         gathered: list[list[int]] = []
         if judge.adds_no_path([parts[each] for each in leaders]):
@@ -65,7 +65,7 @@ def groups(parts: Sequence[Part], work: int = WORK) -> list[int]:
     return found
 
 
-def _components(parts: Sequence[Part]) -> list[list[int]]:
+def _overlapping_groups(parts: Sequence[Part]) -> list[list[int]]:
     """The parts that overlap with each other, directly or by others."""
     parent = list(range(len(parts)))
 

@@ -73,16 +73,16 @@ def parameters(command: Sequence[str]) -> dict[str, str]:
             if not equals:
                 takes = bool(words) and (not words[0].startswith("-") or _is_number(words[0]))
                 value = words.pop(0) if takes else "yes"
-            _add(found, name, value)
+            _add_option(found, name, value)
         elif equals and name.replace("_", "").replace(".", "").replace("-", "").isalnum():
-            _add(found, name, value)
+            _add_option(found, name, value)
         else:
             place += 1
             found[f"argument {place}"] = word
     return found
 
 
-def _add(found: dict[str, str], name: str, value: str) -> None:
+def _add_option(found: dict[str, str], name: str, value: str) -> None:
     found[name] = f"{found[name]}, {value}" if name in found else value
 
 

@@ -29,7 +29,7 @@ def read(
 ) -> tuple[list[VertexRecord], list[EdgeRecord], dict[str, str]]:
     """The vertices, the edges and the prefixes of a PROV-JSON document or of the file that holds it."""
     whole = document if isinstance(document, Mapping) else load(Path(document))
-    records, parts = Records(), list(_parts(whole))
+    records, parts = Records(), list(_document_and_bundles(whole))
     for bundle, part, names_ in parts:
         for kind in KINDS:
             for name, attributes in _records(part, kind, names_):
@@ -42,7 +42,7 @@ def read(
             for name, attributes in _records(part, relation.name, names_):
                 if not name.startswith("_:"):  # an id that was made up for a relation that has none
                     attributes["prov:id"] = names_.id(name)
-                for each in _members(relation.name, attributes):
+                for each in _records_of_members(relation.name, attributes):
                     records.add_edge(f"{relation.name} {name!r}", relation.name, each, bundle)
     prefixes: dict[str, str] = {}
     for bundle, _, names_ in parts:
@@ -55,7 +55,7 @@ def read(
     return records.vertices(), records.edges, names.foreign(prefixes)
 
 
-def _members(relation: str, attributes: Attributes) -> list[Attributes]:
+def _records_of_members(relation: str, attributes: Attributes) -> list[Attributes]:
     """The one record, or, of a collection that lists its members, one for each."""
     members = attributes.get("prov:entity")
     if relation != "hadMember" or not isinstance(members, tuple):
@@ -121,13 +121,13 @@ class _Names:
         return f"{space}{local}" if space.startswith(names.OURS) else None
 
 
-def _parts(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], _Names]]:
+def _document_and_bundles(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], _Names]]:
     """The document and its bundles, which may give prefixes meanings of their own."""
     outer = _prefixes(document)
     own = _Names(outer)
-    yield "", _checked(document), own
+    yield "", _checked_records(document), own
     for name, bundle in _objects(document, "bundle"):
-        yield own.id(name), _checked(bundle), _Names({**outer, **_prefixes(bundle)})
+        yield own.id(name), _checked_records(bundle), _Names({**outer, **_prefixes(bundle)})
 
 
 def _prefixes(part: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -137,7 +137,7 @@ def _prefixes(part: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _checked(part: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked_records(part: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in part:
         if name not in _KNOWN:
             raise BadGraph(f"{name!r} is no kind of record of PROV-JSON; known are {', '.join(sorted(_KNOWN))}")
@@ -164,18 +164,20 @@ def _records(part: Mapping[str, Any], name: str, names_: _Names) -> Iterator[tup
             if isinstance(value, str):
                 found[spelled(own)] = called(value) if own in _IDS else value
             else:
-                found[spelled(own)] = _value(value, names_)
+                found[spelled(own)] = _plain_value(value, names_)
         yield key, found
 
 
-def _value(value: Any, names_: _Names) -> Any:
+def _plain_value(value: Any, names_: _Names) -> Any:
     """A plain value out of PROV-JSON's typed ones; what no plain value says (a language, a name) stays as it is.
 
-    >>> _value({"$": "0.5", "type": "xsd:double"}, _Names({})), _value([{"$": "a", "lang": "en"}, 3], _Names({}))
-    (0.5, ({'$': 'a', 'lang': 'en'}, 3))
+    >>> _plain_value({"$": "0.5", "type": "xsd:double"}, _Names({}))
+    0.5
+    >>> _plain_value([{"$": "a", "lang": "en"}, 3], _Names({}))
+    ({'$': 'a', 'lang': 'en'}, 3)
     """
     if isinstance(value, list):
-        return several([_value(each, names_) for each in value]) if value else ()
+        return several([_plain_value(each, names_) for each in value]) if value else ()
     if not isinstance(value, Mapping) or "$" not in value:
         return value
     plain, kind = value["$"], str(value.get("type", "")).rpartition(":")[2]

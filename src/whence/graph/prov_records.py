@@ -29,17 +29,17 @@ class Records:
 
     def __init__(self) -> None:
         self.kinds: dict[str, Kind] = {}
-        self.told: dict[str, dict[str, Attributes]] = {}  # by vertex, by bundle
+        self.attributes_of: dict[str, dict[str, Attributes]] = {}  # by vertex, by bundle
         self.edges: list[EdgeRecord] = []
         self.twofold: set[str] = set()  # both entity and agent
 
     def vertices(self) -> list[VertexRecord]:
         """All vertices, with what the document says of them anywhere."""
-        for told in self.told.values():
-            for own in told.values():
+        for places in self.attributes_of.values():
+            for own in places.values():
                 if OPEN in own:
                     own[OPEN].sort(key=lambda each: json.dumps(each, sort_keys=True))  # however they were read
-        return [(name, kind, _together(self.told.get(name, {}))) for name, kind in self.kinds.items()]
+        return [(name, kind, _in_all_places(self.attributes_of.get(name, {}))) for name, kind in self.kinds.items()]
 
     def add_bundle(self, name: str) -> None:
         """A bundle is an entity, whether the document describes it as one or not."""
@@ -62,7 +62,7 @@ class Records:
             )  # fmt: skip
             self.twofold.add(name)
         _check_names(f"{known} {name!r}", attributes)
-        own = self.told.setdefault(name, {}).setdefault(bundle, {})
+        own = self.attributes_of.setdefault(name, {}).setdefault(bundle, {})
         for key, value in attributes.items():
             if own.setdefault(key, value) != value:
                 raise BadGraph(f"the id {name!r} is there twice, with different values of {key!r}")
@@ -87,8 +87,8 @@ class Records:
                 f"{record} names no {relation.target_key}: it is no edge, but a property of {source!r}",
                 GraphWarning, stacklevel=5,
             )  # fmt: skip
-            own = self.told.setdefault(source, {}).setdefault(bundle, {})
-            own.setdefault(OPEN, []).append({"relation": name, "attributes": _held(attributes)})
+            own = self.attributes_of.setdefault(source, {}).setdefault(bundle, {})
+            own.setdefault(OPEN, []).append({"relation": name, "attributes": _as_held_in_log(attributes)})
             return
         self.require(target, relation.target, record)
         self.edges.append((source, name, target, {**attributes, **({BUNDLE: bundle} if bundle else {})}))
@@ -141,25 +141,25 @@ def several(values: list[Any]) -> Any:
     return tuple(sorted(values, key=lambda value: (type(value).__name__, json.dumps(value, sort_keys=True))))
 
 
-def _together(told: Mapping[str, Attributes]) -> Attributes:
+def _in_all_places(places: Mapping[str, Attributes]) -> Attributes:
     """What is said of a vertex in all places; where that is not the document alone, the places are kept."""
-    if not told.keys() - {""}:
-        return told.get("", {})
-    if len(told) == 1:
-        [(bundle, own)] = told.items()
+    if not places.keys() - {""}:
+        return places.get("", {})
+    if len(places) == 1:
+        [(bundle, own)] = places.items()
         return {**own, BUNDLE: bundle}
     values: dict[str, list[Any]] = {}
-    for own in told.values():
+    for own in places.values():
         for name, value in own.items():
             known = values.setdefault(name, [])
             known += [each for each in (value if isinstance(value, tuple) else (value,)) if each not in known]
     values.pop(OPEN, None)
     merged = {name: several(each) for name, each in values.items()}
-    return {**merged, BUNDLE: {bundle: _held(own) for bundle, own in told.items()}}
+    return {**merged, BUNDLE: {bundle: _as_held_in_log(own) for bundle, own in places.items()}}
 
 
-def _held(attributes: Attributes) -> Attributes:
-    """Attributes in the terms of JSON, as a log holds them: several values are told from a list."""
+def _as_held_in_log(attributes: Attributes) -> Attributes:
+    """Attributes as JSON, as a log holds them: several values of one attribute are marked, a list is not."""
     return {
         name: {"$": "values", "value": list(value)} if isinstance(value, tuple) else value
         for name, value in attributes.items()

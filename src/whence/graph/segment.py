@@ -275,8 +275,8 @@ def _complete(
         "similar": numbers_in(similar & ~direct & ~named), "sibling": numbers_in(sibling), "agent": numbers_in(agent),
     }  # fmt: skip
     texts = {"direct": "on direct paths", "similar": "on similar ones", "sibling": "siblings", "agent": "agents"}
-    told = [f"{len(rules[name]):,} {text}" for name, text in texts.items()]
-    why = f"{len(query.named):,} named, {', '.join(told)}."
+    counts = [f"{len(rules[name]):,} {text}" for name, text in texts.items()]
+    why = f"{len(query.named):,} named, {', '.join(counts)}."
     return Segment(graph, query, numbers_in(whole), rows[inside], rules, why, base, chosen)
 
 
@@ -322,6 +322,7 @@ def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
     for names, count in pairs:
         if not isinstance(count, int) or not counts(count):
             raise BadType(f"expand counts activities, 0 or more, and {count!r} is no such number")
+        # A name of a wrong type is refused there.
         start = base.query.named if names is None else base.graph.numbers(names, "entity")  # type: ignore[arg-type]
         found.append((start, count))
     return found

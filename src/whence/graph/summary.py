@@ -12,7 +12,7 @@ import numpy as np
 from whence.errors import BadType
 from whence.graph.backwards import backwards
 from whence.graph.columns import counts, each_of
-from whence.graph.laying import Told, lay
+from whence.graph.laying import Merged, lay
 from whence.graph.merge import MANY, merge
 from whence.graph.model import RELATIONS, Kind
 from whence.graph.overlap import Part, groups
@@ -83,7 +83,7 @@ class Summary(Drawable):
         for each in self.vertices:
             shared.setdefault(each.label, []).append(each)
         return {
-            each.id: label if len(own) == 1 else f"{label} [{_members(each)}]"
+            each.id: label if len(own) == 1 else f"{label} [{_list_of_members(each)}]"
             for label, own in shared.items()
             for each in own
         }
@@ -149,24 +149,24 @@ def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
         ways.append(apart)
     tried = [(laid, merge(laid.graph())) for laid in (lay(parts, relations, classes.of, way) for way in ways)]
     laid, found = min(tried, key=lambda each: each[1].count)
-    told = Told(laid, parts, [number for number, _ in full], found.classes, found.count)
-    vertices = _vertices(full, told, classes, len(segments))
+    merged = Merged(laid, parts, [number for number, _ in full], found.classes, found.count)
+    vertices = _summary_vertices(full, merged, classes, len(segments))
     edges = tuple(
         SummaryEdge(vertices[a], RELATIONS[code].name, vertices[b], count / len(segments))
-        for a, code, b, count in told.edges()
+        for a, code, b, count in merged.edges()
     )
-    return Summary(vertices, edges, len(segments), told.size, found.exact)
+    return Summary(vertices, edges, len(segments), merged.size, found.exact)
 
 
-def _vertices(
-    segments: Sequence[tuple[int, Segment]], told: Told, classes: Classes, total: int
+def _summary_vertices(
+    segments: Sequence[tuple[int, Segment]], merged: Merged, classes: Classes, total: int
 ) -> tuple[SummaryVertex, ...]:  # fmt: skip
-    names = _names(classes, sorted(set(told.types.tolist())))
-    members, shares = told.members([segment.graph.ids for _, segment in segments]), told.shares()
-    occurring = Occurring(told, segments)
+    names = _names_of_types(classes, sorted(set(merged.types.tolist())))
+    members, shares = merged.members([segment.graph.ids for _, segment in segments]), merged.shares()
+    occurring = Occurring(merged, segments)
     found = []
-    for vertex, own_type in enumerate(told.types.tolist()):
-        kind, properties = classes.told[own_type]
+    for vertex, own_type in enumerate(merged.types.tolist()):
+        kind, properties = classes.descriptions[own_type]
         own_names = tuple(dict.fromkeys(members[vertex]))
         found.append(
             SummaryVertex(
@@ -177,22 +177,22 @@ def _vertices(
 
 
 class Occurring:
-    """Which vertices of which segments became which vertex of a summary; told apart when the first question comes."""
+    """Which vertices of which segments became which vertex of a summary; found out when somebody asks."""
 
-    def __init__(self, told: Told, segments: Sequence[tuple[int, Segment]]) -> None:
-        self._told, self._segments = told, segments
+    def __init__(self, merged: Merged, segments: Sequence[tuple[int, Segment]]) -> None:
+        self._merged, self._segments = merged, segments
 
     @cached_property
     def of(self) -> list[list[tuple[int, str]]]:
         """For each vertex of the summary its members with their segments."""
-        found: list[list[tuple[int, str]]] = [[] for _ in self._told.types]
-        for (number, segment), own in zip(self._segments, self._told.places(), strict=True):
+        found: list[list[tuple[int, str]]] = [[] for _ in self._merged.types]
+        for (number, segment), own in zip(self._segments, self._merged.places(), strict=True):
             for place, name in zip(own.tolist(), segment.graph.ids.of(segment.numbers.tolist()), strict=True):
                 found[place].append((number, name))
         return found
 
 
-def _members(vertex: SummaryVertex) -> str:
+def _list_of_members(vertex: SummaryVertex) -> str:
     """The members of a vertex, in short; no two vertices of a summary have the same in the same segments."""
     shown = ", ".join(vertex.members[:2])
     return shown if len(vertex.members) <= 2 else f"{shown} and {len(vertex.members) - 2} more"
@@ -202,15 +202,15 @@ def _said(value: Any) -> str:
     return ", ".join(map(str, each_of(value)))
 
 
-def _names(classes: Classes, types: Sequence[int]) -> dict[int, str]:
+def _names_of_types(classes: Classes, types: Sequence[int]) -> dict[int, str]:
     """What vertices of a type are called; with a number where several types would have the same name."""
     plain = {}
     for each in types:
-        kind, properties = classes.told[each]
+        kind, properties = classes.descriptions[each]
         plain[each] = " ".join(_said(value) for _, value in properties if value is not None) or kind
-    files = {name for each, name in plain.items() if classes.told[each][0] == "entity"}
+    files = {name for each, name in plain.items() if classes.descriptions[each][0] == "entity"}
     for each, name in plain.items():
-        kind = classes.told[each][0]
+        kind = classes.descriptions[each][0]
         if kind != "entity" and name in files:  # a program and its file
             plain[each] = f"{name} ({kind})"
     shared: dict[str, list[int]] = {}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence.graph.segment import Segment
 
 Keep = Mapping[str, Sequence[str]]
-Told = tuple[Kind, tuple[tuple[str, Any], ...]]  # kind, kept properties
+Description = tuple[Kind, tuple[tuple[str, Any], ...]]  # kind, kept properties
 
 
 def kept(keep: object) -> dict[str, tuple[str, ...]]:
@@ -44,12 +44,12 @@ def kept(keep: object) -> dict[str, tuple[str, ...]]:
 
 
 class Classes:
-    """The equivalence classes of all vertices of some segments, numbered; `told[c]` says what the vertices of c are."""
+    """The equivalence classes of all vertices of some segments, numbered; `descriptions[c]` describes class c."""
 
     def __init__(self, segments: Sequence[Segment], keep: Mapping[str, Sequence[str]], k: int) -> None:
-        self.told: list[Told] = []
+        self.descriptions: list[Description] = []
         self._base: dict[tuple[object, ...], int] = {}
-        self._named: list[Told] = []
+        self._named: list[Description] = []
         self.of: dict[int, Numbers] = {}  # by id() of the graph: the class of each of its vertices, or -1
         self._types: dict[tuple[int, object], list[tuple[Ball | None, int]]] = {}
         self._colours: dict[object, int] = {}
@@ -65,7 +65,7 @@ class Classes:
         if k == 0:
             found[numbers] = [self._number(label, None, None) for label in labels]
             return found
-        steps = _steps(graph, numbers, np.unique(np.concatenate([segment.rows for segment in segments])))
+        steps = _steps_of_vertices(graph, numbers, np.unique(np.concatenate([segment.rows for segment in segments])))
         colour = list(labels)
         for _ in range(k):
             colour = [
@@ -87,7 +87,7 @@ class Classes:
         for code, kind in enumerate(KINDS):
             places = np.flatnonzero(graph.kinds[numbers] == code)
             names = keep.get(kind, ())
-            columns = [_column(graph, name, numbers[places]) for name in names]
+            columns = [_property_values(graph, name, numbers[places]) for name in names]
             for at, place in enumerate(places.tolist()):
                 values = [column[at] for column in columns]
                 key = (kind, *map(hashable, values))
@@ -104,25 +104,25 @@ class Classes:
         for other, number in known:
             if (around is None) == (other is None) and (around is None or other is None or isomorphic(around, other)):
                 return number
-        number = len(self.told)
-        self.told.append(self._named[label])
+        number = len(self.descriptions)
+        self.descriptions.append(self._named[label])
         known.append((around, number))
         return number
 
 
-def _column(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
+def _property_values(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
     """The values of a property. The program of an activity that does not tell it is that of its command."""
     found = graph.properties.column(name, numbers)
     if name == "program" and None in found:
         commands = graph.properties.column("command", numbers)
         texts = {each for each in commands if isinstance(each, str)}
         known: dict[Any, str] = {each: program_of({"command": each}) for each in texts}
-        told = zip(found, commands, strict=True)
-        found = [known.get(hashable(command), command) if value is None else value for value, command in told]
+        pairs = zip(found, commands, strict=True)
+        found = [known.get(hashable(command), command) if value is None else value for value, command in pairs]
     return found
 
 
-def _steps(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) -> list[list[Step]]:
+def _steps_of_vertices(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) -> list[list[Step]]:
     """For each vertex its edges within the union of the segments: direction, relation, place of the other end."""
     place = np.full(len(graph), -1, np.int64)
     place[numbers] = np.arange(len(numbers))

@@ -55,7 +55,7 @@ class Edges:
             chosen &= within
         return self.source[chosen], self.target[chosen]
 
-    def told(self, ids: Ids, row: int) -> str:
+    def text_of(self, ids: Ids, row: int) -> str:
         """An edge as it is named in messages."""
         return f"{ids[self.source[row]]!r} {RELATIONS[self.relation[row]].name} {ids[self.target[row]]!r}"
 
@@ -75,13 +75,13 @@ def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
             relation = RELATIONS[edges.relation[row]]
             wanted = relation.target if place else relation.source
             raise BadGraph(
-                f"{edges.told(ids, row)}: {ids[ends[row]]!r} is an {KINDS[kinds[ends[row]]]}, "
+                f"{edges.text_of(ids, row)}: {ids[ends[row]]!r} is an {KINDS[kinds[ends[row]]]}, "
                 f"and an {wanted} belongs there"
             )
     for row in np.flatnonzero(edges.source == edges.target).tolist():
         if not RELATIONS[edges.relation[row]].loops:
-            raise BadGraph(f"{edges.told(ids, row)}: nothing stands in this relation to itself")
-        warnings.warn(f"{edges.told(ids, row)}: an edge from a vertex to itself", GraphWarning, stacklevel=4)
+            raise BadGraph(f"{edges.text_of(ids, row)}: nothing stands in this relation to itself")
+        warnings.warn(f"{edges.text_of(ids, row)}: an edge from a vertex to itself", GraphWarning, stacklevel=4)
 
 
 def ancestry_of(count: int, edges: Edges, derivations: tuple[int, ...]) -> Ancestry:

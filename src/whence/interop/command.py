@@ -73,7 +73,7 @@ def run(
         activity.note(arguments=list(command[1:]), directory=artifact_name(Path.cwd(), project), **head_of(Path.cwd()))
         before.settle()
         loaded = preload.library() if opens else None
-        exit_code, process = _call([found, *command[1:]], registered, loaded)
+        exit_code, process = _run_command([found, *command[1:]], registered, loaded)
         registered.end()
         ended, notes = now(), Notes.of(registered.notes)
         found_by = _found_by(str(process), notes)
@@ -159,7 +159,7 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
                 continue
 
 
-def _call(command: Sequence[str], run: Registered, loaded: Path | None) -> tuple[int, int]:
+def _run_command(command: Sequence[str], run: Registered, loaded: Path | None) -> tuple[int, int]:
     """Run it: its status and the id that its process had."""
     hook = str(Path(__file__).parent / "_audit")
     inherited = os.environ.get("PYTHONPATH")

@@ -12,6 +12,7 @@ from whence.errors import BadType
 from whence.graph import Graph
 from whence.graph.model import Kind
 from whence.interop import openlineage, prov
+from whence.interop.prov_writing import Attributes
 
 if TYPE_CHECKING:
     from whence.store import Store
@@ -52,13 +53,15 @@ class as_prov:  # lower case, because it is used like a function
         """What the prefixes of names mean."""
         return self.graph.prefixes
 
-    def records(self) -> tuple[list[tuple[str, Kind, prov.Attributes]], list[tuple[str, str, str, prov.Attributes]]]:
+    def records(self) -> tuple[list[tuple[str, Kind, Attributes]], list[tuple[str, str, str, Attributes]]]:
         """Vertices and edges with their properties."""
         vertices, edges = self.graph.records()
-        return [(name, kind, _renamed(own) if kind == "activity" else own) for name, kind, own in vertices], edges
+        return [
+            (name, kind, _with_prov_times(own) if kind == "activity" else own) for name, kind, own in vertices
+        ], edges
 
 
-def _renamed(properties: prov.Attributes) -> prov.Attributes:
+def _with_prov_times(properties: Attributes) -> Attributes:
     """Properties with the times under PROV's names; a time that was imported stays as it was written."""
     given = {column for column, name in _TIMES.items() if name in properties}
     return {_TIMES.get(key, key): value for key, value in properties.items() if key not in given}

@@ -38,13 +38,13 @@ def head_of(place: Path) -> dict[str, Any]:
     program = shutil.which("git")
     if program is None:
         return {}
-    told = []
+    answers = []
     for arguments in (("rev-parse", "HEAD"), ("status", "--porcelain", "--untracked-files=no")):
         done = subprocess.run([program, "-C", str(place), *arguments], capture_output=True, text=True, check=False)
         if done.returncode:
             return {}
-        told.append(done.stdout.strip())
-    return {"git_commit": told[0], "git_changed": bool(told[1])}
+        answers.append(done.stdout.strip())
+    return {"git_commit": answers[0], "git_changed": bool(answers[1])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,14 +235,14 @@ def _commits(repository: Path) -> Iterator[_Commit]:
     """All commits of the present branch, parents first."""
     options = ("--reverse", "--topo-order", "--raw", "-c", "-z", "-M", "--combined-all-paths", "--no-abbrev",
                "--no-notes", "--no-ext-diff")  # fmt: skip
-    told = _git(repository, "log", *options, f"--format={''.join(f'{each}%x00' for each in _FIELDS)}")
-    parts = _Parts(repository, told.split(b"\0"))
+    output = _git(repository, "log", *options, f"--format={''.join(f'{each}%x00' for each in _FIELDS)}")
+    parts = _Parts(repository, output.split(b"\0"))
     while parts.more():
         own, parents, author, email, authored, committed, subject = (parts.text() for _ in _FIELDS)
         if not _HASH.match(own) or not all(_HASH.match(each) for each in parents.split()):
             raise parts.unexpected(own)
         name = "".join(each for each in author if each.isprintable()).strip() or email or "unknown"
-        changes = tuple(_changes(parts))
+        changes = tuple(_changes_of_log(parts))
         yield _Commit(
             own, tuple(parents.split()), name[:_LONGEST_AUTHOR].strip(), email, _utc(authored), _utc(committed),
             subject, changes,
@@ -283,17 +283,17 @@ class _Parts:
         )
 
 
-def _changes(parts: _Parts) -> Iterator[_Change]:
+def _changes_of_log(parts: _Parts) -> Iterator[_Change]:
     """The changes out of `git log --raw -z`: `:modes old new status`, then one path, or two of a rename.
 
     Of a merge there is a colon, a mode, an old blob and a path for each parent.
     """
     while parts.is_change():
-        told = parts.text().strip("\n")
-        parents = len(told) - len(told.lstrip(":"))
-        fields = told[parents:].split(" ")
+        line = parts.text().strip("\n")
+        parents = len(line) - len(line.lstrip(":"))
+        fields = line[parents:].split(" ")
         if len(fields) != 2 * parents + 3 or not fields[-1]:
-            raise parts.unexpected(told)
+            raise parts.unexpected(line)
         mode, blobs, status = fields[parents], fields[parents + 1 : -1], fields[-1]
         count = parents + 1 if parents > 1 or status[0] in "RC" else 1
         paths = [parts.path() for _ in range(count)]
@@ -322,7 +322,7 @@ def _contents(repository: Path, blobs: Iterable[str]) -> dict[str, tuple[str, in
                 while left:
                     chunk = process.stdout.read(min(left, 1 << 20))
                     if not chunk:
-                        raise StoreError(f"{repository}: git ended before it told all of {each}")
+                        raise StoreError(f"{repository}: git ended before it had written all of {each}")
                     digest.update(chunk)
                     left -= len(chunk)
                 process.stdout.read(1)

@@ -37,7 +37,7 @@ def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
     an activity of unknown time has one event, of the type OTHER, at the beginning of 1970.
     """
     vertices, edges = graph.records()
-    writer = _Writer({name: (kind, _as_json(own, name)) for name, kind, own in vertices}, namespace)
+    writer = _EventWriter({name: (kind, _as_json(own, name)) for name, kind, own in vertices}, namespace)
     for source, relation, target, own in edges:
         attributes = _as_json(own, relation)
         if relation in ("used", "wasAssociatedWith"):
@@ -49,7 +49,7 @@ def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
     return [event for name, kind, _ in vertices if kind == "activity" for event in writer.run(name)]
 
 
-class _Writer:
+class _EventWriter:
     def __init__(self, described: Mapping[str, tuple[str, Event]], namespace: str) -> None:
         self.described, self.namespace = described, namespace
         self.ends: dict[tuple[str, str], Side] = {}
@@ -57,8 +57,8 @@ class _Writer:
 
     def run(self, name: str) -> list[Event]:
         properties = self.described[name][1]
-        told = _extra_facets(properties)
-        run: Event = {"runId": _run_id(name, properties), "facets": {**_facets(told.get("run"))}}
+        extra = _extra_facets(properties)
+        run: Event = {"runId": _run_id_of(name, properties), "facets": {**_facets(extra.get("run"))}}
         agents = [
             {"id": each, "properties": self.described[each][1], **({"attributes": own} if own else {})}
             for each, own in self.ends.get(("wasAssociatedWith", name), ())
@@ -69,18 +69,18 @@ class _Writer:
             run["facets"].setdefault("errorMessage", _facet("ErrorMessageRunFacet", message, "1-0-1"))
         inputs = self.datasets(("used", name), "inputFacets")
         outputs = self.datasets(("wasGeneratedBy", name), "outputFacets") + _not_generated(properties)
-        times = [("START", _time(properties, _STARTED)), (_end(properties), _time(properties, _ENDED))]
+        times = [("START", _event_time(properties, _STARTED)), (_end(properties), _event_time(properties, _ENDED))]
         known = [(kind, time) for kind, time in times if time is not None]
         return [
             {
                 "eventType": kind, "eventTime": time, "producer": PRODUCER, "schemaURL": SCHEMA,
-                "run": run, "job": self.job(name, properties, told, agents), "inputs": inputs, "outputs": outputs,
+                "run": run, "job": self.job(name, properties, extra, agents), "inputs": inputs, "outputs": outputs,
             }
             for kind, time in known or [("OTHER", _EPOCH)]
         ]  # fmt: skip
 
-    def job(self, name: str, properties: Event, told: Event, agents: list[Event]) -> Event:
-        given = told.get("job") or properties.get("openlineage_job")
+    def job(self, name: str, properties: Event, extra: Event, agents: list[Event]) -> Event:
+        given = extra.get("job") or properties.get("openlineage_job")
         own = given if isinstance(given, Mapping) else {}
         facets = _facets(own)
         if agents:
@@ -97,39 +97,39 @@ class _Writer:
             edges.setdefault(name, []).append(dict(attributes))
         found = []
         for name, own in edges.items():
-            told: Event = {}
+            facets: Event = {}
             for attributes in own:
-                told |= _facets(attributes.pop("openlineage", None))
+                facets |= _facets(attributes.pop("openlineage", None))
             if own != [{}]:
-                told["whence_relation"] = _facet("whence_relation", {"edges": own})
-            found.append({**self.dataset(name), more: told} if told else self.dataset(name))
+                facets["whence_relation"] = _facet("whence_relation", {"edges": own})
+            found.append({**self.dataset(name), more: facets} if facets else self.dataset(name))
         return found
 
     def own(self, name: str) -> Event:
         """What only whence reads of a vertex."""
         found: Event = {"id": name, "properties": self.described[name][1]}
         for relation, target, attributes in self.others.get(name, ()):
-            told: Event = {"relation": relation, "target": target}
+            described: Event = {"relation": relation, "target": target}
             if attributes:
-                told["attributes"] = attributes
+                described["attributes"] = attributes
             kind, properties = self.described[target]
             if kind == "agent":  # which no run may speak of
-                told["agent"] = properties
-            found.setdefault("relations", []).append(told)
+                described["agent"] = properties
+            found.setdefault("relations", []).append(described)
         return found
 
     def dataset(self, name: str) -> Event:
         properties = self.described[name][1]
-        told, artifact = _extra_facets(properties), properties.get("artifact")
-        facets = {**_facets(told), "whence_entity": _facet("whence_entity", self.own(name))}
+        extra, artifact = _extra_facets(properties), properties.get("artifact")
+        facets = {**_facets(extra), "whence_entity": _facet("whence_entity", self.own(name))}
         if isinstance(artifact, str) and properties.get("version") is not None:
             version = {"datasetVersion": str(properties["version"])}
             facets["version"] = _facet("DatasetVersionDatasetFacet", version, "1-0-1")
         columns: Any = properties.get("column_lineage")
         if is_column_lineage(columns):
             facets["columnLineage"] = _facet("ColumnLineageDatasetFacet", dict(columns), "1-2-0")
-        called = told.get("name") or (artifact if isinstance(artifact, str) else name)
-        return {"namespace": str(told.get("namespace") or self.namespace), "name": str(called), "facets": facets}
+        called = extra.get("name") or (artifact if isinstance(artifact, str) else name)
+        return {"namespace": str(extra.get("namespace") or self.namespace), "name": str(called), "facets": facets}
 
 
 def _not_generated(properties: Mapping[str, Any]) -> list[Event]:
@@ -164,7 +164,7 @@ def _facet(name: str, content: Event, version: str | None = None) -> Event:
     return {"_producer": PRODUCER, "_schemaURL": schema, **content}
 
 
-def _run_id(name: str, properties: Mapping[str, Any]) -> str:
+def _run_id_of(name: str, properties: Mapping[str, Any]) -> str:
     given = properties.get("openlineage_run")
     try:
         return str(uuid.UUID(given)) if isinstance(given, str) else str(uuid.uuid5(_RUNS, name))
@@ -172,7 +172,7 @@ def _run_id(name: str, properties: Mapping[str, Any]) -> str:
         return str(uuid.uuid5(_RUNS, str(given)))
 
 
-def _time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+def _event_time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """The time that a property tells, with an offset, as the format asks for."""
     value = next((properties[name] for name in names if name in properties), None)
     if value is None:
@@ -211,7 +211,7 @@ def is_event_file(path: Path) -> bool:
     """Whether a file of JSON holds run events: an object with a run and a job, or a list that begins with one."""
     try:
         text = path.read_text(encoding="utf-8")
-        if "\\" not in text and not ('"run"' in text and '"job"' in text):  # as a large PROV document is told at once
+        if "\\" not in text and not ('"run"' in text and '"job"' in text):  # a large PROV document, most likely
             return False
         found = strict_json.loads(text, str(path))
     except (OSError, UnicodeDecodeError, BadGraph):  # whoever reads it next says what is wrong

@@ -24,7 +24,7 @@ class Fields:
     def of(cls, value: object, event: str) -> Fields:
         """A whole event."""
         if not isinstance(value, Mapping):
-            raise BadGraph(f"{event} is no object, but {_short(value)}")
+            raise BadGraph(f"{event} is no object, but {_shortened(value)}")
         return cls(event, "", dict(value))
 
     def __contains__(self, key: str) -> bool:
@@ -35,7 +35,7 @@ class Fields:
 
     def wrong(self, key: str, expected: str) -> BadGraph:
         """An error: the field is something else."""
-        return BadGraph(f"{self.event}: {self._at(key)} is no {expected}, but {_short(self.content.get(key))}")
+        return BadGraph(f"{self.event}: {self._at(key)} is no {expected}, but {_shortened(self.content.get(key))}")
 
     def text(self, key: str) -> str:
         """A field that has to be there, a string that is not empty."""
@@ -74,11 +74,11 @@ class Fields:
         found = []
         for place, each in enumerate(value or ()):
             if not isinstance(each, Mapping):
-                raise BadGraph(f"{self.event}: {self._at(key)}[{place}] is no object, but {_short(each)}")
+                raise BadGraph(f"{self.event}: {self._at(key)}[{place}] is no object, but {_shortened(each)}")
             found.append(Fields(self.event, f"{self._at(key)}[{place}]", dict(each)))
         return found
 
 
-def _short(value: object) -> str:
+def _shortened(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -41,7 +41,7 @@ def graph_of(items: Iterable[Any], names: Sequence[str] | None = None) -> Graph:
             continue
         identity = _run_id(event.object("run"), event)
         runs.setdefault(identity, _Run(identity)).add(event)
-    taker = _Taker({run.id: run.name for run in runs.values()})
+    taker = _RunReader({run.id: run.name for run in runs.values()})
     for run in sorted(runs.values(), key=lambda each: each.started):
         taker.run(run)
     return Graph.build(taker.vertices.values(), [*taker.edges.values(), *taker.related()])
@@ -55,16 +55,16 @@ def _run_id(run: Fields, event: Fields) -> str:
 class _Dataset:
     """What all events of a run say of one of its inputs or outputs."""
 
-    told: Fields
+    fields: Fields
     facets: Event = field(default_factory=dict)
     more: Event = field(default_factory=dict)  # facets of the edge
 
     @property
     def named(self) -> dict[str, str]:
-        return {key: self.told.text(key) for key in ("namespace", "name")}
+        return {key: self.fields.text(key) for key in ("namespace", "name")}
 
     def facet(self, name: str) -> Fields:
-        return Fields(self.told.event, f"{self.told.path}.facets", self.facets).object(name)
+        return Fields(self.fields.event, f"{self.fields.path}.facets", self.facets).object(name)
 
 
 @dataclass
@@ -102,7 +102,9 @@ class _Run:
     def name(self) -> str:
         """What the run is called in the graph."""
         own = self.facets("run")
-        return own.object("whence_activity").text("id") if "whence_activity" in own else _called(self.job, self.id)
+        return (
+            own.object("whence_activity").text("id") if "whence_activity" in own else _activity_name(self.job, self.id)
+        )
 
     def times(self) -> Event:
         found: Event = {}
@@ -127,11 +129,11 @@ class _Run:
         return list(found.values())
 
 
-def _called(job: Mapping[str, str], run: str) -> str:
+def _activity_name(job: Mapping[str, str], run: str) -> str:
     return f"{job['namespace']}/{job['name']}/{run}"
 
 
-class _Taker:
+class _RunReader:
     def __init__(self, runs: Mapping[str, str]) -> None:
         self.runs = runs  # what the runs are called that there are events of
         self.vertices: dict[str, tuple[str, str, Event]] = {}
@@ -143,8 +145,8 @@ class _Taker:
         """The relations whose other end some event speaks of."""
         return [
             (source, relation, target, attributes)
-            for source, told in self.relations.items()
-            for relation, target, attributes in told
+            for source, edges in self.relations.items()
+            for relation, target, attributes in edges
             if target in self.vertices
         ]
 
@@ -185,25 +187,25 @@ class _Taker:
                     ]
                 outputs = []
         self.vertices[name] = (name, "activity", properties)
-        for person, told in agents:
-            self.vertices.setdefault(person, (person, "agent", told.object("properties").content))
-            self.edge(name, "wasAssociatedWith", person, told.object("attributes").content)
+        for person, given in agents:
+            self.vertices.setdefault(person, (person, "agent", given.object("properties").content))
+            self.edge(name, "wasAssociatedWith", person, given.object("attributes").content)
         for each in inputs:
             used = self.dataset(each, made=False)
-            for attributes in _attributes(each):
+            for attributes in _edge_attributes(each):
                 self.edge(name, "used", used, attributes)
         for each in outputs:
             made = self.dataset(each, made=True)
-            for attributes in _attributes(each):
+            for attributes in _edge_attributes(each):
                 self.edge(made, "wasGeneratedBy", name, attributes)
 
     def described(self, run: _Run, facets: Fields) -> Event:
         """The properties of a run of others."""
         job = run.job
-        told: Event = {"job": _with_facets(dict(job), run.facets("job").content, _JOB)}
+        described: Event = {"job": _with_facets(dict(job), run.facets("job").content, _JOB)}
         if facets.content:
-            told["run"] = {"facets": facets.content}
-        return {**_stub(job, run.id), **run.times(), "openlineage": told}
+            described["run"] = {"facets": facets.content}
+        return {**_stub(job, run.id), **run.times(), "openlineage": described}
 
     def parents(self, name: str, facets: Fields) -> None:
         """The run was informed by the one that started it, and that by the first of all."""
@@ -214,7 +216,7 @@ class _Taker:
         for each in above:
             job = {key: each.object("job").text(key) for key in ("namespace", "name")}
             run = each.object("run").text("runId")
-            other = self.runs.get(run) or _called(job, run)
+            other = self.runs.get(run) or _activity_name(job, run)
             if other == name:
                 continue
             self.vertices.setdefault(other, (other, "activity", _stub(job, run)))
@@ -257,15 +259,15 @@ def _stub(job: Mapping[str, str], run: str) -> Event:
     return {"command": called, "openlineage_run": run, "openlineage_job": dict(job)}
 
 
-def _attributes(dataset: _Dataset) -> list[Event]:
+def _edge_attributes(dataset: _Dataset) -> list[Event]:
     """The attributes of each edge to a dataset: whence's own, and, with the first, the facets of others."""
-    more = Fields(dataset.told.event, f"{dataset.told.path}.facets", dict(dataset.more))
+    more = Fields(dataset.fields.event, f"{dataset.fields.path}.facets", dict(dataset.more))
     found = [each.content for each in more.object("whence_relation").objects("edges")]
     more.content.pop("whence_relation", None)
     first, *rest = found or [{}]
     return [{**first, "openlineage": {"facets": more.content}} if more.content else first, *rest]
 
 
-def _with_facets(told: Event, facets: Event, known: set[str]) -> Event:
+def _with_facets(event: Event, facets: Event, known: set[str]) -> Event:
     others = {name: each for name, each in facets.items() if name not in known}
-    return {**told, "facets": others} if others else {key: each for key, each in told.items() if key != "facets"}
+    return {**event, "facets": others} if others else {key: each for key, each in event.items() if key != "facets"}

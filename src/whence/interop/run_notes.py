@@ -75,14 +75,14 @@ class Notes:
 
     def wrote(self, path: str) -> bool:
         """Whether the run opened the file to write it, or moved it, or a directory that it is in, there."""
-        return path in self.written or any(each in self.written for each in _above(path))
+        return path in self.written or any(each in self.written for each in _parents_of(path))
 
     def removed(self, path: str) -> bool:
         """Whether the run removed the file, or moved it, or a directory that it was in, away."""
-        return path in self.gone or any(each in self.gone for each in _above(path))
+        return path in self.gone or any(each in self.gone for each in _parents_of(path))
 
 
-def _above(path: str) -> Iterator[str]:
+def _parents_of(path: str) -> Iterator[str]:
     while (above := os.path.dirname(path)) != path:
         yield above
         path = above

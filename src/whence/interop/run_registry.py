@@ -106,7 +106,7 @@ class Registered:
 
     def _all(self) -> list[Other]:
         above = {each / DIRECTORY for each in (self.project, *self.project.parents)}
-        found = (self._other(place) for registry in above | self.below for place in _entries(registry))
+        found = (self._other(place) for registry in above | self.below for place in _runs_in(registry))
         return [each for each in found if each is not None]
 
     def _other(self, place: Path) -> Other | None:
@@ -128,20 +128,21 @@ class Registered:
             if self.ended is None:
                 self.end()
         os.close(self._lock)
-        oldest = min((other.started for other in self._all() if other.ended is None), default=None)
+        # A run whose command has ended still needs the notes of others, until it has left.
+        oldest = min((other.started for other in self._all() if _is_locked(other.place)), default=None)
         registry = self.place.parent
-        for place in _entries(registry):
+        for place in _runs_in(registry):
             with suppress(OSError):  # another run, which ends at the same time, removes it too; or another user may
                 ended = _ended(place)
                 if ended is not None and (oldest is None or ended + TICK < oldest):
                     shutil.rmtree(place)
-        if not _entries(registry):
+        if not _runs_in(registry):
             with suppress(OSError):  # a run that begins now has put itself there
                 (registry / ".gitignore").unlink()
                 registry.rmdir()
 
 
-def _entries(registry: Path) -> list[Path]:
+def _runs_in(registry: Path) -> list[Path]:
     try:
         found = [Path(each.path) for each in os.scandir(registry) if each.is_dir(follow_symlinks=False)]
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -153,17 +154,27 @@ def _ended(place: Path) -> int | None:
     """When a run ended; None if it goes on. One that was killed ends when another run notices."""
     if (place / "ended").exists():
         return os.stat(place / "ended").st_mtime_ns
-    lock = os.open(place / "started", os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if _is_locked(place):
         return None
-    finally:
-        os.close(lock)
     try:
         return _touch(place / "ended")
     except PermissionError:  # a run of another user
         return max(os.stat(each).st_mtime_ns for each in (place, place / "started"))
+
+
+def _is_locked(place: Path) -> bool:
+    """Whether the process of a run is alive and has not left."""
+    try:
+        lock = os.open(place / "started", os.O_RDONLY)
+    except FileNotFoundError:  # it was just removed
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 def _touch(path: Path) -> int:

@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
-from whence.relation import codec, compress
+from whence.relation import codec, compress, sources
 from whence.relation.blocks import Ints
 from whence.relation.header import MOST_CELLS
 from whence.relation.layout import Shape
@@ -89,14 +90,23 @@ class Relation:
     def count(self) -> int:
         """How many tuples there are, without expanding them."""
         if self._count is None:
-            total = 0
-            for table in self._tables():
-                if self._stored is not None:
-                    self._stored.check_disjoint(table)
-                high, low = table.count()
-                total += (high << 64) + low
-            self._count = total
+            self.verify()
+            halves = [table.count() for table in self._tables()]
+            self._count = sum((high << 64) + low for high, low in halves)
         return self._count
+
+    def verify(self) -> bool:
+        """Read all of a stored relation and validate it. Damaged if anything in it is wrong.
+
+        Questions validate what they read, but not that no two rows hold the same tuple: an answer is a set, in which a
+        cell is once however many rows lead to it. This method checks that too, and so does whatever counts tuples or
+        hands out rows: `count`, `to_array`, `parts`, `compose`, `inverse`. False if it could not be decided, because
+        too many rows lie across each other.
+
+        >>> Relation.identity(5).verify()
+        True
+        """
+        return self._stored is None or self._stored.check_disjoint(self._in_memory() if self._fits else None)
 
     def __repr__(self) -> str:
         boxes = len(self)
@@ -104,6 +114,11 @@ class Relation:
             f"Relation({self._out_shape} <- {self._in_shape}, {self.count():,} tuples "
             f"in {boxes:,} box{'' if boxes == 1 else 'es'})"
         )
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
 
     def _repr_html_(self) -> str:
         import html
@@ -157,20 +172,26 @@ class Relation:
 
         >>> Relation.identity(5).backward([(3,)])
         Selection(shape=(5,), 1 cell: [3])
+
+        A Spark frame of cells, or of boxes, is answered with a frame of boxes.
         """
+        if not isinstance(cells, Selection) and sources.module_of(cells) == "pyspark":
+            return _asked_on_spark(self, cells, True)
         return self._ask(Selection.of(cells, self._out_shape), True)
 
     def forward(self, cells: Any) -> Selection:
         """The output cells that the given input cells went into."""
+        if not isinstance(cells, Selection) and sources.module_of(cells) == "pyspark":
+            return _asked_on_spark(self, cells, False)
         return self._ask(Selection.of(cells, self._in_shape), False)
 
     def _ask(self, given: Selection, backward: bool) -> Selection:
         wanted = self._in_shape if backward else self._out_shape
         if self._table is not None:
-            return Selection._trusted(_asked(self._table, given, backward), wanted)
+            return Selection._trusted(_ask_table(self._table, given, backward), wanted)
         answer: Selection | None = None
         for table in self._touched(given, backward):
-            found = Selection._trusted(_asked(table, given, backward), wanted)
+            found = Selection._trusted(_ask_table(table, given, backward), wanted)
             answer = found if answer is None else answer | found
         return Selection.empty(wanted) if answer is None else answer
 
@@ -181,7 +202,7 @@ class Relation:
 
     def _in_memory(self) -> _core.Table:
         if self._table is None:
-            if self._held.numbers > LOAD_LIMIT:
+            if not self._fits:
                 raise TooLarge(
                     f"the relation has {len(self):,} rows, which take {self._held.numbers * 8 / 2**30:,.1f} GiB in "
                     "memory; ask with backward/forward, which reads them piece by piece"
@@ -189,9 +210,14 @@ class Relation:
             self._table = self._held.table()
         return self._table
 
+    @property
+    def _fits(self) -> bool:
+        """Whether all rows are in memory, or may be."""
+        return self._table is not None or self._held.numbers <= LOAD_LIMIT
+
     def _tables(self, needed: dict[int, Ints | None] | None = None) -> Iterator[_core.Table]:
         """All rows, or those of the given blocks, in one table if they fit into memory."""
-        if self._table is not None or self._held.numbers <= LOAD_LIMIT:
+        if self._fits:
             yield self._in_memory()
         else:
             yield from self._held.pieces(needed)
@@ -250,11 +276,10 @@ class Relation:
         return tuple(held.out_view), tuple(held.in_view)
 
     def parts(self) -> list[codec.Part]:
-        """The rows, grouped by pattern: what the file format describes."""
-        return [
-            codec.Part(rows, tuple(axes), tuple(lo), tuple(width))
-            for rows, axes, lo, width in self._in_memory().parts()
-        ]
+        """The rows, grouped by pattern: what the file format describes. No tuple is in two of them."""
+        table = self._in_memory()
+        self.verify()
+        return [codec.Part(rows, tuple(axes), tuple(lo), tuple(width)) for rows, axes, lo, width in table.parts()]
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same tuples, however they are stored."""
@@ -333,7 +358,11 @@ class Relation:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Relation:
-        """Open a relation's file: memory-mapped, and read only as far as questions need it."""
+        """Open a relation's file, or a directory of its parts: read only as far as questions need it."""
+        if cls is Relation and os.path.isdir(path):
+            from whence.relation.parts import PartedRelation
+
+            return PartedRelation.load(path)
         name = repr(os.fspath(path))
         try:
             with open(path, "rb") as file:
@@ -345,7 +374,13 @@ class Relation:
         return cls.from_bytes(memoryview(data), name)
 
 
-def _asked(table: _core.Table, given: Selection, backward: bool) -> Ints:
+def _asked_on_spark(relation: Relation, frame: Any, backward: bool) -> Selection:
+    """A frame is handed to the package that knows it by that package's name: imports point down."""
+    found: Selection = import_module("whence.spark.scale").ask_frame(relation, frame, backward)  # it is a frame as well
+    return found
+
+
+def _ask_table(table: _core.Table, given: Selection, backward: bool) -> Ints:
     try:
         return table.ask(given.boxes, backward, ANSWER_LIMIT)
     except TooLarge:

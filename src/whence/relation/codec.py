@@ -64,7 +64,7 @@ def encode(part: Part) -> Encoded:
     for column in coded:
         header += column.header
     if blocks := [column.blocks for column in coded if column.blocks]:
-        directory = _directory(part, blocks, block)
+        directory = _directory_of_part(part, blocks, block)
         body = b"".join(data for column in blocks for data in column)
     return Encoded(bytes(header), directory, body)
 
@@ -84,18 +84,18 @@ def assemble(out_shape: Shape, in_shape: Shape, out_view: Shape, in_view: Shape,
     return b"".join((prefix, header, directory, *(part.body for part in parts)))
 
 
-def _directory(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: int) -> bytes:
+def _directory_of_part(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: int) -> bytes:
     """For each blocked column the lengths and checksums of its blocks; then, if there are several, their bounds."""
     sizes = np.array([[len(block) for block in column] for column in blocks], dtype="<u4")
     checks = np.array([[columns.checksum(block) for block in column] for column in blocks], dtype="<u4")
     out = sizes.tobytes() + checks.tobytes()
     if sizes.shape[1] > 1:
-        bounds = np.array([_bounds(part, *span) for span in columns.block_rows(part.rows, rows)], dtype="<i8")
+        bounds = np.array([row_bounds(part, *span) for span in columns.block_rows(part.rows, rows)], dtype="<i8")
         out += np.ascontiguousarray(bounds.transpose(1, 2, 0)).tobytes()  # axes, least and greatest, blocks
     return out
 
 
-def _bounds(part: Part, start: int, stop: int) -> list[tuple[int, int]]:
+def row_bounds(part: Part, start: int, stop: int) -> list[tuple[int, int]]:
     """The smallest box around some rows of a part: the least and the greatest value of each axis."""
     lo = [columns.spread(column, start, stop) for column in part.lo]
     hi = [low + columns.spread(column, start, stop) for low, column in zip(lo, part.width, strict=True)]

@@ -73,7 +73,11 @@ def block_size(lo: Sequence[Column], width: Sequence[Column], rows: int) -> int:
         return USUAL
     part = slice(0, rows) if rows <= WHOLE else slice(rows // 2 - LARGE // 2, rows // 2 + LARGE // 2)
     pairs: list[tuple[Column, Column | None]] = [*zip(lo, width, strict=True), *((column, None) for column in width)]
-    dense = [(_cut(c, part), None if w is None else _cut(w, part)) for c, w in pairs if not isinstance(c, tuple)]
+    dense = [
+        (_rows_of_column(c, part), None if w is None else _rows_of_column(w, part))
+        for c, w in pairs
+        if not isinstance(c, tuple)
+    ]
     codes = [best_code(column, wide) for column, wide in dense]
 
     def cost(block: int) -> float:
@@ -96,11 +100,11 @@ def best_code(column: Ints, width: Column | None) -> int:
         return BLOCKS
     start = max(0, len(column) // 2 - SAMPLE // 2)
     part = slice(start, min(start + SAMPLE, len(column)))
-    some, wide = column[part], _cut(width, part)
+    some, wide = column[part], _rows_of_column(width, part)
     return min((BLOCKS, GAPS), key=lambda code: _size(_coded(code, some, wide, SAMPLE)))
 
 
-def _cut(column: Column, rows: slice) -> Ints:
+def _rows_of_column(column: Column, rows: slice) -> Ints:
     return spread(column, rows.start, rows.stop)
 
 

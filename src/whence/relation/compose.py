@@ -71,12 +71,12 @@ def _ways(outer: int, inner: int) -> Iterator[Callable[[Relation, Relation], lis
         yield _through_inner_boxes
     if outer * inner <= FEW_PAIRS:
         yield _by_rows
-    yield from (substituted, _turned, _through_inner_boxes, _through_outer_boxes)
+    yield from (substituted, _substituted_backwards, _through_inner_boxes, _through_outer_boxes)
     if FEW_PAIRS < outer * inner <= MOST_PAIRS:
         yield _by_rows
 
 
-def _turned(outer: Relation, inner: Relation) -> list[Relation]:
+def _substituted_backwards(outer: Relation, inner: Relation) -> list[Relation]:
     """The same where the inner relation gives each of its cells to one cell."""
     return [each.inverse for each in substituted(inner.inverse, outer.inverse)]
 
@@ -243,10 +243,10 @@ def _forests(relation: Relation, out: str, into: str) -> Iterator[Forest]:
     names = [(out, i) for i in range(count)] + [(into, i) for i in range(len(relation._views[1]))]
     for part in relation.parts():
         for row in range(part.rows):
-            yield dict(zip(names, _bounds(part, row, names), strict=True))
+            yield dict(zip(names, _bounds_of_row(part, row, names), strict=True))
 
 
-def _bounds(part: Part, row: int, names: list[tuple[str, int]]) -> Iterator[Bound]:
+def _bounds_of_row(part: Part, row: int, names: list[tuple[str, int]]) -> Iterator[Bound]:
     for (parent, p, q), lo, width in zip(part.axes, part.lo, part.width, strict=True):
         low = int(spread(lo, row, row + 1)[0])
         high = low + int(spread(width, row, row + 1)[0])
@@ -273,8 +273,8 @@ def _overlapping(forests: list[Forest], names: list[tuple[str, int]]) -> bool:
 def _by_tuples(outer: Relation, inner: Relation, most: int = 8 * EXPAND_LIMIT) -> Relation:
     """Joined through the cells in the middle, in chunks."""
     out_size, mid_size, in_size = (math.prod(s) for s in (outer.out_shape, outer.in_shape, inner.in_shape))
-    cells = _flat(outer, out_size, mid_size)
-    edges = _flat(inner, mid_size, in_size)
+    cells = _flat_pairs(outer, out_size, mid_size)
+    edges = _flat_pairs(inner, mid_size, in_size)
     first = np.searchsorted(edges[:, 0], cells[:, 1], side="left")
     counts = np.searchsorted(edges[:, 0], cells[:, 1], side="right") - first
     total = int(counts.sum())
@@ -302,12 +302,13 @@ def _by_tuples(outer: Relation, inner: Relation, most: int = 8 * EXPAND_LIMIT) -
         table = fold_keys(keys[: _core.sort_unique(keys)], outer.out_shape, inner.in_shape)
         return Relation(outer.out_shape, inner.in_shape, table)
     shaped = (
-        np.hstack([_index(chunk[:, 0], outer.out_shape), _index(chunk[:, 1], inner.in_shape)]) for chunk in chunks()
+        np.hstack([_unravelled(chunk[:, 0], outer.out_shape), _unravelled(chunk[:, 1], inner.in_shape)])
+        for chunk in chunks()
     )
     return compress(shaped, outer.out_shape, inner.in_shape)
 
 
-def _flat(relation: Relation, outs: int, ins: int) -> Tuples:
+def _flat_pairs(relation: Relation, outs: int, ins: int) -> Tuples:
     """The tuples as pairs of flat indices, sorted."""
     tuples = relation.to_array()
     count = len(relation.out_shape)
@@ -319,7 +320,7 @@ def _flat(relation: Relation, outs: int, ins: int) -> Tuples:
     return np.stack(flat, axis=1).astype(np.int64)
 
 
-def _index(flat: Tuples, shape: tuple[int, ...]) -> Tuples:
+def _unravelled(flat: Tuples, shape: tuple[int, ...]) -> Tuples:
     """Flat indices as indices of a shape."""
     if not shape:
         return np.empty((len(flat), 0), np.int64)

@@ -134,18 +134,22 @@ def _clipped(forest: Forest, v: Hashable, low: int, high: int) -> Iterator[Fores
         return
     first, last = hull(forest, u)
     # Where v's own lower bound holds, and where `low` does; likewise above.
-    for lower_first, lower_last, lo, p in _halves(bound.lo, bound.p, low, first, last, above=True):
-        for upper_first, upper_last, hi, q in _halves(bound.hi, bound.q, high, lower_first, lower_last, above=False):
-            a, b = _within(lo, p, high, upper_first, upper_last, above=False)  # lower bound <= high
-            a, b = _within(hi, q, low, a, b, above=True)  # upper bound >= low
+    for lower_first, lower_last, lo, p in _stricter_ranges(bound.lo, bound.p, low, first, last, above=True):
+        for upper_first, upper_last, hi, q in _stricter_ranges(
+            bound.hi, bound.q, high, lower_first, lower_last, above=False
+        ):
+            a, b = _range_where(lo, p, high, upper_first, upper_last, above=False)  # lower bound <= high
+            a, b = _range_where(hi, q, low, a, b, above=True)  # upper bound >= low
             if a <= b:
                 piece = {**forest, v: _under(lo, p, hi, q, u)}
                 yield from [piece] if (a, b) == (first, last) else _clipped(piece, u, a, b)
 
 
-def _halves(c: int, k: int, bound: int, first: int, last: int, *, above: bool) -> Iterator[tuple[int, int, int, int]]:
+def _stricter_ranges(
+    c: int, k: int, bound: int, first: int, last: int, *, above: bool
+) -> Iterator[tuple[int, int, int, int]]:
     """Ranges of u in which c + k*u (first) or the constant bound (second) is the stricter one, with that bound."""
-    a, b = _within(c, k, bound, first, last, above=above)
+    a, b = _range_where(c, k, bound, first, last, above=above)
     if a <= b:
         yield a, b, c, k
     if a > b:
@@ -157,7 +161,7 @@ def _halves(c: int, k: int, bound: int, first: int, last: int, *, above: bool) -
             yield b + 1, last, bound, 0
 
 
-def _within(c: int, k: int, bound: int, first: int, last: int, *, above: bool) -> tuple[int, int]:
+def _range_where(c: int, k: int, bound: int, first: int, last: int, *, above: bool) -> tuple[int, int]:
     """The part of [first, last] where c + k*u >= bound (above) or <= bound."""
     if first > last:
         return first, last

@@ -81,10 +81,10 @@ class Header:
 def parse(data: bytes) -> Header:
     """The header from its bytes; Damaged, with the reason alone, if it describes no relation."""
     reader = varint.Reader(data)
-    out_shape, in_shape = _shape(reader.read_all()), _shape(reader.read_all())
+    out_shape, in_shape = checked_shape(reader.read_all()), checked_shape(reader.read_all())
     out_view, in_view = _view(reader.read_all(), out_shape), _view(reader.read_all(), in_shape)
     axes = len(out_view) + len(in_view)
-    parts = tuple(_part(reader, axes) for _ in range(reader.read()))
+    parts = tuple(_read_part(reader, axes) for _ in range(reader.read()))
     header = Header(out_shape, in_shape, out_view, in_view, parts, reader.read())
     if not reader.at_end:
         raise Damaged("its header is longer than what it describes")
@@ -93,7 +93,7 @@ def parse(data: bytes) -> Header:
     return header
 
 
-def _shape(sizes: Shape) -> Shape:
+def checked_shape(sizes: Shape) -> Shape:
     if len(sizes) > MOST_AXES or math.prod(size for size in sizes if size) >= MOST_CELLS:
         raise Damaged("its arrays have more axes or cells than any relation's")
     return sizes
@@ -102,13 +102,13 @@ def _shape(sizes: Shape) -> Shape:
 def _view(listed: tuple[int, ...], shape: Shape) -> Shape:
     if not listed:
         return shape
-    view = _shape(listed[1:])
+    view = checked_shape(listed[1:])
     if listed[0] != 1 or math.prod(view) != math.prod(shape):
         raise Damaged("a view has another number of cells than its array")
     return view
 
 
-def _part(reader: varint.Reader, count: int) -> Described:
+def _read_part(reader: varint.Reader, count: int) -> Described:
     rows, bits = reader.read(), reader.read()
     if rows == 0 or bits > MOST_BLOCK_BITS:
         raise Damaged("a part has no rows, or more rows a block than any writer makes")

@@ -75,7 +75,7 @@ def rooted(rows: Rows, wanted: range) -> Rows:
         raise NoForm
     for axis in wanted:
         while rows.axes[axis][0] >= 0:
-            rows = _turned(rows, _top(rows, axis))
+            rows = _with_new_root(rows, _top(rows, axis))
     if any(rows.axes[axis][0] >= 0 for axis in wanted):  # two of them depend on each other
         raise NoForm
     return rows
@@ -101,7 +101,7 @@ def _top(rows: Rows, axis: int) -> int:
     return axis
 
 
-def _turned(rows: Rows, axis: int) -> Rows:
+def _with_new_root(rows: Rows, axis: int) -> Rows:
     """An axis and its parent, a root, change places."""
     parent, p, q = rows.axes[axis]
     own, above = rows.bounds[:, axis], rows.bounds[:, parent]

@@ -40,7 +40,7 @@ def read(raw: Any, width: int) -> Tuples:
     """
     package = module_of(raw)
     if package in ("pyarrow", "pandas"):
-        return _columns(raw, width, package)
+        return _stacked_columns(raw, width, package)
     if not isinstance(raw, (np.ndarray, list, tuple)):
         raise BadType(f"cannot read tuples from {type(raw).__name__}; give {FORMS}")
     array = np.asarray(raw)
@@ -56,8 +56,6 @@ def chunks(raw: Any, width: int) -> Iterator[Tuples]:
     if isinstance(raw, (str, os.PathLike)):
         yield from _parquet(raw, width)
         return
-    if module_of(raw) == "pyspark":
-        raise BadType("give a Spark frame to log.lineage, or its toArrow() here")
     if not isinstance(raw, Iterable):
         raise BadType(f"cannot read tuples from {type(raw).__name__}; give {FORMS}")
     for chunk in raw:
@@ -74,7 +72,7 @@ def _integers(array: NDArray[Any], what: str) -> Tuples:
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def _columns(raw: Any, width: int, package: str) -> Tuples:
+def _stacked_columns(raw: Any, width: int, package: str) -> Tuples:
     names = list(raw.column_names) if package == "pyarrow" and hasattr(raw, "column_names") else None
     if package == "pyarrow" and names is None:
         names = list(raw.schema.names)
@@ -100,6 +98,6 @@ def _parquet(path: str | os.PathLike[str], width: int) -> Iterator[Tuples]:
     try:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=1 << 20):
-                yield _columns(batch, width, "pyarrow")
+                yield _stacked_columns(batch, width, "pyarrow")
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"cannot read tuples from {os.fspath(path)!r}: {error}") from error

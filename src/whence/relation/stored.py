@@ -29,7 +29,10 @@ PIECE = 1 << 20
 """How many rows are in memory at a time where not all of them fit."""
 
 FEW_TUPLES = 1 << 20
-"""So many tuples are compared one by one where rows alone do not show whether they share any."""
+"""So many tuples are compared one by one where comparing rows would take too long."""
+
+NEIGHBOURS = 8
+"""So many other pieces, on average, each piece is compared with where not all rows fit into memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Stored:
         if self._directory_end > len(self._data) or (not blocked and self._directory_end != len(self._data)):
             raise Damaged(f"{name} is longer or shorter than its header says; {RESTORE}")
         self._valid = [np.zeros(part.blocks if part.blocked else 1, dtype=bool) for part in self.parts]
+        self._disjoint: bool | None = None  # not known yet
 
     @property
     def out_shape(self) -> Shape:
@@ -163,7 +167,9 @@ class Stored:
                 loaded.append(self._run_on(index, column, known[0], loaded[column], spans))
                 continue
             if known is not None:
-                loaded.append(known if blocks is None else _join([columns.spread(known, a, b) for _, a, b in spans]))
+                loaded.append(
+                    known if blocks is None else _concatenated([columns.spread(known, a, b) for _, a, b in spans])
+                )
                 continue
             pieces = [self._read(index, place[column], block, b - a) for block, a, b in spans]
             if part.codes[column] == GAPS:
@@ -171,7 +177,7 @@ class Stored:
                 ends = np.cumsum([b - a for _, a, b in spans]).tolist()
                 wide = [columns.spread(width, end - len(piece), end) for end, piece in zip(ends, pieces, strict=True)]
                 pieces = [columns.fill(piece, w) for piece, w in zip(pieces, wide, strict=True)]
-            loaded.append(_join(pieces))
+            loaded.append(_concatenated(pieces))
         rows = sum(b - a for _, a, b in spans) if blocks is not None else part.rows
         return Part(rows, part.axes, tuple(loaded[count:]), tuple(loaded[:count]))
 
@@ -186,7 +192,7 @@ class Stored:
             start = first if bounds is None else int(bounds[axis, 0, block])
             pieces.append(columns.run_on(start, columns.spread(width, at, at + b - a)))
             at += b - a
-        return _join(pieces)
+        return _concatenated(pieces)
 
     def meeting(self, index: int, boxes: Ints, first: int) -> Ints | None:
         """The blocks of a part that may hold rows meeting boxes on the axes from `first` on; None: all of them."""
@@ -229,28 +235,72 @@ class Stored:
 
     def pieces(self, needed: Mapping[int, Ints | None] | None = None) -> Iterator[_core.Table]:
         """The same rows as `table` has, in several tables that take little memory."""
+        for index, blocks in self._cut(needed):
+            yield self.table({index: blocks})
+
+    def _cut(self, needed: Mapping[int, Ints | None] | None = None) -> Iterator[tuple[int, Ints | None]]:
+        """The parts, or the given blocks of them, in pieces of at most PIECE rows."""
         for index, blocks in (dict.fromkeys(range(len(self.parts))) if needed is None else needed).items():
             part = self.parts[index]
             if not part.blocked:
-                yield self.table({index: None})
+                yield index, None
                 continue
             every = np.arange(part.blocks) if blocks is None else blocks
             step = max(1, PIECE // part.block)
             for start in range(0, len(every), step):
-                yield self.table({index: every[start : start + step]})
+                yield index, every[start : start + step]
 
-    def check_disjoint(self, table: _core.Table) -> None:
-        """Damaged if two rows of this file share a tuple: then counting rows would not be counting tuples."""
+    # No tuple in two rows
+
+    def check_disjoint(self, table: _core.Table | None) -> bool:
+        """Whether no two rows share a tuple: Damaged if two do, False if that would take too long to find out.
+
+        `table` holds all rows; without it they are read piece by piece.
+        """
+        if self._disjoint is None:
+            tables = [table] if table is not None else self._neighbours()
+            verdicts = {None if each is None else self._apart(each) for each in tables}
+            self._disjoint = None not in verdicts
+        return self._disjoint
+
+    def _apart(self, table: _core.Table) -> bool | None:
         disjoint = table.disjoint()
         if disjoint is None:
             try:
                 tuples = table.expand(FEW_TUPLES * max(1, len(self.out_view) + len(self.in_view)))
             except TooLarge:
-                return  # rows of unlike patterns whose bounds meet: only their tuples could tell
+                return None
             disjoint = len(np.unique(tuples, axis=0)) == len(tuples)
         if not disjoint:
             raise self._damaged("two of its rows hold the same tuple")
+        return True
+
+    def _neighbours(self) -> Iterator[_core.Table | None]:
+        """Tables that hold each two rows whose blocks meet at least once; None if that would be too many."""
+        pieces = list(self._cut())
+        bounds = np.stack([self._bounds(*piece) for piece in pieces])
+        met = 0
+        for i, (index, blocks) in enumerate(pieces):
+            yield self.table({index: blocks})
+            meets = (bounds[:i, :, 0] <= bounds[i, :, 1]) & (bounds[:i, :, 1] >= bounds[i, :, 0])
+            for j in np.flatnonzero(meets.all(axis=1)).tolist():
+                met += 1
+                if met > NEIGHBOURS * len(pieces):
+                    yield None
+                    return
+                other, others = pieces[j]
+                if other != index:
+                    yield self.table({other: others, index: blocks})
+                elif blocks is not None and others is not None:
+                    yield self.table({index: np.concatenate([others, blocks])})
+
+    def _bounds(self, index: int, blocks: Ints | None) -> Ints:
+        """The bounds (axes, 2) of some blocks of a part; of the whole view where the file has none."""
+        declared = self._directory[index].bounds
+        if declared is None or blocks is None:
+            return np.array([(0, size - 1) for size in (*self.out_view, *self.in_view)], np.int64).reshape(-1, 2)
+        return np.stack([declared[:, 0, blocks].min(axis=1), declared[:, 1, blocks].max(axis=1)], axis=1)
 
 
-def _join(pieces: Sequence[Ints]) -> Ints:
+def _concatenated(pieces: Sequence[Ints]) -> Ints:
     return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)

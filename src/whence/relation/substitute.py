@@ -36,13 +36,13 @@ def substituted(outer: Relation, inner: Relation) -> list[Relation]:
     if outer._views[1] != inner._views[0] or min(len(outer), len(inner)) > MOST_TURNS:
         raise NoForm
     count, middle = len(outer._views[0]), len(outer._views[1])
-    functions = [_function(rooted(of_part(part), range(count)), count) for part in outer.parts()]
+    functions = [_as_function(rooted(of_part(part), range(count)), count) for part in outer.parts()]
     others = [rooted(of_part(part), range(middle)) for part in inner.parts()]
     found: dict[tuple[Axis, ...], list[Ints]] = {}
     total = 0
     for function in functions:
         for other in others:
-            for made in _pairs(function, other, count, middle):
+            for made in _each_with_each(function, other, count, middle):
                 found.setdefault(made.axes, []).append(made.bounds)
                 total += len(made.bounds)
                 if total > MOST_ROWS:
@@ -56,7 +56,7 @@ def substituted(outer: Relation, inner: Relation) -> list[Relation]:
     return [relation_of(outer.out_shape, inner.in_shape, views, each) for each in lists]
 
 
-def _function(rows: Rows, count: int) -> Rows:
+def _as_function(rows: Rows, count: int) -> Rows:
     """The rows, if each input axis has one value for each value of an output axis, or one at all."""
     for axis, (parent, p, q) in enumerate(rows.axes[count:], count):
         if parent >= count or p != q or np.any(rows.bounds[:, axis, 0] != rows.bounds[:, axis, 1]):
@@ -64,18 +64,18 @@ def _function(rows: Rows, count: int) -> Rows:
     return rows
 
 
-def _pairs(function: Rows, other: Rows, count: int, middle: int) -> Iterator[Rows]:
+def _each_with_each(function: Rows, other: Rows, count: int, middle: int) -> Iterator[Rows]:
     """Every row of the one with every row of the other."""
     few = min((function.bounds, other.bounds), key=len)
     for number in range(len(few)):
         one = few[number : number + 1]
         left, right = (one, other.bounds) if few is function.bounds else (function.bounds, one)
-        made = _substituted(function.axes, left, other.axes, right, count, middle)
+        made = _substituted_rows(function.axes, left, other.axes, right, count, middle)
         if len(made.bounds):
             yield made
 
 
-def _substituted(outer: tuple[Axis, ...], left: Ints, inner: tuple[Axis, ...], right: Ints, count: int, middle: int
+def _substituted_rows(outer: tuple[Axis, ...], left: Ints, inner: tuple[Axis, ...], right: Ints, count: int, middle: int
                  ) -> Rows:  # fmt: skip
     """Rows of both, one of which may stand for all of the others."""
     rows = max(len(left), len(right))

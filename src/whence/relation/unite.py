@@ -49,10 +49,10 @@ def united(rows: Sequence[Rows], count: int) -> list[list[Rows]] | None:
     for each in rows:
         turned = _from_output(each, count)
         groups.setdefault(turned.axes, []).append(turned.bounds)
-    found = [part for axes, bounds in groups.items() for part in _united(Rows(axes, np.concatenate(bounds)))]
+    found = [part for axes, bounds in groups.items() for part in united_rows(Rows(axes, np.concatenate(bounds)))]
     if sum(map(len, found)) > GROWTH * (sum(map(len, rows)) + MOST_AXES):
         return None
-    return _disjoint_lists(_without_parts([each for each in found if len(each)]))
+    return _disjoint_lists(_without_contained([each for each in found if len(each)]))
 
 
 def _from_output(rows: Rows, count: int) -> Rows:
@@ -63,7 +63,7 @@ def _from_output(rows: Rows, count: int) -> Rows:
         return rows
 
 
-def _united(rows: Rows) -> list[Rows]:
+def united_rows(rows: Rows) -> list[Rows]:
     """Rows of one pattern, made disjoint."""
     if len(rows) == 1:
         return [rows]
@@ -94,14 +94,14 @@ def _met(groups: list[Rows], axis: int) -> list[Rows]:
     left = sorted(groups, key=lambda each: tuple(each.bounds[0, axis]))
     found: list[Rows] = []
     for each in left:
-        if found and (made := _together(found[-1], each, axis)) is not None:
+        if found and (made := _joined_along(found[-1], each, axis)) is not None:
             found[-1] = made
         else:
             found.append(each)
     return found
 
 
-def _together(first: Rows, second: Rows, axis: int) -> Rows | None:
+def _joined_along(first: Rows, second: Rows, axis: int) -> Rows | None:
     """Both as one, where the interval of the second begins within, or right after, that of the first."""
     others = [each for each in range(len(first.axes)) if each != axis]
     if not np.array_equal(first.bounds[:, others], second.bounds[:, others]):
@@ -115,17 +115,17 @@ def _together(first: Rows, second: Rows, axis: int) -> Rows | None:
     return Rows(first.axes, bounds)
 
 
-def _without_parts(groups: list[Rows]) -> list[Rows]:
+def _without_contained(groups: list[Rows]) -> list[Rows]:
     """The groups without rows that lie within a row of another group, if they are few enough to compare."""
     left = list(groups)
     for i in range(len(left)):
         for j, other in enumerate(left):
             if i != j and len(left[i]) and len(other) and len(left[i]) * len(other) <= MOST_PAIRS:
-                left[i] = Rows(left[i].axes, left[i].bounds[~_within(left[i], other)])
+                left[i] = Rows(left[i].axes, left[i].bounds[~_lies_within(left[i], other)])
     return [each for each in left if len(each)]
 
 
-def _within(rows: Rows, others: Rows) -> NDArray[np.bool_]:
+def _lies_within(rows: Rows, others: Rows) -> NDArray[np.bool_]:
     """Which rows surely lie within one of the others: each bound of the other one holds in the row."""
     held = np.ones((len(rows), len(others)), bool)
     own = hulls(rows)
@@ -158,10 +158,10 @@ def _disjoint_lists(groups: list[Rows]) -> list[list[Rows]]:
 def _meeting(a: Ints, b: Ints) -> bool:
     """Whether two sets of boxes (rows, axes, 2) may share a cell."""
     if len(a) * len(b) > MOST_PAIRS:
-        a, b = _around(a), _around(b)
+        a, b = _bounding_box(a), _bounding_box(b)
     return bool(np.any(np.all((a[:, None, :, 0] <= b[None, :, :, 1]) & (b[None, :, :, 0] <= a[:, None, :, 1]), axis=2)))
 
 
-def _around(boxes: Ints) -> Ints:
+def _bounding_box(boxes: Ints) -> Ints:
     """The one box that holds all of these."""
     return np.stack([boxes[:, :, 0].min(axis=0), boxes[:, :, 1].max(axis=0)], axis=1)[None]

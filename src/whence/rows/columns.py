@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
 from whence.rows import operators as o
-from whence.rows.expressions import Attr
-from whence.rows.tree import Tree, walk
+from whence.rows.expressions import Attr, Udf
+from whence.rows.tree import Tree
 
 Column = tuple[str, str]  # source, column
 NONE: frozenset[Column] = frozenset()
@@ -52,28 +53,28 @@ def _lineage(plan: o.Operator) -> tuple[Direct, frozenset[Column]]:
     for direct, conditions in parts:
         below |= direct
         through |= conditions
-    through |= _columns(below, *_conditions(plan))
+    through |= _columns_read(below, *_conditions(plan))
     if isinstance(plan, o.Project):
-        return {named.attr: _columns(below, named.expr) for named in plan.columns}, through
+        return {named.attr: _columns_read(below, named.expr) for named in plan.columns}, through
     if isinstance(plan, o.Aggregate):
-        return {named.attr: _columns(below, named.expr) for named in plan.outputs}, through
+        return {named.attr: _columns_read(below, named.expr) for named in plan.outputs}, through
     if isinstance(plan, o.Window):
-        return below | {named.attr: _columns(below, named.expr) for named in plan.calls}, through
+        return below | {named.attr: _columns_read(below, named.expr) for named in plan.calls}, through
     if isinstance(plan, o.Union):
-        return _stacked(plan, [direct for direct, _ in parts]), through
+        return _of_union(plan, [direct for direct, _ in parts]), through
     if isinstance(plan, o.Intersect):
         pairs = zip(plan.output, plan.left.output, plan.right.output, strict=True)
         return {out: below.get(a, NONE) | below.get(b, NONE) for out, a, b in pairs}, through
     if isinstance(plan, o.Generate):
-        return below | dict.fromkeys(plan.columns, _columns(below, plan.generator)), through
+        return below | dict.fromkeys(plan.columns, _columns_read(below, plan.generator)), through
     if isinstance(plan, o.Expand):
         columns_ = zip(plan.columns, *plan.projections, strict=True)
-        return {attr: _columns(below, *exprs) for attr, *exprs in columns_}, through
+        return {attr: _columns_read(below, *exprs) for attr, *exprs in columns_}, through
     if isinstance(plan, o.Opaque | o.GroupedMap | o.Cogroup):
         everything = reduce(frozenset.union, below.values(), NONE)
         return dict.fromkeys(plan.output, everything), through
     if isinstance(plan, o.Join) and plan.flag is not None:
-        return below | {plan.flag: _columns(below, *_conditions(plan))}, through
+        return below | {plan.flag: _columns_read(below, *_conditions(plan))}, through
     return below, through
 
 
@@ -96,12 +97,21 @@ def _conditions(plan: o.Operator) -> tuple[Tree, ...]:
     return ()
 
 
-def _columns(below: Direct, *trees: Tree) -> frozenset[Column]:
-    attrs = (part for tree in trees for part in walk(tree) if isinstance(part, Attr))
-    return reduce(frozenset.union, (below.get(attr, NONE) for attr in attrs), NONE)
+def _columns_read(below: Direct, *trees: Tree) -> frozenset[Column]:
+    return reduce(frozenset.union, (below.get(attr, NONE) for tree in trees for attr in read_by(tree)), NONE)
 
 
-def _stacked(plan: o.Union, parts: list[Direct]) -> Direct:
+def read_by(tree: Tree) -> Iterator[Attr]:
+    """The attributes in a tree; of a function that was looked into, those that it reads."""
+    left = [tree]  # an explicit stack: expressions nest deeper than Python's calls may
+    while left:
+        part = left.pop()
+        if isinstance(part, Attr):
+            yield part
+        left.extend(part.read if isinstance(part, Udf) else part.parts())
+
+
+def _of_union(plan: o.Union, parts: list[Direct]) -> Direct:
     found: Direct = dict.fromkeys(plan.columns, NONE)
     for child, direct in zip(plan.inputs, parts, strict=True):
         for out, attr in zip(plan.columns, child.output, strict=True):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from whence.rows import operators as o
 from whence.rows.expressions import (
     TRUE,
     Attr,
@@ -27,32 +28,17 @@ from whence.rows.expressions import (
     fresh,
 )
 from whence.rows.fallible import calls_user_code, may_fail
-from whence.rows.operators import (
-    Aggregate,
-    Arrange,
-    Expand,
-    Filter,
-    Named,
-    Operator,
-    Project,
-    Sort,
-    Source,
-    Union,
-    Values,
-    Window,
-    keep,
-)
 from whence.rows.tree import walk
 
 LARGEST = 1000  # parts of an expression that may be written into a filter
-ALL_ROWS = (Project, Sort, Arrange, Union, Expand, Window, Aggregate)  # what leaves no input row out
+ALL_ROWS = (o.Project, o.Sort, o.Arrange, o.Union, o.Expand, o.Window, o.Aggregate)  # what leaves no input row out
 
 
-def stopped(rows: Operator) -> Operator:
+def stopped(rows: o.Operator) -> o.Operator:
     """The same rows; no filter above moves below this.
 
     >>> a = Attr(1, "a", "long")
-    >>> print(stopped(Source("t", 0, (a,))))
+    >>> print(stopped(o.Source("t", 0, (a,))))
     Project a#1
       Filter _here#-... >= 0
         Project a#1, monotonically_increasing_id() as _here#-...
@@ -61,23 +47,23 @@ def stopped(rows: Operator) -> Operator:
     here = fresh("_here", "long", nullable=False)
     number = Call("monotonically_increasing_id", (), "long", pure=False)
     columns = tuple(dict.fromkeys(rows.output))
-    with_number = Project(rows, (*keep(*columns), Named(here, number)))
+    with_number = o.Project(rows, (*o.keep(*columns), o.Named(here, number)))
     # A condition that always holds: a column that nothing reads would be left out.
-    return Project(Filter(with_number, Compare(">=", here, Literal(0, "long"))), keep(*rows.output))
+    return o.Project(o.Filter(with_number, Compare(">=", here, Literal(0, "long"))), o.keep(*rows.output))
 
 
-def settled(rows: Operator, condition: Expr) -> Operator:
+def settled(rows: o.Operator, condition: Expr) -> o.Operator:
     """The rows, ready for a filter by the condition: it stays above where moving it down would do harm."""
     found = _survey(rows)
     return stopped(rows) if condition.attrs & found.exposed or _harmful(condition, found) else rows
 
 
-def filtered(rows: Operator, condition: Expr) -> Operator:
+def filtered(rows: o.Operator, condition: Expr) -> o.Operator:
     """The rows for which the condition holds."""
-    return in_steps(settled(rows, condition), condition, Filter)
+    return in_steps(settled(rows, condition), condition, o.Filter)
 
 
-def in_steps(rows: Operator, condition: Expr, select: Callable[[Operator, Expr], Operator]) -> Operator:
+def in_steps(rows: o.Operator, condition: Expr, select: Callable[[o.Operator, Expr], o.Operator]) -> o.Operator:
     """`select` with the condition, or one step after another: what may fail is computed for what the rest lets through.
 
     The conjuncts of a condition stand in the order in which the pipeline asks them.
@@ -93,7 +79,7 @@ def steps(condition: Expr, *, of_pairs: bool = False) -> list[Expr]:
     A filter asks its conjuncts in their order. A join (`of_pairs`) asks those about one side before it looks for pairs.
     """
     choices = condition.args if isinstance(condition, Or) else (condition,)
-    parts = [_groups(choice, of_pairs) for choice in choices]
+    parts = [_steps_of(choice, of_pairs) for choice in choices]
     count = max(map(len, parts))
     if len(parts) == 1:
         return parts[0]
@@ -102,7 +88,7 @@ def steps(condition: Expr, *, of_pairs: bool = False) -> list[Expr]:
     return [disjunction(*(each[min(step, len(each) - 1)] for each in sums)) for step in range(count)]
 
 
-def _groups(condition: Expr, of_pairs: bool) -> list[Expr]:
+def _steps_of(condition: Expr, of_pairs: bool) -> list[Expr]:
     """The parts of a conjunction: what never fails first, then each call of a user's function by itself."""
     facts = conjuncts(condition)
     sure = [fact for fact in facts if not may_fail(fact)]
@@ -119,7 +105,7 @@ def _groups(condition: Expr, of_pairs: bool) -> list[Expr]:
     return [conjunction(*group) for group in groups] or [TRUE]
 
 
-def grows(plan: Operator) -> bool:
+def grows(plan: o.Operator) -> bool:
     """Whether writing out the expression behind some column would make it very large."""
     return any(size > LARGEST for size in _survey(plan).sizes.values())
 
@@ -148,7 +134,7 @@ class _Survey:
     moving: bool = False  # and a filter from above would be asked before it does
 
 
-def _survey(plan: Operator) -> _Survey:
+def _survey(plan: o.Operator) -> _Survey:
     found = _Survey()
     below = [_survey(child) for child in plan.children]
     for each in below:
@@ -156,7 +142,7 @@ def _survey(plan: Operator) -> _Survey:
         found.sizes |= each.sizes
         found.guarded |= each.guarded
         found.moving |= each.moving
-    if isinstance(plan, Union):
+    if isinstance(plan, o.Union):
         for child in plan.inputs:
             pairs = zip(plan.columns, child.output, strict=True)
             found.exposed |= {new for new, old in pairs if old in found.exposed}
@@ -168,20 +154,20 @@ def _survey(plan: Operator) -> _Survey:
         if size > LARGEST or expr.attrs & found.exposed or _harmful(expr, found):
             own.add(attr)
     found.exposed |= own
-    if not isinstance(plan, (*ALL_ROWS, Source, Values)):
+    if not isinstance(plan, (*ALL_ROWS, o.Source, o.Values)):
         found.guarded = True
         # A filter is asked after the filters below it, unless one of them calls a user's function: that is done last.
-        found.moving |= not isinstance(plan, Filter) or calls_user_code(plan.condition)
+        found.moving |= not isinstance(plan, o.Filter) or calls_user_code(plan.condition)
     return found
 
 
-def _made(plan: Operator) -> list[tuple[Attr, Expr]]:
+def _made(plan: o.Operator) -> list[tuple[Attr, Expr]]:
     """The columns that a filter can be moved down by, and what they are made of."""
-    if isinstance(plan, Project):
+    if isinstance(plan, o.Project):
         return [(column.attr, column.expr) for column in plan.columns if column.attr != column.expr]
-    if isinstance(plan, Aggregate):
+    if isinstance(plan, o.Aggregate):
         return [(attr, expr) for attr, expr in plan.key_outputs.items() if attr != expr]
-    if isinstance(plan, Expand):
+    if isinstance(plan, o.Expand):
         return [(attr, expr) for row in plan.projections for attr, expr in zip(plan.columns, row, strict=True)]
     return []
 

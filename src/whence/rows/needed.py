@@ -21,7 +21,7 @@ def needs_source(plan: o.Operator) -> bool:
     """
     if isinstance(plan, o.Source):
         return not plan.is_domain_copy
-    if isinstance(plan, o.Values | o.Opaque):
+    if isinstance(plan, o.Values) or (isinstance(plan, o.Opaque) and not plan.by_row):
         return False
     below = [needs_source(child) for child in plan.children]
     if isinstance(plan, o.Aggregate) and not plan.keys:

@@ -49,12 +49,12 @@ def line(node: Tree) -> str:
 @line.register
 def _(node: o.Source) -> str:
     kind = f"{node.format}, domain copy" if node.is_domain_copy else node.format
-    return f"Source {node.name} ({kind}): {_columns(node.output)}"
+    return f"Source {node.name} ({kind}): {_list_of_columns(node.output)}"
 
 
 @line.register
 def _(node: o.Values) -> str:
-    return f"Values: {_columns(node.columns)}"
+    return f"Values: {_list_of_columns(node.columns)}"
 
 
 @line.register
@@ -64,7 +64,7 @@ def _(node: o.Filter) -> str:
 
 @line.register
 def _(node: o.Project) -> str:
-    return f"Project {_columns(node.columns)}"
+    return f"Project {_list_of_columns(node.columns)}"
 
 
 @line.register
@@ -75,7 +75,7 @@ def _(node: o.Join) -> str:
 
 @line.register
 def _(node: o.Union) -> str:
-    return f"Union: {_columns(node.columns)}"
+    return f"Union: {_list_of_columns(node.columns)}"
 
 
 @line.register(o.Intersect)
@@ -86,26 +86,26 @@ def _(node: o.Intersect | o.Except) -> str:
 
 @line.register
 def _(node: o.Distinct) -> str:
-    return f"Distinct by {_columns(node.keys)}" if node.picks else "Distinct"
+    return f"Distinct by {_list_of_columns(node.keys)}" if node.picks else "Distinct"
 
 
 @line.register
 def _(node: o.Aggregate) -> str:
-    by = f" by {_columns(node.keys)}" if node.keys else ""
+    by = f" by {_list_of_columns(node.keys)}" if node.keys else ""
     listed = "" if node.listed is None else f", of rows where {node.listed}"
-    return f"Aggregate{by}{listed}: {_columns(node.outputs)}"
+    return f"Aggregate{by}{listed}: {_list_of_columns(node.outputs)}"
 
 
 @line.register
 def _(node: o.Window) -> str:
-    partition = f" partition by {_columns(node.partition)}" if node.partition else ""
-    order = f" order by {_columns(node.order)}" if node.order else ""
-    return f"Window {_columns(node.calls)}{partition}{order}"
+    partition = f" partition by {_list_of_columns(node.partition)}" if node.partition else ""
+    order = f" order by {_list_of_columns(node.order)}" if node.order else ""
+    return f"Window {_list_of_columns(node.calls)}{partition}{order}"
 
 
 @line.register
 def _(node: o.Sort) -> str:
-    return f"Sort {_columns(node.keys)}" + ("" if node.everywhere else " within partitions")
+    return f"Sort {_list_of_columns(node.keys)}" + ("" if node.everywhere else " within partitions")
 
 
 @line.register
@@ -115,12 +115,12 @@ def _(node: o.Limit) -> str:
 
 @line.register
 def _(node: o.Generate) -> str:
-    return f"Generate{' outer' if node.outer else ''} {node.generator} as {_columns(node.columns)}"
+    return f"Generate{' outer' if node.outer else ''} {node.generator} as {_list_of_columns(node.columns)}"
 
 
 @line.register
 def _(node: o.Expand) -> str:
-    return f"Expand into {len(node.projections)}: {_columns(node.columns)}"
+    return f"Expand into {len(node.projections)}: {_list_of_columns(node.columns)}"
 
 
 @line.register
@@ -135,20 +135,20 @@ def _(node: o.Arrange) -> str:
 
 @line.register
 def _(node: o.Opaque) -> str:
-    return f"Opaque {node.why}: {_columns(node.columns)}"
+    return f"Opaque {node.why}: {_list_of_columns(node.columns)}"
 
 
 @line.register
 def _(node: o.GroupedMap) -> str:
-    return f"GroupedMap {node.function} by {_columns(node.keys)}: {_columns(node.columns)}"
+    return f"GroupedMap {node.function} by {_list_of_columns(node.keys)}: {_list_of_columns(node.columns)}"
 
 
 @line.register
 def _(node: o.Cogroup) -> str:
-    return f"Cogroup {node.function} by {_columns(node.left_keys)}: {_columns(node.columns)}"
+    return f"Cogroup {node.function} by {_list_of_columns(node.left_keys)}: {_list_of_columns(node.columns)}"
 
 
-def _columns(columns: Iterable[Tree]) -> str:
+def _list_of_columns(columns: Iterable[Tree]) -> str:
     held = list(columns)
     more = f", and {len(held) - COLUMNS_SHOWN} more" if len(held) > COLUMNS_SHOWN else ""
     return ", ".join(map(str, held[:COLUMNS_SHOWN])) + more
@@ -189,32 +189,32 @@ def _(expr: e.Outer) -> str:
 
 @text.register
 def _(expr: e.Compare) -> str:
-    return f"{_inner(expr.left)} {expr.op} {_inner(expr.right)}"
+    return f"{_in_parentheses(expr.left)} {expr.op} {_in_parentheses(expr.right)}"
 
 
 @text.register
 def _(expr: e.And) -> str:
-    return " and ".join(map(_inner, expr.args))
+    return " and ".join(map(_in_parentheses, expr.args))
 
 
 @text.register
 def _(expr: e.Or) -> str:
-    return " or ".join(map(_inner, expr.args))
+    return " or ".join(map(_in_parentheses, expr.args))
 
 
 @text.register
 def _(expr: e.Not) -> str:
-    return f"{expr.arg.arg} is not null" if isinstance(expr.arg, e.IsNull) else f"not {_inner(expr.arg)}"
+    return f"{expr.arg.arg} is not null" if isinstance(expr.arg, e.IsNull) else f"not {_in_parentheses(expr.arg)}"
 
 
 @text.register
 def _(expr: e.IsNull) -> str:
-    return f"{_inner(expr.arg)} is null"
+    return f"{_in_parentheses(expr.arg)} is null"
 
 
 @text.register
 def _(expr: e.In) -> str:
-    return f"{_inner(expr.arg)} in ({_columns(expr.values)})"
+    return f"{_in_parentheses(expr.arg)} in ({_list_of_columns(expr.values)})"
 
 
 @text.register
@@ -222,7 +222,7 @@ def _(expr: e.Call) -> str:
     if expr.name == "Cast":
         return f"cast({expr.args[0]} as {expr.dtype})"
     if expr.name in INFIX and len(expr.args) == 2:
-        return f"{_inner(expr.args[0])} {INFIX[expr.name]} {_inner(expr.args[1])}"
+        return f"{_in_parentheses(expr.args[0])} {INFIX[expr.name]} {_in_parentheses(expr.args[1])}"
     return f"{expr.name.lower()}({', '.join(map(str, expr.args))})"
 
 
@@ -255,10 +255,10 @@ def _(expr: e.Exists) -> str:
 
 @text.register
 def _(expr: e.InQuery) -> str:
-    return f"({_columns(expr.args)}) in (query)"
+    return f"({_list_of_columns(expr.args)}) in (query)"
 
 
-def _inner(expr: Tree) -> str:
+def _in_parentheses(expr: Tree) -> str:
     compound = isinstance(expr, e.Compare | e.And | e.Or | e.In | e.IsNull) or (
         isinstance(expr, e.Call) and expr.name in INFIX
     )

@@ -22,13 +22,13 @@ class Tree:
 
     def parts(self) -> Iterator[Tree]:
         """The trees directly below this one, in the order of the fields."""
-        for name in _fields(type(self)):
+        for name in _fields_with_trees(type(self)):
             yield from _trees(getattr(self, name))
 
     def map_parts(self: T, change: Callable[[Tree], Tree]) -> T:
         """This tree with every part changed; itself, where no part changed."""
         changed = {}
-        for name in _fields(type(self)):
+        for name in _fields_with_trees(type(self)):
             old = getattr(self, name)
             new = _mapped(old, change)
             if new is not old:
@@ -112,16 +112,16 @@ def written(tree: Tree) -> str:
     texts: dict[int, str] = {}
     for each in upwards(tree):
         shown = (field.name for field in fields(each) if field.repr)  # type: ignore[arg-type]  # every tree is one
-        values = ", ".join(f"{name}={_written(getattr(each, name), texts)}" for name in shown)
+        values = ", ".join(f"{name}={_as_text(getattr(each, name), texts)}" for name in shown)
         texts[id(each)] = f"{type(each).__qualname__}({values})"
     return texts[id(tree)]
 
 
-def _written(value: object, texts: dict[int, str]) -> str:
+def _as_text(value: object, texts: dict[int, str]) -> str:
     if isinstance(value, Tree):
         return texts[id(value)] if id(value) in texts else written(value)
     if isinstance(value, tuple):
-        parts = [_written(each, texts) for each in value]
+        parts = [_as_text(each, texts) for each in value]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
     return repr(value)
 
@@ -129,7 +129,7 @@ def _written(value: object, texts: dict[int, str]) -> str:
 _known: dict[type, tuple[str, ...]] = {}
 
 
-def _fields(kind: Any) -> tuple[str, ...]:
+def _fields_with_trees(kind: Any) -> tuple[str, ...]:
     """The fields that may hold trees: those that count when two are compared."""
     if kind not in _known:
         _known[kind] = tuple(each.name for each in fields(kind) if each.compare)

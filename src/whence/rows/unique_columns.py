@@ -41,15 +41,15 @@ def unique_column_ids(plan: Operator) -> Operator:
     Project abs(a#1) as a#-...
       Source t (memory): a#1
     """
-    return _visit(plan, set())[0]
+    return _renumbered(plan, set())[0]
 
 
-def _visit(plan: Operator, made: set[int]) -> tuple[Operator, Moved]:
-    children = [_visit(child, made) for child in plan.children]
+def _renumbered(plan: Operator, made: set[int]) -> tuple[Operator, Moved]:
+    children = [_renumbered(child, made) for child in plan.children]
     if any(moved for _, moved in children) and isinstance(plan, WRITTEN):
-        children = [(_restored(child, moved), {}) for child, moved in children]
+        children = [(_with_old_columns(child, moved), {}) for child, moved in children]
     changed = _over(plan, children)
-    changed = _renamed(changed, lambda attr: _unmade(attr, made))
+    changed = _with_renamed_columns(changed, lambda attr: _unmade(attr, made))
     made.update(attr.id for attr in changed.output)
     return changed, {old: new for old, new in zip(plan.output, changed.output, strict=True) if old != new}
 
@@ -71,7 +71,7 @@ def _over(plan: Operator, children: list[tuple[Operator, Moved]]) -> Operator:
     return plan.map_parts(change)
 
 
-def _restored(child: Operator, moved: Mapping[Attr, Attr]) -> Operator:
+def _with_old_columns(child: Operator, moved: Mapping[Attr, Attr]) -> Operator:
     back = {new: old for old, new in moved.items()}
     return Project(child, tuple(Named(back.get(attr, attr), attr) for attr in child.output)) if moved else child
 
@@ -80,7 +80,7 @@ def _unmade(attr: Attr, made: set[int]) -> Attr:
     return like(attr) if attr.id in made else attr
 
 
-def _renamed(plan: Operator, name: Callable[[Attr], Attr]) -> Operator:
+def _with_renamed_columns(plan: Operator, name: Callable[[Attr], Attr]) -> Operator:
     """The operator with other names for the columns that it makes itself."""
     known: Moved = {}
 

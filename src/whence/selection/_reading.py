@@ -48,7 +48,7 @@ def boxes_of_one(cell: Sequence[Any], shape: Shape) -> Boxes:
         raise BadCells(_not_a_cell(cell, shape)) from None
     if len(at) != len(shape):
         raise BadCells(_wrong_rank(f"the index {tuple(at)}", len(at), shape))
-    if not _inside(at, shape, from_end=True):
+    if not _in_range(at, shape, from_end=True):
         raise outside(at, shape, from_end=True)
     return np.array([[[i % n] * 2 for i, n in zip(at, shape, strict=True)]], np.int64).reshape(1, len(shape), 2)
 
@@ -60,7 +60,7 @@ def boxes_of_cells(cells: Any, shape: Shape) -> Boxes:
     bad = _core.first_outside(array, sides)
     if bad is not None:  # or counted from the end
         if not ((array >= -sides) & (array < sides)).all():
-            wrong = next(each for each in array.tolist() if not _inside(each, shape, from_end=True))
+            wrong = next(each for each in array.tolist() if not _in_range(each, shape, from_end=True))
             raise outside(wrong, shape, from_end=True)
         array = np.ascontiguousarray(array % sides)
     return _core.boxes_of_cells(array)
@@ -70,7 +70,7 @@ def boxes_of_mask(mask: Any, shape: Shape | None = None) -> Boxes:
     """The boxes of the true cells of a boolean array."""
     array = np.asarray(mask)
     if array.dtype != np.bool_:
-        raise BadCells(f"a mask is an array of booleans, and this one is of {array.dtype}; write `array != 0`, say")
+        raise BadCells(f"a mask is an array of booleans, and this one is of {array.dtype}: write `array != 0`")
     if shape is not None and array.shape != shape:
         raise ShapeMismatch(f"the mask has the shape {array.shape}, and the dataset has {shape}")
     return _core.boxes_of_mask(np.asarray(array, order="C").view(np.uint8))
@@ -102,7 +102,7 @@ def _check_bounds(boxes: Boxes, shape: Shape) -> None:
     full = boxes[(lo <= hi).all(axis=1)]
     bad = _core.first_outside(np.ascontiguousarray(full), np.array(shape, dtype=np.int64))
     if bad is not None:
-        corner = next(c for c in (full[bad, :, 0].tolist(), full[bad, :, 1].tolist()) if not _inside(c, shape))
+        corner = next(c for c in (full[bad, :, 0].tolist(), full[bad, :, 1].tolist()) if not _in_range(c, shape))
         raise OutOfRange(f"box {full[bad].tolist()}: {outside(corner, shape)}")
 
 
@@ -112,13 +112,16 @@ def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
     Axes that are left out at the end are taken whole, as NumPy does, but not after a lone integer: `(3,)` in a dataset
     of two axes may be a row or a mistake.
     """
-    entries = _entries(index, shape)
-    chosen = [_chosen(entry, size, axis, shape) for axis, (entry, size) in enumerate(zip(entries, shape, strict=True))]
+    entries = _entries_of_index(index, shape)
+    chosen = [
+        _indices_on_axis(entry, size, axis, shape)
+        for axis, (entry, size) in enumerate(zip(entries, shape, strict=True))
+    ]
     runs = [len(indices) if indices.step > 1 else min(len(indices), 1) for indices in chosen]
     total = math.prod(runs)
     if total > BOX_LIMIT:
         raise TooLarge(
-            f"{_spelled(entries)} has steps, and stands for {total:,} separate boxes; take fewer of them at a time"
+            f"{_index_text(entries)} has steps, and stands for {total:,} separate boxes; take fewer of them at a time"
         )
     boxes = np.empty((total, len(shape), 2), dtype=np.int64)
     if total == 1:
@@ -135,28 +138,28 @@ def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
     return boxes
 
 
-def _entries(index: Any, shape: Shape) -> list[Any]:
+def _entries_of_index(index: Any, shape: Shape) -> list[Any]:
     given = list(index) if isinstance(index, tuple) else [index]
     dots = [i for i, entry in enumerate(given) if entry is Ellipsis]
     missing = len(shape) - (len(given) - len(dots))
     if len(dots) > 1:
-        raise BadCells(f"'...' may stand only once in an index; got {_spelled(given)}")
+        raise BadCells(f"'...' may stand only once in an index; got {_index_text(given)}")
     if missing < 0:
-        raise BadCells(_wrong_rank(f"the index {_spelled(given)}", len(given) - len(dots), shape))
+        raise BadCells(_wrong_rank(f"the index {_index_text(given)}", len(given) - len(dots), shape))
     if dots:
         return [*given[: dots[0]], *[slice(None)] * missing, *given[dots[0] + 1 :]]
     if missing and not any(isinstance(entry, slice) for entry in given):
-        raise BadCells(_wrong_rank(f"the index {_spelled(given)}", len(given), shape))
+        raise BadCells(_wrong_rank(f"the index {_index_text(given)}", len(given), shape))
     return [*given, *[slice(None)] * missing]
 
 
-def _chosen(entry: Any, size: int, axis: int, shape: Shape) -> range:
+def _indices_on_axis(entry: Any, size: int, axis: int, shape: Shape) -> range:
     """The indices that one entry of an index takes from its axis, in ascending order."""
     if isinstance(entry, slice):
         try:
             chosen = range(size)[entry]
         except (TypeError, ValueError) as error:
-            raise BadCells(f"the slice {_spelled([entry])} on axis {axis}: {error}") from None
+            raise BadCells(f"the slice {_index_text([entry])} on axis {axis}: {error}") from None
         if chosen.step < 0:
             chosen = chosen[::-1]
         return chosen if len(chosen) > 1 else range(chosen.start, chosen.start + len(chosen))
@@ -164,8 +167,8 @@ def _chosen(entry: Any, size: int, axis: int, shape: Shape) -> range:
         at = _int(entry)
     except TypeError:
         raise BadCells(
-            f"an index has integers, slices and '...'; on axis {axis} it has {_shortened(entry)}. Cells go in as a "
-            "list of index tuples (np.argwhere gives them), a mask as a boolean array"
+            f"an index has integers, slices and '...'; on axis {axis} it has {_shortened_list(entry)}. Pass cells as a "
+            "list of index tuples (np.argwhere gives them), and a mask as a boolean array"
         ) from None
     if not -size <= at < size:
         raise OutOfRange(_off_axis(f"index {at} on axis {axis}", at, axis, shape))
@@ -208,7 +211,7 @@ def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
         try:
             array = np.array(given)
         except ValueError:
-            raise BadCells(f"all cells need the same number of {what}: {_shortened(given)}") from None
+            raise BadCells(f"all cells need the same number of {what}: {_shortened_list(given)}") from None
         except OverflowError:
             raise _not_integers(given, what) from None
     else:
@@ -217,7 +220,7 @@ def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
     if array.size == 0 and kind in "fiu":
         return np.empty(array.shape, dtype=np.int64)
     if kind == "b":
-        raise BadCells(f"{what} are integers, and these are booleans; a mask goes in through from_mask")
+        raise BadCells(f"{what} are integers, and these are booleans; pass a mask to from_mask")
     if kind == "u" and int(array.max()) > LONGEST_AXIS:
         raise _not_integers(array.ravel().tolist(), what)
     if kind not in "iu":
@@ -227,19 +230,19 @@ def _integers(given: NDArray[Any] | list[Any], what: str) -> Boxes:
 
 def _not_integers(given: Iterable[Any], what: str) -> BadCells | OutOfRange:
     """The error for the first value that cannot be an index."""
-    for value in _leaves(given):
+    for value in _flattened(given):
         try:
             if abs(_int(value)) > LONGEST_AXIS:
                 return OutOfRange(f"{value} is larger than any index of an array")
         except TypeError:
             return BadCells(f"{what} are integers, and {value!r} is not one")
-    return BadCells(f"{what} are integers; got {_shortened(given)}")
+    return BadCells(f"{what} are integers; got {_shortened_list(given)}")
 
 
-def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+def _flattened(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         if isinstance(value, list | tuple | np.ndarray):
-            yield from _leaves(value)
+            yield from _flattened(value)
         else:
             yield value
 
@@ -261,7 +264,7 @@ def outside(cell: Sequence[int], shape: Shape, *, from_end: bool = False) -> Out
     return OutOfRange(_off_axis(f"cell {tuple(cell)}", cell[axis], axis, shape))
 
 
-def _inside(cell: Sequence[int], shape: Shape, *, from_end: bool = False) -> bool:
+def _in_range(cell: Sequence[int], shape: Shape, *, from_end: bool = False) -> bool:
     return all((-size if from_end else 0) <= i < size for i, size in zip(cell, shape, strict=True))
 
 
@@ -286,15 +289,15 @@ def _wrong_rank(what: str, has: int, shape: Shape) -> str:
 def _not_a_cell(cell: Sequence[Any], shape: Shape) -> str:
     if any(isinstance(part, np.ndarray) for part in cell):
         return "a tuple of arrays is no list of cells: np.argwhere gives an array (n, axes), which is"
-    return f"an index of the shape {shape} is a tuple of {len(shape)} integers; got {_shortened(list(cell))}"
+    return f"an index of the shape {shape} is a tuple of {len(shape)} integers; got {_shortened_list(list(cell))}"
 
 
-def _shortened(values: Any) -> str:
+def _shortened_list(values: Any) -> str:
     text = repr(values)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _spelled(entries: Sequence[Any]) -> str:
+def _index_text(entries: Sequence[Any]) -> str:
     """An index as it is written between brackets."""
     parts = []
     for entry in entries:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 from os import PathLike
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,10 @@ from whence import _core
 from whence.errors import BadCells, BadType, ShapeMismatch, TooLarge
 from whence.selection import _reading
 from whence.selection._text import FORMS, indices_of_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 CELL_LIMIT: Final = 2**28
 """How many indices `cells()` writes out at most (2 GiB); `mask()` makes an array of up to as many bytes."""
@@ -239,6 +243,22 @@ class Selection:
             )
         return _core.expand(self._boxes, self.count)
 
+    @property
+    def columns(self) -> list[str]:
+        """Of a table, the names of the columns that it has cells in; an array has none."""
+        return []
+
+    def arrow(self) -> pa.Table:
+        """Of a table, the rows that it has cells in."""
+        raise self._no_table()
+
+    def pandas(self) -> pd.DataFrame:
+        """Of a table, the rows that it has cells in, as a pandas frame."""
+        raise self._no_table()
+
+    def _no_table(self) -> BadType:
+        return BadType("these are cells of an array, which has no rows and columns by name: use cells(), or mask()")
+
     def mask(self) -> NDArray[np.bool_]:
         """A boolean array of the dataset's shape, true where a cell is selected.
 
@@ -266,7 +286,7 @@ class Selection:
         """The cells as index tuples, sorted, one at a time."""
         if not self or not self._shape:
             return iter([()] * len(self._boxes))
-        return _walk(self._boxes, 0, ())
+        return _cells_of_boxes(self._boxes, 0, ())
 
     def __contains__(self, cell: object) -> bool:
         """Whether an index tuple (or, with one axis, an integer) is selected; a cell outside the shape is not."""
@@ -353,11 +373,16 @@ class Selection:
         if not self:
             return "no cells"
         counted = "1 cell" if self.count == 1 else f"{self.count:,} cells"
-        ranges = ", ".join(_spelled(box) for box in self._boxes[:SHOWN_BOXES].tolist())
+        ranges = ", ".join(_box_text(box) for box in self._boxes[:SHOWN_BOXES].tolist())
         more = len(self._boxes) - SHOWN_BOXES
         if more > 0:
             ranges += f", ... and {more:,} more box{'es' if more > 1 else ''}"
         return f"{counted}: {ranges}"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
 
     def _repr_html_(self) -> str:
         from whence.selection import _picture
@@ -388,12 +413,12 @@ def _read_only(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
     return boxes
 
 
-def _spelled(box: list[list[int]]) -> str:
+def _box_text(box: list[list[int]]) -> str:
     """A box as an index: `[0:2, 5]`."""
     return f"[{', '.join(str(lo) if lo == hi else f'{lo}:{hi + 1}' for lo, hi in box) or '()'}]"
 
 
-def _walk(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _cells_of_boxes(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """The cells of boxes that agree on the axes before this one, in order."""
     sides = boxes[:, axis]
     if axis + 1 == boxes.shape[1]:
@@ -404,4 +429,4 @@ def _walk(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Itera
     starts = [0, *(np.flatnonzero(np.diff(sides[:, 0])) + 1).tolist(), len(boxes)]
     for start, stop in pairwise(starts):
         for i in range(int(sides[start, 0]), int(sides[start, 1]) + 1):
-            yield from _walk(boxes[start:stop], axis + 1, (*before, i))
+            yield from _cells_of_boxes(boxes[start:stop], axis + 1, (*before, i))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whence.rows import TRUE, Expr, Operator, Udf, walk
+from whence.rows.functions.texts import SPACE
 from whence.rows.saving import explained
 from whence.spark.tracing.choose import explained_choice
 from whence.spark.tracing.matching import Matcher
@@ -11,6 +13,8 @@ from whence.spark.tracing.tracer import Asking
 
 if TYPE_CHECKING:
     from whence.spark.running.subject import Subject
+
+LONGEST = 300  # characters that are shown of what a function computes
 
 
 class Explanation(str):
@@ -32,11 +36,31 @@ def explanation(subject: Subject) -> Explanation:
         *_saving(subject),
         *explained_choice(subject, asking),
     ]
+    lines += _functions(analysis.plan)
     lines += [f"not saved: {failure}" for failure in (() if run is None else run.failures)]
     lines += [f"not reproducible: {reason}" for reason in analysis.nondeterminism.possible_reasons]
     lines += [f"a superset: {reason}" for reason in analysis.annotated(settings.witness).reasons]
     lines += [f"not traced further: {reason}" for reason in analysis.cuts]
     return Explanation("\n".join(lines))
+
+
+def _functions(plan: Operator) -> list[str]:
+    """What is known of the inside of Python functions, or the line that is the reason why nothing is."""
+    lines: dict[str, None] = {}
+    for part in walk(plan):
+        if isinstance(part, Udf) and part.title:
+            if part.inside is None:
+                lines[f"the function {part.title} is not looked into: {part.closed}"] = None
+                continue
+            value, domain = _short(part.over(part.inside.value)), part.over(part.inside.domain)
+            only = "" if domain == TRUE else f", where {_short(domain)}"
+            lines[f"the function {part.title} is looked into: {value}{only}"] = None
+    return list(lines)
+
+
+def _short(expr: Expr) -> str:
+    text = str(expr).replace(repr(SPACE), "white space")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def _saving(subject: Subject) -> list[str]:

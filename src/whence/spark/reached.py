@@ -90,7 +90,7 @@ class Reached:
         return self._rows.count()
 
     def toPandas(self) -> pd.DataFrame:  # as PySpark calls it
-        return self._frame.toPandas()  # type: ignore[no-any-return,unused-ignore]
+        return self._frame.toPandas()  # type: ignore[no-any-return,unused-ignore] # as PySpark's version says
 
     def show(self, *args: Any, **options: Any) -> None:
         """Print the first rows, as a DataFrame does."""

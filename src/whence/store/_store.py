@@ -53,10 +53,10 @@ class Store:
     def __init__(self, where: str, database: Database, blobs: Blobs, cache: int) -> None:
         # All that recording and asking need is imported now: were one thread to import it while another forks, the
         # child would wait for ever for an import that nobody finishes.
-        import pcodec  # noqa: F401
+        import pcodec  # noqa: F401 # loaded before it is needed
 
         from whence.store.derivations.reader import Reader
-        from whence.store.recording import writer  # noqa: F401
+        from whence.store.recording import writer  # noqa: F401 # likewise
 
         self.where = where  # the directory, or the URL without its password
         self.opened_as: tuple[str, str | None] = (where, None)  # path or URL, and blobs, for other processes

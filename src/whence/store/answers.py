@@ -33,7 +33,7 @@ class Listed(list[Each]):
         self._columns, self._row, self._empty = columns, row, empty
 
     def __repr__(self) -> str:
-        return _text(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
+        return _table_text(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
 
     def _repr_html_(self) -> str:
         return as_html(self._columns, [self._row(each) for each in self[:SHOWN_ROWS]], len(self), self._empty)
@@ -209,19 +209,24 @@ class Answer(dict[str, Selection]):
         return [(name, f"{each.count:,}", boxes(each)) for name, each in list(self.items())[:SHOWN_ROWS]]
 
     def _said(self) -> list[str]:
-        told = [] if self.reason is None else [f"not exact: {self.reason}"]
-        return told + [f"note: {each}" for each in self.notes if each not in self.reasons]
+        doubts = [] if self.reason is None else [f"not exact: {self.reason}"]
+        return doubts + [f"note: {each}" for each in self.notes if each not in self.reasons]
 
     def __repr__(self) -> str:
-        told = [self.how] if self.how else []
-        if self or not told:
-            told.append(_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
-        return "\n".join([*told, *self._said()])
+        parts = [self.how] if self.how else []
+        if self or not parts:
+            parts.append(_table_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
+        return "\n".join([*parts, *self._said()])
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
 
     def _repr_html_(self) -> str:
-        told = f"<p>{html.escape(self.how)}</p>" if self.how else ""
+        how = f"<p>{html.escape(self.how)}</p>" if self.how else ""
         said = "".join(f"<p>{html.escape(each)}</p>" for each in self._said())
-        return told + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + said
+        return how + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + said
 
 
 def selection_dict(name: str, selection: Selection) -> dict[str, Any]:
@@ -235,7 +240,7 @@ class Blamed(dict[str, list[str]]):
     """Agents with what they are responsible for, which print as a table."""
 
     def __repr__(self) -> str:
-        return _text(
+        return _table_text(
             ("agent", "responsible for"), [(who, ", ".join(what)) for who, what in self.items()], len(self), "nobody"
         )
 
@@ -258,7 +263,7 @@ def boxes(selection: Selection) -> str:
     return "; ".join(texts) + (f"; and {more:,} more" if more else "") or "none"
 
 
-def _text(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str) -> str:
+def _table_text(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str) -> str:
     if not count:
         return empty
     return table(columns, rows) + (f"\n... and {count - len(rows):,} more" if count > len(rows) else "")

@@ -38,11 +38,11 @@ def open_store(
         if blobs is None:
             raise StoreError(f"{backend.where} holds the catalog only: say where the blobs are, with blobs=...")
     else:
-        backend = _directory(Path(text), timeout, create)
+        backend = _in_directory(Path(text), timeout, create)
     database = Database(backend)
     try:
         database.migrate(create=create)
-        place = _own(Path(text)) if blobs is None else _shared(os.fspath(blobs), database)
+        place = _own_blobs(Path(text)) if blobs is None else _blobs_elsewhere(os.fspath(blobs), database)
         store = Store(backend.where if "://" in text else text, database, place, cache)
         store.opened_as = (
             text if "://" in text else os.path.abspath(text),
@@ -54,7 +54,7 @@ def open_store(
         raise
 
 
-def _directory(path: Path, timeout: float, create: bool) -> Backend:
+def _in_directory(path: Path, timeout: float, create: bool) -> Backend:
     from whence.store.blobs.local import make_directory
     from whence.store.catalog.backends import RESERVE, SQLite
     from whence.store.failures import explained
@@ -67,7 +67,7 @@ def _directory(path: Path, timeout: float, create: bool) -> Backend:
             )
         if not catalog.exists():
             if not create:
-                raise _none(str(path))
+                raise _no_log(str(path))
             make_directory(path)
             ours = {BLOBS, CATALOG, *(CATALOG + end for end in ("-wal", "-shm", "-journal", RESERVE))}
             strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
@@ -97,13 +97,13 @@ def _server(text: str, timeout: float) -> Backend:
             raise StoreError(f"a catalog cannot live in {other}: give a path, or a postgresql:// URL")
 
 
-def _own(path: Path) -> Blobs:
+def _own_blobs(path: Path) -> Blobs:
     from whence.store.blobs.local import LocalBlobs
 
     return LocalBlobs(path / BLOBS)
 
 
-def _shared(place: str, database: Database) -> Blobs:
+def _blobs_elsewhere(place: str, database: Database) -> Blobs:
     """Blobs in a place of their own, which another log must not take for its own and collect as garbage."""
     from whence.store.blobs.local import LocalBlobs
     from whence.store.blobs.remote import RemoteBlobs
@@ -124,5 +124,5 @@ def _shared(place: str, database: Database) -> Blobs:
     return blobs
 
 
-def _none(where: str) -> StoreError:
+def _no_log(where: str) -> StoreError:
     return StoreError(f"there is no log at {where}: check the path; whence.open makes one")

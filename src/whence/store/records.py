@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from whence.words import counted, in_units
 
+WIDEST = 60  # characters of an argument in a table; --json has all of it
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
@@ -34,8 +36,8 @@ class Dataset:
         """What a table says of it."""
         size = self.properties.get("size")
         sides = " x ".join(map(str, self.shape)) or ("" if self.properties.get("artifact") else "scalar")
-        told = in_units(size) if isinstance(size, int) else ""
-        return self.name, self.kind, sides, told, self.created or "unknown", self.by or ""
+        shown = in_units(size) if isinstance(size, int) else ""
+        return self.name, self.kind, sides, shown, self.created or "unknown", self.by or ""
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
@@ -82,12 +84,17 @@ class Operation:
         return "" if code is None else "ok" if code == 0 else f"exit status {code}"
 
     def __str__(self) -> str:
-        args = ", ".join(f"{key}={value!r}" for key, value in self.args.items())
+        args = ", ".join(f"{key}={_short(repr(value))}" for key, value in self.args.items())
         return f"{', '.join(self.outputs)} = {self.name}({', '.join((*self.inputs, *([args] if args else [])))})"
 
     def as_dict(self) -> dict[str, Any]:
         """The same, ready for JSON."""
         return asdict(self)
+
+
+def _short(text: str) -> str:
+    """An argument as a line can show it."""
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
 
 
 @dataclass(frozen=True, slots=True)

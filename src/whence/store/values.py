@@ -46,13 +46,13 @@ def shape_of(shape: object) -> tuple[int, ...]:
     ((3, 2), (5,), ())
     """
     axes = shape if isinstance(shape, (Sequence, np.ndarray)) and not isinstance(shape, (str, bytes)) else (shape,)
-    lengths = tuple(_length(axis, shape) for axis in axes)
+    lengths = tuple(_length_of_axis(axis, shape) for axis in axes)
     if any(length < 0 for length in lengths) or math.prod(length for length in lengths if length) >= MOST_CELLS:
         raise BadCells(f"{lengths} is no shape: lengths are not negative, and all cells together are below 2^62")
     return lengths
 
 
-def _length(axis: object, shape: object) -> int:
+def _length_of_axis(axis: object, shape: object) -> int:
     try:
         if isinstance(axis, (bool, np.bool_)):
             raise TypeError
@@ -97,7 +97,7 @@ def plain(value: Any, where: str) -> Any:
 
 
 def several(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties in which several values of one, a tuple, are told from a list, which has an order.
+    """Properties in which several values of one property (a tuple) are not taken for a list, which has an order.
 
     >>> several({"tag": ("a", "b"), "shape": [2, 3]})
     {'tag': {'$': 'values', 'value': ['a', 'b']}, 'shape': [2, 3]}

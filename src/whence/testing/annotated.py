@@ -78,7 +78,7 @@ def pairs(result: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
         out = np.empty((), dtype=object)
         out[()] = result
     rows = [
-        (*where, *_index(cell, shape))
+        (*where, *_unravelled(cell, shape))
         for where in np.ndindex(out.shape)
         if isinstance(out[where], Annotated)
         for source, cell in out[where].cells
@@ -88,7 +88,7 @@ def pairs(result: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
     return found.reshape(len(rows), out.ndim + len(shape))
 
 
-def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _unravelled(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     index = []
     for axis in range(len(shape)):
         cells = math.prod(shape[axis + 1 :])

@@ -152,13 +152,13 @@ def tried(name: str, call: Call) -> Iterator[Tried]:
                 yield Tried(name, parameter, f"{array.dtype}{array.shape}", *found)
 
 
-def _own(item: Any) -> Any:
+def _own_copy(item: Any) -> Any:
     return item.copy() if isinstance(item, np.ndarray) else item
 
 
-def _run(call: Call) -> list[Any]:
-    copies = [_own(each) for each in call.args]
-    options = {key: _own(each) for key, each in call.kwargs.items()}
+def _outputs_of(call: Call) -> list[Any]:
+    copies = [_own_copy(each) for each in call.args]
+    options = {key: _own_copy(each) for key, each in call.kwargs.items()}
     found = [np.array(each.value) for each in outputs_of(call.function(*copies, **options), "f")]
     written = [np.array(each) for each in (*copies, *options.values()) if isinstance(each, np.ndarray)]
     return [*found, *written]
@@ -169,7 +169,7 @@ def _tried(changed: Callable[[Any], Call], array: Any) -> tuple[str, str] | None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            before = _run(changed(array))
+            before = _outputs_of(changed(array))
         except Exception:  # NumPy's own refusal, of whatever kind
             return None
         if not before:
@@ -191,8 +191,8 @@ def _one_way(changed: Callable[[Any], Call], array: Any, before: list[Any], how:
             return whole.function(*args, **{k: p0 if each is array else each for k, each in whole.kwargs.items()})
 
         call = Call(alone, (array,), {})
-    args = tuple(_own(each) for each in call.args)
-    kwargs = {key: _own(each) for key, each in call.kwargs.items()}
+    args = tuple(_own_copy(each) for each in call.args)
+    kwargs = {key: _own_copy(each) for key, each in call.kwargs.items()}
     function = call.function if how == "direct" else (lambda *args, **kwargs: call.function(*args, **kwargs))
     labels = tuple(f"p{n}" for n in range(len(args)))
     which = next(n for n, each in enumerate((*args, *kwargs.values())) if _stands_for(call, n, array))
@@ -242,7 +242,7 @@ def _influences(changed: Callable[[Any], Call], array: Any, before: list[Any]) -
             other = array.copy()
             other[cell] = not other[cell] if array.dtype == bool else other[cell] + step
             try:
-                after = _run(changed(other))[: len(before)]
+                after = _outputs_of(changed(other))[: len(before)]
             except Exception:  # noqa: S112  # NumPy does not take this one
                 continue
             for at, (old, new) in enumerate(zip(before, after, strict=False)):

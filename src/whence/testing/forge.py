@@ -20,23 +20,23 @@ Shape = Sequence[int]
 
 def constant(value: int) -> bytes:
     """A column that holds one value in all rows."""
-    return _numbers(0) + _signed(value)
+    return _varints(0) + _signed(value)
 
 
 def affine(first: int, step: int) -> bytes:
     """A column that holds first, first + step, ..."""
-    return _numbers(1) + _signed(first, step)
+    return _varints(1) + _signed(first, step)
 
 
 def inline(*values: int) -> bytes:
     """A column whose values are in the header."""
     steps = [b - a for a, b in zip([0, *values], values, strict=False)]
-    return _numbers(2) + _signed(*steps)
+    return _varints(2) + _signed(*steps)
 
 
 def running(first: int) -> bytes:
     """A column of lower bounds, each of which is where the row before ends."""
-    return _numbers(5) + _signed(first)
+    return _varints(5) + _signed(first)
 
 
 BLOCKS, GAPS = b"\x03", b"\x04"
@@ -122,7 +122,7 @@ def repaired(data: bytes) -> bytes:
             at += part.directory_size
         before = bytearray()
         varint.write(before, described.directory_check)
-        header = header[: len(header) - len(before)] + _numbers(columns.checksum(directory))
+        header = header[: len(header) - len(before)] + _varints(columns.checksum(directory))
     return _framed(header) + bytes(directory) + body
 
 
@@ -130,7 +130,7 @@ def _framed(header: bytes) -> bytes:
     return PREFIX.pack(MAGIC, VERSION, columns.checksum(header), len(header)) + header
 
 
-def _numbers(*values: int) -> bytes:
+def _varints(*values: int) -> bytes:
     out = bytearray()
     for value in values:
         varint.write(out, value)

@@ -82,7 +82,7 @@ def run(plan: o.Operator, tables: Tables, witness: str = "rows") -> list[Row]:
     if isinstance(plan, o.Window):
         return list(_window(plan, below[0]))
     if isinstance(plan, o.Sort):
-        return sorted(below[0], key=cmp_to_key(partial(_compared, plan.keys)))
+        return sorted(below[0], key=cmp_to_key(partial(_compare_rows, plan.keys)))
     if isinstance(plan, o.Limit):
         assert isinstance(plan.count, Literal)
         assert isinstance(plan.count.value, int)
@@ -97,13 +97,13 @@ def trace(found: TracePlan, plan: o.Operator, tables: Tables, asked: Sequence[Va
     rows: dict[PlanPath, list[Values]] = {OUTPUT: [_parameters(OUTPUT, plan.output, row) for row in asked]}
     for saved in found.saved:
         all_rows = {row.shown(saved.columns): row.values for row in run(saved.operator, tables)}
-        led_to = [row for row in all_rows.values() if _holds(saved.predicate, row, rows[saved.table])]
+        led_to = [row for row in all_rows.values() if _holds_for_some(saved.predicate, row, rows[saved.table])]
         rows[saved.place] = [_parameters(saved.place, saved.columns, row) for row in led_to]
     return frozenset(
         identity
         for use in found.uses
         for row in _source(use.source, tables)
-        if _holds(use.predicate, row.values, rows[use.table])
+        if _holds_for_some(use.predicate, row.values, rows[use.table])
         for identity in row.lineage
     )
 
@@ -151,7 +151,7 @@ def _compare(op: str, one: Any, other: Any) -> bool | None:
     return bool(results.get(op, one >= other))
 
 
-def _holds(predicate: Expr, row: Values, table: Iterable[Values]) -> bool:
+def _holds_for_some(predicate: Expr, row: Values, table: Iterable[Values]) -> bool:
     """Whether a predicate holds for a row with some row of a table."""
     return any(evaluate(predicate, {**row, **parameters}) is True for parameters in table)
 
@@ -234,7 +234,7 @@ def _window(plan: o.Window, rows: list[Row]) -> Iterator[Row]:
                 assert isinstance(named.expr, WindowCall)
                 frame = named.expr.frame
                 assert frame.whole or (frame.unit, frame.lower, frame.upper) == ("range", None, 0)
-                seen = [each for each in group if frame.whole or _compared(plan.order, each, row) <= 0]
+                seen = [each for each in group if frame.whole or _compare_rows(plan.order, each, row) <= 0]
                 values[named.attr] = _summed(
                     named.expr.name, [evaluate(named.expr.args[0], each.values) for each in seen]
                 )
@@ -242,7 +242,7 @@ def _window(plan: o.Window, rows: list[Row]) -> Iterator[Row]:
             yield Row(values, lineage)
 
 
-def _compared(keys: Sequence[SortKey], one: Row, other: Row) -> int:
+def _compare_rows(keys: Sequence[SortKey], one: Row, other: Row) -> int:
     for key in keys:
         a, b = evaluate(key.expr, one.values), evaluate(key.expr, other.values)
         if a == b:

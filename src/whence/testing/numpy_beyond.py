@@ -27,7 +27,7 @@ from whence.testing.numpy_calls import (
 )
 
 
-def _shared(function: Callable[..., Any]) -> Maker:
+def _sharing(function: Callable[..., Any]) -> Maker:
     """Two vectors that have values in common."""
 
     def make(rng: Rng) -> Call:
@@ -71,14 +71,14 @@ def _mask(rng: Rng, a: Any) -> Any:
     return rng.random(a.shape) > 0.5
 
 
-def _same(rng: Rng, a: Any) -> Any:
+def _like(rng: Rng, a: Any) -> Any:
     return rng.random(a.shape)
 
 
 BEYOND: dict[str, Maker] = {
     # sets
-    "intersect1d": _shared(np.intersect1d), "union1d": _shared(np.union1d), "setdiff1d": _shared(np.setdiff1d),
-    "setxor1d": _shared(np.setxor1d), "isin": _shared(np.isin), "unique_values": _repeated(np.unique_values),
+    "intersect1d": _sharing(np.intersect1d), "union1d": _sharing(np.union1d), "setdiff1d": _sharing(np.setdiff1d),
+    "setxor1d": _sharing(np.setxor1d), "isin": _sharing(np.isin), "unique_values": _repeated(np.unique_values),
     "unique_all": _repeated(np.unique_all), "unique_counts": _repeated(np.unique_counts),
     "unique_inverse": _repeated(np.unique_inverse),
     "unique with counts": _repeated(np.unique, return_index=True, return_inverse=True, return_counts=True),
@@ -132,11 +132,11 @@ BEYOND: dict[str, Maker] = {
     "matvec": lambda rng: Call(np.matvec, (rng.random((2, 3)), rng.random(3)), {}),
     "vecmat": lambda rng: Call(np.vecmat, (rng.random(3), rng.random((3, 2))), {}),
     # writing into an argument
-    "copyto": _writing(np.copyto, _same), "fill_diagonal": _writing(np.fill_diagonal, lambda rng, a: rng.random(4)),
-    "place": _writing(np.place, _mask, lambda rng, a: rng.random(3)), "putmask": _writing(np.putmask, _mask, _same),
+    "copyto": _writing(np.copyto, _like), "fill_diagonal": _writing(np.fill_diagonal, lambda rng, a: rng.random(4)),
+    "place": _writing(np.place, _mask, lambda rng, a: rng.random(3)), "putmask": _writing(np.putmask, _mask, _like),
     "put": _writing(np.put, lambda rng, a: [1, 5], lambda rng, a: rng.random(2)),
     "put_along_axis": _writing(
-        np.put_along_axis, lambda rng, a: np.argsort(a, 1), _same, lambda rng, a: 1
+        np.put_along_axis, lambda rng, a: np.argsort(a, 1), _like, lambda rng, a: 1
     ),
     # linear algebra
     "linalg.cond": _square(np.linalg.cond), "linalg.cross": lambda rng: Call(
@@ -198,10 +198,10 @@ def _family(module: str, prefix: str) -> Iterator[tuple[str, Maker]]:
     for name, arguments in given.items():
         function = getattr(getattr(np.polynomial, module), prefix + name, None)
         if function is not None:
-            yield f"polynomial.{module}.{prefix}{name}", _called(function, arguments)
+            yield f"polynomial.{module}.{prefix}{name}", _calling(function, arguments)
 
 
-def _called(function: Callable[..., Any], arguments: Callable[[Rng], tuple[Any, ...]]) -> Maker:
+def _calling(function: Callable[..., Any], arguments: Callable[[Rng], tuple[Any, ...]]) -> Maker:
     return lambda rng: Call(function, arguments(rng), {})
 
 

@@ -81,7 +81,7 @@ def _surveyed(name: str, call: Call) -> Surveyed:
               for each in edge.relation.to_array().tolist()}
         for key in value
     }  # fmt: skip
-    changed = _changes(call)
+    changed = _pairs_that_change(call)
     wrong = [key for key, pairs in changed.items() if not pairs <= said.get(key, set())]
     exact = all(changed.get(key, set()) == pairs for key, pairs in only.items())
     return Surveyed(
@@ -97,7 +97,7 @@ def _equal(a: Any, b: Any) -> bool:
     return np.shape(a) == np.shape(b) and bool(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc"))
 
 
-def _changes(call: Call) -> dict[tuple[int, int], set[tuple[int, ...]]]:
+def _pairs_that_change(call: Call) -> dict[tuple[int, int], set[tuple[int, ...]]]:
     """For each output and input, the pairs of cells of which the one changes with the other."""
     inputs = list(arrays_in(PARAMETERS, call.args, call.kwargs))
     before = _outputs(call.function(*call.args, **call.kwargs))
@@ -156,7 +156,7 @@ def with_dtype(name: str, seed: int = 0) -> str:
     except (WhenceError, TypeError, NotImplementedError, ValueError):
         return "refused"
     plain = _outputs(call.function(*call.args, **call.kwargs))
-    changed = _changes(call)
+    changed = _pairs_that_change(call)
     exact = True
     for at, (each, expected) in enumerate(zip(made, plain, strict=True)):
         cells = np.asarray(each)

@@ -43,7 +43,7 @@ def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
         raise BadType(f"a tracked array needs a name, and {name!r} is none; give a word such as 'A'")
     cells, first = _tracked.track(_as_float64(array, name))
     sources.add(Source(name, cells.shape, first, cells.size))
-    cells = _in_order(cells, axes_in_memory(np.asarray(array)))
+    cells = _laid_out(cells, axes_in_memory(np.asarray(array)))
     from whence.arrays.tracing import TrackedArray  # which stands on this module
 
     return cells.view(TrackedArray)
@@ -61,7 +61,7 @@ def axes_in_memory(array: NDArray[Any]) -> tuple[int, ...]:
     return tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
 
 
-def _in_order(cells: NDArray[Any], axes: tuple[int, ...]) -> NDArray[Any]:
+def _laid_out(cells: NDArray[Any], axes: tuple[int, ...]) -> NDArray[Any]:
     """The same cells with their axes in this order in memory."""
     if axes == tuple(range(cells.ndim)):
         return cells
@@ -117,14 +117,14 @@ def _as_float64(array: Any, name: str) -> NDArray[np.float64]:
         return np.ascontiguousarray(given).reshape(given.shape)
     with np.errstate(over="ignore"):
         held = given.astype(np.float64)
-    if given.dtype.itemsize >= 8 and not _exact(given, held):
+    if given.dtype.itemsize >= 8 and not _holds_exactly(given, held):
         raise BadType(
             f"{name!r} holds {given.dtype} values that no float64 equals, such as 2**53 + 1; round them first"
         )
     return held
 
 
-def _exact(given: NDArray[Any], held: NDArray[np.float64]) -> bool:
+def _holds_exactly(given: NDArray[Any], held: NDArray[np.float64]) -> bool:
     if given.dtype.kind == "f":  # long double
         return bool(np.array_equal(held.astype(given.dtype), given, equal_nan=True))
     limits = np.iinfo(given.dtype)

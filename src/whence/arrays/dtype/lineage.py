@@ -46,10 +46,10 @@ def relation_of(array: Any, name: str) -> Relation:
     """
     cells = np.asarray(array)  # a single cell is an array without axes
     _tracked.handles(whole(cells))  # or the error that it is not tracked
-    return _of_source(np.ascontiguousarray(cells).reshape(cells.shape), _source(cells, name))
+    return _of_source(np.ascontiguousarray(cells).reshape(cells.shape), _source_named(cells, name))
 
 
-def _source(cells: NDArray[Any], name: str) -> Source:
+def _source_named(cells: NDArray[Any], name: str) -> Source:
     """The source of that name; of several, the one that the cells came from, or the latest."""
     found = sources.named(name)
     if len(found) == 1:
@@ -73,7 +73,7 @@ def _of_source(cells: NDArray[Any], source: Source) -> Relation:
     if folder is None and cells.size <= FEW_TUPLES and (tuples := _one_by_one(cells, source)) is not None:
         return compress(tuples, out_shape, in_shape)
     if folder is None:
-        folder, layout = _best(cells, source, [layout, *_views(out_shape, in_shape)])
+        folder, layout = _first_good_layout(cells, source, [layout, *_views(out_shape, in_shape)])
     found = Relation(out_shape, in_shape, finish(folder, out_shape, in_shape, layout))
     if len(found) > FEW_ROWS and fits_key(out_shape, in_shape) and found.count() <= FEW_TUPLES:
         again = Relation(out_shape, in_shape, fold(found.to_array(), out_shape, in_shape))
@@ -96,16 +96,18 @@ def _one_by_one(cells: NDArray[Any], source: Source) -> NDArray[np.int64] | None
     inside = (numbers >= 0) & (numbers < source.size) & np.concatenate([handles != 0, np.ones(len(second), bool)])
     flat = (targets[inside], numbers[inside])
     columns = [
-        axis for each, shape in zip(flat, (cells.shape, source.shape), strict=True) for axis in _axes(each, shape)
+        axis
+        for each, shape in zip(flat, (cells.shape, source.shape), strict=True)
+        for axis in _indices_of_axes(each, shape)
     ]
     return np.stack(columns, axis=1) if columns else None
 
 
-def _axes(flat: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
+def _indices_of_axes(flat: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
     return np.unravel_index(flat, shape) if shape else ()
 
 
-def _best(cells: NDArray[Any], source: Source, layouts: list[Layout]) -> tuple[_core.Folder, Layout]:
+def _first_good_layout(cells: NDArray[Any], source: Source, layouts: list[Layout]) -> tuple[_core.Folder, Layout]:
     """The rows under the first layout that needs few, or under the natural one if all need many."""
     for most in BUDGETS:
         for layout in layouts:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
@@ -20,7 +21,7 @@ from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._holding import laid_out
 from whence.arrays.tracing._left import RunArray, plain_afterwards
-from whence.errors import NoRule, WhenceError
+from whence.errors import NoRule
 from whence.relation import Relation
 
 _runs = itertools.count()
@@ -30,6 +31,8 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
     """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
     if any(each.value.dtype != np.float64 for each in call.inputs):
         raise error  # results would be of another type than the function's own
+    if any(map(is_labelled, call.named.values())):
+        raise error  # xarray would take tracked cells for plain numbers
     if handles_errors(call.function):
         raise error  # it might handle a refusal, and go on in a way that is not its own
     if any(each == "as_strided" for each in mentioned(call.function) if isinstance(each, str)):
@@ -38,7 +41,7 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
         names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
         with plain_afterwards(call.function, names):
             return _followed(call, names)
-    except (TypeError, WhenceError) as refused:  # what no dtype can carry, or a plain result, which lost its lineage
+    except Exception as refused:  # what no dtype can carry, or a plain result; an error of the function's comes again
         raise error from refused
 
 
@@ -51,10 +54,12 @@ def _followed(call: Call, names: list[str]) -> Captured:
     with watch() as lost:
         result = call.function(*args, **kwargs)
     outputs = outputs_of(result, label)
+    if any(isinstance(each.value, np.ma.MaskedArray) for each in outputs):
+        raise NoRule(f"{label} returns a masked array")
     loose = [at for at, each in enumerate(outputs) if type(each.value) is float]
     if not all(is_tracked(each.value) or at in loose for at, each in enumerate(outputs)):
         raise NoRule(f"{label} returns plain numbers for tracked ones")
-    written = [n for n, copy in enumerate(copies) if not _same(copy, before[n])]
+    written = [n for n, copy in enumerate(copies) if not _same_cells(copy, before[n])]
     for n in written:
         if any(n != m and np.may_share_memory(inputs[n].value, each.value) for m, each in enumerate(inputs)):
             raise NoRule(f"{label} writes into an argument that shares memory with another one: pass a copy")
@@ -102,7 +107,7 @@ def _laid_out(cells: Any, like: Any) -> Any:
     return laid
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same_cells(a: Any, b: Any) -> bool:
     """The same numbers from the same cells."""
     return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
 

@@ -79,11 +79,11 @@ def parents(intervals: NDArray[np.int64]) -> list[Parent]:
     for start, end in intervals.tolist():
         source = at(start)  # no interval spans two sources
         flat = np.arange(start - source.first, end - source.first)
-        found += [(source.name, index) for index in _indices(flat, source.shape)]
+        found += [(source.name, index) for index in _unravelled(flat, source.shape)]
     return found
 
 
-def _indices(flat: NDArray[np.int64], shape: Shape) -> list[tuple[int, ...]]:
+def _unravelled(flat: NDArray[np.int64], shape: Shape) -> list[tuple[int, ...]]:
     if not shape:
         return [()] * len(flat)
     return list(zip(*(axis.tolist() for axis in np.unravel_index(flat, shape)), strict=True))

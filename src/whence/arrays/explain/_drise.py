@@ -49,7 +49,7 @@ def _detections(given: Any, what: str) -> Floats:
     return array
 
 
-def _mask(rng: np.random.Generator, sides: tuple[int, int], cells: tuple[int, int], keep: float) -> Floats:
+def _random_mask(rng: np.random.Generator, sides: tuple[int, int], cells: tuple[int, int], keep: float) -> Floats:
     """A coarse random grid, enlarged smoothly and shifted by a random part of a cell."""
     coarse = (rng.random((cells[0] + 2, cells[1] + 2)) < keep).astype(float)
     for axis in (0, 1):
@@ -94,7 +94,7 @@ def drise(
     shown = np.zeros(sides)
     scores = np.zeros(len(wanted))
     for _ in range(masks):
-        mask = _mask(rng, sides, few, keep)
+        mask = _random_mask(rng, sides, few, keep)
         proposals = detector(picture * (mask if picture.ndim == 2 else mask[:, :, None]))
         score = similarity(wanted, proposals).max(axis=1, initial=0.0)
         weighted += score[:, None, None] * mask

@@ -1,7 +1,8 @@
 """Files that plain code reads arrays from and writes arrays to, seen while somebody watches.
 
 NumPy's and pandas's functions are replaced, for as long as a block that watches is open, by ones that also tell what
-they read and wrote. Only files that are named by a path count.
+they read and wrote: in their own packages, and in modules of the program that have imported them by name. Only files
+that are named by a path count. Of an archive (`.npz`) each array is read when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,15 +23,16 @@ READERS = {
         "read_pickle", "read_table",
     ),
 }  # fmt: skip
-WRITERS = {"numpy": ("save", "savetxt")}  # the path, then the array
+WRITERS = {"numpy": ("save", "savetxt", "savez", "savez_compressed")}  # the path, then the array, or several
+ENDINGS = {"np.save": ".npy", "np.savez": ".npz", "np.savez_compressed": ".npz"}  # which NumPy adds
 METHODS = ("to_csv", "to_excel", "to_feather", "to_hdf", "to_json", "to_orc", "to_parquet", "to_pickle")
 
 
 class Watcher(Protocol):
     """An object that notices files that are read and written."""
 
-    def read_file(self, function: str, path: str, value: Any) -> None: ...
-    def wrote_file(self, function: str, path: str, value: Any) -> None: ...
+    def read_file(self, function: str, path: str, value: Any, part: str = "") -> None: ...
+    def wrote_file(self, function: str, path: str, values: Sequence[Any]) -> None: ...
 
 
 _watchers: list[Watcher] = []
@@ -63,11 +65,13 @@ def _replace() -> None:
             _put(sys.modules.get(module), name, _reading)
     for module, names in WRITERS.items():
         for name in names:
-            _put(sys.modules.get(module), name, functools.partial(_writing, first="path"))
+            _put(sys.modules.get(module), name, functools.partial(_noting_write, first="path"))
+    _put(np.lib.npyio.NpzFile, "__getitem__", _reading_part)
+    _put_where_imported({id(original): getattr(place, name) for place, name, original in _replaced})
     pandas = sys.modules.get("pandas")
     for kind in ("DataFrame", "Series") if pandas is not None else ():
         for name in METHODS:
-            _put(getattr(pandas, kind, None), name, functools.partial(_writing, first="value"))
+            _put(getattr(pandas, kind, None), name, functools.partial(_noting_write, first="value"))
 
 
 def _put(place: Any, name: str, wrapped: Callable[..., Any]) -> None:
@@ -76,6 +80,41 @@ def _put(place: Any, name: str, wrapped: Callable[..., Any]) -> None:
         owner = "np" if place is np else "pd" if place is sys.modules.get("pandas") else place.__name__
         _replaced.append((place, name, getattr(place, name)))
         setattr(place, name, wrapped(original, f"{owner}.{name}"))
+
+
+def _put_where_imported(made: dict[int, Any]) -> None:
+    """The same in modules of the program: `from numpy import load`."""
+    for module in _modules_of_the_program():
+        for name, item in list(vars(module).items()):
+            if id(item) in made and callable(item):
+                _replaced.append((module, name, item))
+                setattr(module, name, made[id(item)])
+
+
+def _modules_of_the_program() -> list[Any]:
+    """Modules that come with neither Python nor an installed package."""
+    installed = tuple({sys.prefix, sys.base_prefix, *(each for each in sys.path if "-packages" in each)})
+    own = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name == "__main__" or not (getattr(module, "__file__", None) or sys.prefix).startswith((*installed, own))
+    ]
+
+
+def _reading_part(original: Callable[..., Any], called: str) -> Callable[..., Any]:
+    """An array out of an archive."""
+
+    @functools.wraps(original)
+    def read(self: Any, key: Any) -> Any:
+        with _Once() as outermost:
+            found = original(self, key)
+        path = _path(getattr(self.zip, "filename", None))
+        if outermost and path is not None and _watchers:
+            _watchers[-1].read_file("np.load", path, found, str(key).removesuffix(".npy"))
+        return found
+
+    return read
 
 
 def _reading(original: Callable[..., Any], called: str) -> Callable[..., Any]:
@@ -91,17 +130,17 @@ def _reading(original: Callable[..., Any], called: str) -> Callable[..., Any]:
     return read
 
 
-def _writing(original: Callable[..., Any], called: str, *, first: str) -> Callable[..., Any]:
+def _noting_write(original: Callable[..., Any], called: str, *, first: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def write(*args: Any, **kwargs: Any) -> Any:
         with _Once() as outermost:
             done = original(*args, **kwargs)
         given = (*args, *kwargs.values())
         if outermost and len(given) > 1 and _watchers:
-            path, value = given[:2] if first == "path" else (given[1], given[0])
-            found = _path(path, ".npy" if called == "np.save" else "")
+            path, values = (given[0], given[1:]) if first == "path" else (given[1], given[:1])
+            found = _path(path, ENDINGS.get(called, ""))
             if found is not None:
-                _watchers[-1].wrote_file(called, found, value)
+                _watchers[-1].wrote_file(called, found, values if called.startswith("np.savez") else values[:1])
         return done
 
     return write

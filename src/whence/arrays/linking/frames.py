@@ -31,6 +31,8 @@ def array_behind(value: Any) -> NDArray[Any] | None:
     if isinstance(value, np.ndarray):
         if not issubclass(type(value), np.ndarray):  # an array of a run that has ended, which stands for a plain one
             value = getattr(value, "value", None)
+        if type(value) not in (np.ndarray, np.memmap) and issubclass(type(value), np.ndarray):
+            value = np.asarray(value)  # of a masked array or a matrix, what is behind: the same memory
         return value if type(value) in (np.ndarray, np.memmap) and value.dtype.kind in "biuf" else None
     if is_frame(value):
         kinds = value.dtypes if value.ndim == 2 else [value.dtype]

@@ -27,17 +27,17 @@ def joined(array: NDArray[Any], known: Known, shapes: Iterable[Shape]) -> tuple[
     every = set(shapes)
     for axis in range(array.ndim):
         rest = array.shape[:axis] + array.shape[axis + 1 :]
-        found = _stacked(array, axis, known) if rest in every else None
+        found = _as_stack(array, axis, known) if rest in every else None
         if found is None:
             fitting = {s[axis] for s in every if len(s) == array.ndim and s[:axis] + s[axis + 1 :] == rest}
             lengths = sorted((n for n in fitting if 0 < n < array.shape[axis]), reverse=True)
-            found = _concatenated(array, axis, known, lengths) if 0 < len(lengths) <= MOST_LENGTHS else None
+            found = _as_concatenation(array, axis, known, lengths) if 0 < len(lengths) <= MOST_LENGTHS else None
         if found is not None:
             return tuple(found)
     return ()
 
 
-def _stacked(array: NDArray[Any], axis: int, known: Known) -> list[tuple[Any, Relation]] | None:
+def _as_stack(array: NDArray[Any], axis: int, known: Known) -> list[tuple[Any, Relation]] | None:
     if array.shape[axis] > MOST_PIECES:
         return None
     found = []
@@ -52,7 +52,7 @@ def _stacked(array: NDArray[Any], axis: int, known: Known) -> list[tuple[Any, Re
     return found
 
 
-def _concatenated(
+def _as_concatenation(
     array: NDArray[Any], axis: int, known: Known, lengths: list[int]
 ) -> list[tuple[Any, Relation]] | None:
     found = []

@@ -79,7 +79,7 @@ class _Axis:
 
 
 def shown(view: Layout, known: Layout) -> Relation | None:
-    """The relation of an array to a known one of which it shows cells; None if it shows others, or it cannot be told.
+    """The relation of an array to a known one of which it shows cells; None if it shows others, or that is not known.
 
     >>> x = np.arange(24.0).reshape(4, 6)
     >>> shown(Layout.of(x[::2, 5]), Layout.of(x)).to_array().tolist()
@@ -91,7 +91,7 @@ def shown(view: Layout, known: Layout) -> Relation | None:
         return None
     if 0 in view.shape:
         return Relation.empty(view.shape, known.shape)
-    axes = _axes(known)
+    axes = _axes_by_step(known)
     if axes is None:
         return None
     low, high = known.bounds
@@ -99,14 +99,14 @@ def shown(view: Layout, known: Layout) -> Relation | None:
         return None
     delta = view.address - low
     for out_view, in_view, steps, own in _forms(view, known, axes):
-        factors = _factors(out_view, steps, own, delta)
+        factors = _factors_of_view(out_view, steps, own, delta)
         if factors is not None:
             whole = [*factors, *(only_in(n, 0) for n in range(len(in_view)) if n not in {a.position for a in own})]
             return product(view.shape, known.shape, whole, out_view, in_view)
-    return _by_cells(view, known, axes, delta)
+    return _from_addresses(view, known, axes, delta)
 
 
-def _axes(known: Layout) -> list[_Axis] | None:
+def _axes_by_step(known: Layout) -> list[_Axis] | None:
     """The axes that have more than one cell, the largest step first; None if cells overlap."""
     found = [
         _Axis(n, side, abs(step), step < 0)
@@ -127,9 +127,9 @@ def _forms(view: Layout, known: Layout, axes: list[_Axis]) -> Iterator[tuple[Sha
     yield view.shape, known.shape, view.strides, axes
     size = math.prod(known.shape)
     item = known.itemsize
-    if not _in_order(known):
+    if not _is_row_major(known):
         return
-    sides, steps = _merged(view.shape, view.strides)
+    sides, steps = _merged_axes(view.shape, view.strides)
     yield sides, (size,), steps, [_Axis(0, size, item, False)] if size > 1 else []
     radix = _radix(size * item, item, steps, sides)
     if radix is not None:
@@ -138,7 +138,7 @@ def _forms(view: Layout, known: Layout, axes: list[_Axis]) -> Iterator[tuple[Sha
         yield sides, radix, steps, own
 
 
-def _in_order(layout: Layout) -> bool:
+def _is_row_major(layout: Layout) -> bool:
     """Whether the cells lie one after the other, in row-major order."""
     expected = layout.itemsize
     for side, step in zip(reversed(layout.shape), reversed(layout.strides), strict=True):
@@ -148,7 +148,7 @@ def _in_order(layout: Layout) -> bool:
     return True
 
 
-def _merged(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
+def _merged_axes(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
     """Neighbouring axes as one, where the second continues the first."""
     sides: list[int] = []
     steps: list[int] = []
@@ -176,7 +176,7 @@ def _radix(size: int, item: int, steps: Shape, sides: Shape) -> Shape | None:
     return tuple(lengths)
 
 
-def _factors(sides: Shape, steps: Shape, axes: list[_Axis], delta: int) -> list[Factor] | None:
+def _factors_of_view(sides: Shape, steps: Shape, axes: list[_Axis], delta: int) -> list[Factor] | None:
     """The relation as factors, if each axis of the known array follows at most one axis of the view; else None."""
     start = _digits(delta, axes)
     if start is None:
@@ -223,7 +223,7 @@ def _digits(distance: int, axes: list[_Axis]) -> list[int] | None:
     return None if distance else found
 
 
-def _by_cells(view: Layout, known: Layout, axes: list[_Axis], delta: int) -> Relation | None:
+def _from_addresses(view: Layout, known: Layout, axes: list[_Axis], delta: int) -> Relation | None:
     if math.prod(view.shape) > MOST_CELLS:
         return None
     left = np.full(view.shape, delta, np.int64)

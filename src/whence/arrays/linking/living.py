@@ -353,6 +353,7 @@ def _overlap(array: NDArray[Any], seen: Seen) -> bool:
         return False
     own = seen.array()
     try:
+        # NumPy takes any integer; its types name two.
         return own is not None and bool(np.shares_memory(array, own, max_work=1 << 16))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

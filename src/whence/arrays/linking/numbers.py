@@ -20,7 +20,7 @@ class Numbers:
         self._known: dict[int, tuple[Any, str]] = {}
 
     def keep(self, number: Any, name: str) -> None:
-        """A number was recorded as a dataset. Truth values are not told apart: there are only two objects."""
+        """A number was recorded as a dataset. True and False are left out: there are only two objects."""
         if isinstance(number, (np.number, float)):
             self._known.pop(id(number), None)
             self._known[id(number)] = (number, name)

@@ -16,6 +16,8 @@ import numpy as np
 
 OWN = __name__.partition(".")[0]
 MOST_FRAMES = 32
+INSTALLED = tuple({*(each for each in sys.path if "-packages" in each), os.path.dirname(os.__file__), "<frozen"})
+"""Where code lies that is not of the program."""
 
 
 class UnknownOrigin(UserWarning):
@@ -34,11 +36,18 @@ class Place:
 
 
 def caller() -> types.FrameType | None:
-    """The frame of the program that called into this library."""
+    """The frame of the program that called into this library, perhaps through an installed one (joblib)."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == OWN:
         frame = frame.f_back
-    return frame
+    nearest = frame
+    for _ in range(MOST_FRAMES):
+        if frame is None:
+            return nearest
+        if not frame.f_code.co_filename.startswith(INSTALLED):
+            return frame
+        frame = frame.f_back
+    return nearest
 
 
 def place_of(frame: types.FrameType | None) -> Place:
@@ -60,12 +69,12 @@ def assigned_to(frame: types.FrameType | None) -> str | None:
     """The variable that the result of the call in which a frame is will be assigned to, if it is one."""
     if frame is None:
         return None
-    name = _assigned(frame.f_code).get(frame.f_lasti)
+    name = _assigned_variables(frame.f_code).get(frame.f_lasti)
     return None if name is None or name.startswith("_") else name
 
 
 @functools.lru_cache(256)
-def _assigned(code: types.CodeType) -> dict[int, str]:
+def _assigned_variables(code: types.CodeType) -> dict[int, str]:
     """The variable that is stored into right after an instruction, by the place of the instruction."""
     found = {}
     for one, after in itertools.pairwise(dis.get_instructions(code)):

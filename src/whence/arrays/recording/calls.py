@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from whence.arrays import rules
+from whence.arrays.adapters import load
+from whence.arrays.adapters.foreign import stand_in
 from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
 from whence.arrays.recording.structures import Array, Function, Shape, arrays_in, named, outputs_of, replaced
 from whence.arrays.recording.unknown import Unknown, by_guess
@@ -22,6 +24,7 @@ from whence.arrays.tracing._spelling import Spelled
 from whence.arrays.tracing._tape import Tape, Witness
 from whence.errors import TooLarge
 from whence.relation import Relation
+from whence.relation.compress import drafting
 
 FEW_ROWS = 4  # rows that are not worth folding
 MANY = 64  # rows that have no form to be kept
@@ -198,7 +201,8 @@ def _same_memory(a: Any, b: Any) -> bool:
 def _traced_once(call: Call, *, shared: bool) -> Captured:
     run = Run(selection=call.selection, winner=call.winner, at_once=call.memory is None)
     try:
-        return _traced(call, run, shared=shared)
+        with drafting():
+            return _traced(call, run, shared=shared)
     finally:
         run.finish()
 
@@ -212,7 +216,8 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         traced.append(run.same_input(same[0]) if same else run.input(each.value, repr(each.label)))
     args, kwargs = placed(call, traced)
     try:
-        result = rebound(function, run)(*args, **kwargs)
+        own = rebound(function, run)
+        result = own(*(stand_in(run, each) for each in args), **{k: stand_in(run, each) for k, each in kwargs.items()})
         if run.refused is not None:
             raise run.refused  # the function went on without what was refused, on a way that is not its own
     except Overlapping as error:
@@ -256,7 +261,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
             returns, inputs, plain, known.edges, witness, tuple(written), reused=True, notes=known.notes, said=notes
         )
     if run.most_writes > MANY_WRITES and not written and not any(loose) and not any(taken):
-        by_cells = edges_by_cells(call, plain)
+        by_cells = edges_by_cells(call, plain, run.selects)
         if by_cells is not None:
             return Captured(returns, inputs, plain, by_cells, witness, notes=run.notes)
     try:
@@ -301,7 +306,8 @@ def _refolded(relation: Relation) -> Relation:
         relation = folded
     if len(relation) <= MANY:
         return relation
-    best = merged([relation])
+    with drafting(False):
+        best = merged([relation])
     return best if len(best.to_bytes()) < len(relation.to_bytes()) else relation
 
 
@@ -329,6 +335,7 @@ def captured(
     call = Call(function, args, kwargs, names, label, selection, winner, tuple(arrays_in(names, args, kwargs)), memory)
     for each in call.inputs:
         checked(each.value, repr(each.label))
+    load()
     if rules.has_rule(function) and not (winner and function in rules.EXTREMES):
         try:
             return by_rule(call)

@@ -7,13 +7,15 @@ and says so.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.linking.besides import read_besides
+from whence.arrays.adapters.labelled import coordinates, is_labelled
+from whence.arrays.linking.besides import closed_models, read_besides
 from whence.arrays.linking.frames import is_frame, is_listed
 from whence.arrays.recording.calls import Captured, Edge
 from whence.arrays.recording.structures import Array, Function, arrays_in, is_followed, named
@@ -32,6 +34,7 @@ class HandedOver:
     inputs: tuple[Array, ...]
     opaque: tuple[Array, ...]
     handed: Any
+    closed: tuple[str, ...] = ()  # models of which nothing can be seen
 
 
 def handed_over(
@@ -49,12 +52,13 @@ def handed_over(
     given, options = tuple(_numbers(item, known) for item in args), {k: _numbers(v, known) for k, v in kwargs.items()}
     if any(a is not b for a, b in zip((*given, *options.values()), (*args, *kwargs.values()), strict=True)):
         inputs = tuple(arrays_in(names, given, options))
-    opaque = [*_opaque(names, given, options, recorder.number)]
+    opaque = [*_opaque(function, names, given, options, recorder.number)]
     if besides := read_besides(function, named(names, given, options)):
         passed = {id(each.value) for each in inputs}
         opaque += [Array(name, each) for name, each in besides.items() if id(each) not in passed]
     handed = recorder.arrived(each.value for each in (*inputs, *opaque))
-    return HandedOver(given, options, inputs, tuple(opaque), handed)
+    closed = closed_models(function, named(names, given, options)) if "sklearn" in sys.modules else ()
+    return HandedOver(given, options, inputs, tuple(opaque), handed, tuple(closed))
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
@@ -71,17 +75,34 @@ def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _opaque(
-    names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any], number: Callable[[Any], Any]
+    function: Function,
+    names: tuple[str, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    number: Callable[[Any], Any],
 ) -> Iterator[Array]:
+    mentioned = getattr(getattr(function, "__code__", None), "co_names", ())
     for label, item in named(names, args, kwargs).items():
         if is_frame(item) or is_listed(item) or (isinstance(item, np.ndarray) and not is_followed(item)):
             yield Array(label, item)
+            if isinstance(item, np.ma.MaskedArray) and item.mask is not np.ma.nomask:
+                yield Array(f"{label}.mask", np.asarray(item.mask))
+        elif is_labelled(item):
+            for key, each in coordinates(item).items():
+                if key in mentioned:
+                    yield Array(f"{label}.{key}", each)
         elif type(item) is float and (known := number(item)) is not None:
             yield Array(label, known)
 
 
-def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
+def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, ...] = ()) -> Captured:
     """The call with every output from all of what no run could see into."""
+    if closed:
+        models = ", ".join(map(repr, closed))
+        found = _noted(
+            found,
+            f"also comes from what {models} was fitted on, which is not recorded: fit and use it in one tracked call",
+        )
     if not opaque:
         return found
     first = len(found.inputs)
@@ -92,7 +113,13 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...]) -> Captured:
     )
     labels = ", ".join(repr(each.label) for each in opaque)
     note = (
-        f"may come from fewer cells of {labels} than all: tables, lists, texts, globals and attributes are not followed"
+        f"may come from fewer cells of {labels} than all: tables, lists, masked arrays, texts, globals and attributes "
+        "are not followed"
     )
+    found = _noted(found, note)
+    return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges))
+
+
+def _noted(found: Captured, note: str) -> Captured:
     notes = tuple(f"{own}; it {note}" if own else note for own in (found.said or ("",) * len(found.outputs)))
-    return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges), said=notes)
+    return replace(found, said=notes)

@@ -35,9 +35,12 @@ EFFECTS = frozenset([
 """Names of what has effects, or may differ the next time."""
 
 
-def edges_by_cells(call: Call, outputs: Sequence[Array]) -> tuple[Edge, ...] | None:
-    """The lineage that a second run on tracked cells finds; None if it is not tried, or gives other results."""
-    if call.selection or call.winner:
+def edges_by_cells(call: Call, outputs: Sequence[Array], selects: bool) -> tuple[Edge, ...] | None:
+    """The lineage that a second run on tracked cells finds; None if it is not tried, or gives other results.
+
+    `selects`: values decided something, which no tracked cell knows of.
+    """
+    if call.winner or (call.selection and selects):
         return None
     if any(isinstance(each, str) and each in EFFECTS for each in mentioned(call.function)):
         return None

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from whence import _tracked
+from whence.arrays.adapters.labelled import changed, is_labelled, parts
+from whence.arrays.linking.besides import learned_by
 from whence.arrays.tracing import Traced
 from whence.errors import BadType
 
@@ -53,10 +56,15 @@ def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any])
 def is_followed(item: Any) -> bool:
     """Whether it is an array of which lineage is kept: of real numbers; others are arguments like any other.
 
-    >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.array(["2026-01-01"], "M8[D]"))
+    Masked arrays and matrices compute in ways of their own, so they are others.
+
+    >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.ma.masked_less([1, 2], 2))
     (True, False, False)
     """
-    return isinstance(item, Traced) or (isinstance(item, np.ndarray) and item.dtype.kind not in "cUSOMm")
+    if isinstance(item, Traced):
+        return True
+    plain = type(item) in (np.ndarray, np.memmap) or isinstance(item, _tracked.Held)
+    return plain and item.dtype.kind not in "cUSOMm"
 
 
 def arrays_in(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Array]:
@@ -76,6 +84,9 @@ def _arrays(label: str, item: Any) -> Iterator[Array]:
     elif isinstance(item, dict):
         for key, each in item.items():
             yield from _arrays(f"{label}[{key!r}]", each)
+    elif is_labelled(item):
+        for key, each in parts(item):
+            yield from _arrays(f"{label}.{key}" if key else label, each)
     else:
         for key, each in _fields(item):
             yield from _arrays(f"{label}.{key}", each)
@@ -98,6 +109,8 @@ def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
         return type(item)(replaced(each, change) for each in item)
     if isinstance(item, dict):
         return {key: replaced(each, change) for key, each in item.items()}
+    if is_labelled(item):
+        return changed(item, lambda each: change(each) if is_followed(each) else each)
     return replaced_fields(item, lambda each: replaced(each, change))
 
 
@@ -112,12 +125,17 @@ def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def outputs_of(result: Any, label: str) -> list[Array]:
-    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count."""
+    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count.
+
+    An estimator of scikit-learn is what it learned.
+    """
     if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
         raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
     if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float:
         return [Array(label, result)]
     found: list[Array] = []
+    if is_labelled(result):
+        return [one for key, each in parts(result) for one in outputs_of(each, f"{label}.{key}" if key else label)]
     if isinstance(result, dict):
         for key, each in result.items():
             found += outputs_of(each, f"{label}.{key}")
@@ -125,6 +143,6 @@ def outputs_of(result: Any, label: str) -> list[Array]:
         names = getattr(result, "_fields", range(len(result)))
         for key, each in zip(names, result, strict=True):
             found += outputs_of(each, f"{label}.{key}")
-    for key, each in _fields(result):
+    for key, each in (*_fields(result), *learned_by(result)):
         found += outputs_of(each, f"{label}.{key}")
     return found

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.recording.calls import Captured, Edge, Memory, captured
 from whence.arrays.recording.handing import handed_over, with_opaque
 from whence.arrays.recording.structures import Array, Function, arrays_in, parameters_of
@@ -121,7 +122,7 @@ class Tracked:
                 learned.verify(found)
         scalars = _scalars(self._parameters, own.args, own.kwargs)
         self._last.record = self._recorder.record(
-            self.name, with_opaque(found, own.opaque), self._names, scalars, found.reused, own.handed
+            self.name, with_opaque(found, own.opaque, own.closed), self._names, scalars, found.reused, own.handed
         )
         return found.result
 
@@ -263,20 +264,32 @@ class Capture:
 
 
 def _inside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return any(isinstance(each, Traced) for each in (*args, *kwargs.values())) or any(
-        isinstance(each.value, Traced) for item in (*args, *kwargs.values()) if isinstance(item, (list, tuple, dict))
-        for each in arrays_in(("a",), (item,), {})
-    )  # fmt: skip
+    return any(
+        isinstance(item, Traced)
+        or (_holds_others(item) and any(isinstance(each.value, Traced) for each in _held(item)))
+        for item in (*args, *kwargs.values())
+    )
+
+
+def _holds_others(item: Any) -> bool:
+    return isinstance(item, (list, tuple, dict)) or is_labelled(item)
+
+
+def _held(item: Any) -> Iterable[Array]:
+    return arrays_in(("a",), (item,), {})
 
 
 def _scalars(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that are no arrays, by parameter."""
+    """The arguments that are no arrays and hold none, by parameter."""
     found: dict[str, Any] = {}
     for position, item in enumerate(args):
-        if not isinstance(item, np.ndarray):
-            found[names[position] if position < len(names) else f"argument {position}"] = item
-    found.update({key: item for key, item in kwargs.items() if not isinstance(item, np.ndarray)})
-    return found
+        found[names[position] if position < len(names) else f"argument {position}"] = item
+    found.update(kwargs)
+    return {key: item for key, item in found.items() if not isinstance(item, np.ndarray) and not _any_held(item)}
+
+
+def _any_held(item: Any) -> bool:
+    return _holds_others(item) and any(True for _ in _held(item))
 
 
 __all__ = ["Capture", "Learned", "LineageLost", "Recorder", "Tracked", "track"]

@@ -82,7 +82,7 @@ class _Seen:
     order: tuple[int, ...]
 
 
-def _chosen(observations: Sequence[Observation], ranks: Shape, most: int) -> tuple[int, ...] | None:
+def _free_integers(observations: Sequence[Observation], ranks: Shape, most: int) -> tuple[int, ...] | None:
     """Which integers of the tapes do not follow from the lengths; None if too many, for too few observations."""
     sizes = [list(each.sizes) for each in observations]
     columns = list(zip(*(each.given + each.made for each in observations), strict=True))
@@ -125,14 +125,14 @@ def fitted(
     distinct = list({each.lengths: each for each in observations}.values())
     if len(distinct) < 2 + SPARE or len({each.structure for each in distinct}) != 1:
         return []
-    free = _chosen(distinct, ranks, MOST_FREE)
-    found = _fitted(distinct, ranks, divisors, free)
+    free = _free_integers(distinct, ranks, MOST_FREE)
+    found = _fitted_templates(distinct, ranks, divisors, free)
     if free == ():
         return found or _by_remainder(distinct, ranks, divisors, divisors)
     return found + _by_remainder(distinct, ranks, divisors, divisors.union(MODULI))  # something was rounded, perhaps
 
 
-def _fitted(
+def _fitted_templates(
     distinct: Sequence[Observation], ranks: Shape, divisors: frozenset[int], free: Shape | None
 ) -> list[Template]:
     if free is None or len(distinct) < 2 + SPARE:
@@ -166,7 +166,10 @@ def _by_remainder(
             classes: dict[tuple[int, ...], list[Observation]] = {}
             for each in distinct:
                 classes.setdefault(tuple(each.sizes[at] % modulus for at in some), []).append(each)
-            found = [_fitted(members, ranks, divisors, _chosen(members, ranks, 0)) for members in classes.values()]
+            found = [
+                _fitted_templates(members, ranks, divisors, _free_integers(members, ranks, 0))
+                for members in classes.values()
+            ]
             if any(found):
                 return [each for templates in found for each in templates]
     return []
@@ -205,7 +208,9 @@ class _Fit:
         classes: dict[tuple[int, ...], list[int]] = {}
         for at, some in enumerate(values.tolist()):
             classes.setdefault(class_of(some, rounding), []).append(at)
-        if not any(len(_independent(_rows(columns, terms, members))) == len(terms) for members in classes.values()):
+        if not any(
+            len(_independent(_rows_of_members(columns, terms, members))) == len(terms) for members in classes.values()
+        ):
             return None
         varying = {at for group in lengths.groups for at in group}
         highest = max((math.ceil(abs(row[terms.index(())])) for row in rows), default=0)
@@ -214,18 +219,18 @@ class _Fit:
             self.structure, self.ranks, symbols, terms, coefficients.reshape(len(rows), len(terms)), divisor,
             tuple((at, length) for at, length in enumerate(seen[0].sizes) if at not in varying),
             tuple((group[0], each) for group in lengths.groups for each in group[1:]),
-            tuple(int(n) for n in values.min(axis=0)), tuple(_apart(values, lengths.given)),
+            tuple(int(n) for n in values.min(axis=0)), tuple(_distances(values, lengths.given)),
             tuple(int(n) * bounded for n in values.max(axis=0)),
             tuple(zip((each for each in columns if each not in terms), map(tuple, tied), strict=True)),
             rounding, frozenset(classes), self.free, frozenset(each.order for each in seen), highest * bounded,
         )  # fmt: skip
 
 
-def _rows(columns: Columns, terms: tuple[tuple[int, ...], ...], members: list[int]) -> Columns:
+def _rows_of_members(columns: Columns, terms: tuple[tuple[int, ...], ...], members: list[int]) -> Columns:
     return {term: [columns[term][at] for at in members] for term in terms}
 
 
-def _apart(values: NDArray[np.int64], given: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
+def _distances(values: NDArray[np.int64], given: tuple[int, ...]) -> Iterator[tuple[int, int, int, int]]:
     """How far apart symbols have to be, as (i, factor, j, distance)."""
     for i, j in itertools.permutations(range(values.shape[1]), 2):
         gap = int((values[:, i] - values[:, j]).min())

@@ -98,7 +98,7 @@ def unpacked(payload: dict[str, Any]) -> tuple[tuple[Shape, ...], tuple[Edge, ..
 def same(a: Sequence[Edge], b: Sequence[Edge]) -> bool:
     """Whether two captures say the same of every pair."""
     left, right = _by_pair(a), _by_pair(b)
-    return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
+    return left.keys() == right.keys() and all(_equal_relations(left[key], right[key]) for key in left)
 
 
 def _by_pair(edges: Sequence[Edge]) -> dict[tuple[int, int, str], list[Relation]]:
@@ -109,7 +109,7 @@ def _by_pair(edges: Sequence[Edge]) -> dict[tuple[int, int, str], list[Relation]
     return found
 
 
-def _equal(a: list[Relation], b: list[Relation]) -> bool:
+def _equal_relations(a: list[Relation], b: list[Relation]) -> bool:
     if len(a) == len(b) == 1:
         return a[0] == b[0]
     return sorted(each.to_bytes() for each in a) == sorted(each.to_bytes() for each in b)

@@ -139,7 +139,7 @@ class Template:
         lineage = len(numbers) - len(rest)
         if tuple(numbers[lineage:]) != rest:
             return None  # it did the same with other integers
-        return _rebuilt(self.structure, numbers[:lineage], self.ranks, tape.sizes)
+        return _outputs_and_edges(self.structure, numbers[:lineage], self.ranks, tape.sizes)
 
 
 def class_of(values: Sequence[int], divisors: tuple[int, ...]) -> tuple[int, ...]:
@@ -147,7 +147,7 @@ def class_of(values: Sequence[int], divisors: tuple[int, ...]) -> tuple[int, ...
     return tuple(value % divisor for value in values for divisor in divisors)
 
 
-def _rebuilt(
+def _outputs_and_edges(
     structure: tuple[object, ...], numbers: list[int], ranks: tuple[int, ...], sizes: tuple[int, ...]
 ) -> tuple[tuple[Shape, ...], tuple[Edge, ...]] | None:
     """Outputs and edges from their structure and numbers; None if a row would lie outside its arrays."""
@@ -175,14 +175,14 @@ def _rebuilt(
                 axes.append((parent, p, q))
                 lo.append(np.array(take(rows), np.int64))
                 width.append(np.array(take(rows), np.int64))
-            if not _inside(axes, lo, width, out_view + in_view):
+            if not _all_rows_fit(axes, lo, width, out_view + in_view):
                 return None
             table.add(rows, axes, [*lo], [*width])
         edges.append(Edge(output, source, kind, Relation(outputs[output], in_shapes[source], table)))
     return outputs, tuple(edges)
 
 
-def _inside(
+def _all_rows_fit(
     axes: list[tuple[int, int, int]], lo: list[NDArray[np.int64]], width: list[NDArray[np.int64]], view: Shape
 ) -> bool:
     """Whether every row lies within its arrays, and no interval is empty."""

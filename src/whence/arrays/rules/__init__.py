@@ -33,7 +33,7 @@ from whence.arrays.rules._arguments import argument, named, says_where, spelled_
 from whence.arrays.rules._layouts import BY_LAYOUT, order_of
 from whence.arrays.rules._outlines import Outline, occurrences, told_apart
 from whence.arrays.rules._rows import affine, product, whole_out
-from whence.arrays.rules._rules import FROM_NOTHING, RULES, VALUES_MATTER, Function, Kind, Link, Links
+from whence.arrays.rules._rules import FOREIGN, FROM_NOTHING, RULES, VALUES_MATTER, Function, Kind, Link, Links
 from whence.arrays.rules.selecting import EXTREMES, winner
 from whence.errors import NoRule, WhenceError
 from whence.relation import Relation
@@ -50,6 +50,7 @@ __all__ = [
     "deciding",
     "deciding_writes",
     "divisors",
+    "foreign",
     "has_rule",
     "indexed",
     "lineage",
@@ -79,6 +80,11 @@ def name_of(function: Function, method: str = "__call__") -> str:
 def has_rule(function: Function) -> bool:
     """Whether there is a rule at all; a way of calling the function may still be beyond it."""
     return function in RULES or (isinstance(function, np.ufunc) and function.signature is None)
+
+
+def foreign(function: Function) -> str:
+    """The package and its version, if the function is not NumPy's."""
+    return FOREIGN.get(function, "")
 
 
 def values_matter(function: Function) -> bool:
@@ -133,6 +139,8 @@ def lineage(
     options = {key: value for key, value in kwargs.items() if key not in ("out", "dtype", "casting", "order")}
     if "order" in kwargs and function in (np.reshape, np.ravel):
         options["order"] = kwargs["order"]
+    if function in FOREIGN:
+        options = dict(kwargs)
     mask = options.pop("where", True)
     if mask is not True and mask is not np._NoValue:
         raise NoRule(f"{name_of(function, method)} with where=: pick the cells first, or use np.where on the result")
@@ -235,14 +243,14 @@ def _of_ufunc(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict
         axis = options.get("axis", rest[0] if rest else 0)
         return (reductions.cumulative(first, axis),)
     if method == "outer":
-        return (_outer(first, rest[0]),)
+        return (_outer_product(first, rest[0]),)
     if method == "reduceat":
         indices = options.get("indices", rest[0] if rest else ())
         return (reductions.reduced_at(first, indices, options.get("axis", rest[1] if len(rest) > 1 else 0)),)
     raise TypeError("no rule")
 
 
-def _outer(a: Any, b: Any) -> Links:
+def _outer_product(a: Any, b: Any) -> Links:
     left = [("a", i) for i in range(np.ndim(a))]
     right = [("b", i) for i in range(np.ndim(b))]
     return products.contracted([*left, *right], (a, left), (b, right))

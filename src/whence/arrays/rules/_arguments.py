@@ -25,7 +25,7 @@ VALUES_BY_THAT_NAME = {np.linalg.matrix_power}
 
 
 @lru_cache(maxsize=1 << 10)
-def _parameters(function: Function) -> tuple[tuple[str, Any], ...]:
+def _signature(function: Function) -> tuple[tuple[str, Any], ...]:
     try:
         return tuple((each.name, each.kind) for each in inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some builtins do not say
@@ -35,7 +35,7 @@ def _parameters(function: Function) -> tuple[tuple[str, Any], ...]:
 @lru_cache(maxsize=1 << 10)
 def _places(function: Function) -> tuple[tuple[str, ...], str]:
     """The names of parameters that are given by place, and the name of what is given beyond them."""
-    parameters = _parameters(function)
+    parameters = _signature(function)
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     rest = [name for name, kind in parameters if kind is inspect.Parameter.VAR_POSITIONAL]
     return tuple(name for name, kind in parameters if kind in by_place), (rest or ["argument"])[0]

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.relation import Relation, compress
-from whence.relation.columns import spread
+from whence.relation.codec import Axis, Part
+from whence.relation.columns import Column, spread
 
 Shape = tuple[int, ...]
 Ints = NDArray[np.int64]
-Axis = tuple[int, int, int]  # parent, p, q: docs/design/boxes.md
-Column = tuple[int, int] | Ints  # (first, step), or one value for each row
 
 FREE: Axis = (-1, 0, 0)
 
@@ -29,37 +28,27 @@ SAMPLE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows of one pattern: for each axis its (parent, p, q), and columns of lower bounds and widths."""
-
-    count: int
-    axes: tuple[Axis, ...]
-    lo: tuple[Column, ...]
-    width: tuple[Column, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Factor:
     """Disjoint rows over some axes: positions in the output's view, then in the input's; parents count within them."""
 
     outs: tuple[int, ...]
     ins: tuple[int, ...]
-    parts: tuple[Rows, ...]
+    parts: tuple[Part, ...]
 
 
-def row(*axes: tuple[int, int] | tuple[int, int, int, int, int]) -> Rows | None:
+def row(*axes: tuple[int, int] | tuple[int, int, int, int, int]) -> Part | None:
     """One row from (lo, hi) or (lo, hi, parent, p, q) of each axis; none if an interval is empty.
 
     >>> row((0, 3), (1, 1, 0, 1, 1))
-    Rows(count=1, axes=((-1, 0, 0), (0, 1, 1)), lo=((0, 0), (1, 0)), width=((3, 0), (0, 0)))
+    Part(rows=1, axes=((-1, 0, 0), (0, 1, 1)), lo=((0, 0), (1, 0)), width=((3, 0), (0, 0)))
     """
     if any(len(each) == 2 and each[0] > each[1] for each in axes):
         return None
     pattern = tuple((each[2], each[3], each[4]) if len(each) == 5 else FREE for each in axes)
-    return Rows(1, pattern, tuple((a[0], 0) for a in axes), tuple((a[1] - a[0], 0) for a in axes))
+    return Part(1, pattern, tuple((a[0], 0) for a in axes), tuple((a[1] - a[0], 0) for a in axes))
 
 
-def factor(outs: Sequence[int], ins: Sequence[int], rows: Iterable[Rows | None]) -> Factor:
+def factor(outs: Sequence[int], ins: Sequence[int], rows: Iterable[Part | None]) -> Factor:
     """A factor of the rows that are not empty."""
     return Factor(tuple(outs), tuple(ins), tuple(each for each in rows if each is not None))
 
@@ -130,13 +119,13 @@ def gathered(out: int, into: int, indices: Ints, in_side: int) -> Factor:
     """a = indices[b], the indices given: as few rows as they have runs."""
     found = compress(np.stack([np.arange(len(indices)), indices], axis=1), (len(indices),), (in_side,))
     if found._views == ((len(indices),), (in_side,)):
-        return Factor((out,), (into,), tuple(Rows(p.rows, tuple(p.axes), p.lo, p.width) for p in found.parts()))
+        return Factor((out,), (into,), tuple(found.parts()))
     # Folded under another view, which is of no use among other axes: runs that count up by one instead.
     breaks = np.flatnonzero(np.diff(indices) != 1) + 1
     first = np.concatenate([[0], breaks])
     width = np.diff(np.concatenate([first, [len(indices)]])) - 1
     lo = (first, indices[first] - first)
-    return Factor((out,), (into,), (Rows(len(first), (FREE, (0, 1, 1)), lo, (width, np.zeros_like(width))),))
+    return Factor((out,), (into,), (Part(len(first), (FREE, (0, 1, 1)), lo, (width, np.zeros_like(width))),))
 
 
 # --- all axes together
@@ -169,11 +158,11 @@ def product(
     return Relation(out_shape, in_shape, table)
 
 
-def _combined(parts: tuple[Rows, ...]) -> tuple[int, list[Axis], list[Column], list[Column]]:
+def _combined(parts: tuple[Part, ...]) -> tuple[int, list[Axis], list[Column], list[Column]]:
     """The rows of all combinations of the parts' rows, over the axes of all of them."""
     total = 1
     for part in parts:
-        total *= part.count
+        total *= part.rows
     axes: list[Axis] = []
     lo: list[Column] = []
     width: list[Column] = []
@@ -181,10 +170,10 @@ def _combined(parts: tuple[Rows, ...]) -> tuple[int, list[Axis], list[Column], l
     for part in parts:
         base = len(axes)
         axes += [(a[0] + base if a[0] >= 0 else -1, a[1], a[2]) for a in part.axes]
-        after = total // before // part.count
-        lo += [_spread(column, part.count, before, after) for column in part.lo]
-        width += [_spread(column, part.count, before, after) for column in part.width]
-        before *= part.count
+        after = total // before // part.rows
+        lo += [_spread(column, part.rows, before, after) for column in part.lo]
+        width += [_spread(column, part.rows, before, after) for column in part.width]
+        before *= part.rows
     return total, axes, lo, width
 
 
@@ -225,6 +214,18 @@ def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) 
     table = _core.Table(out_shape, in_shape, out_shape, in_shape)
     table.add(len(targets), axes, lo, [(0, 0)] * len(axes))
     return Relation(out_shape, in_shape, table)
+
+
+def one_by_one(order: NDArray[np.integer], in_shape: Shape, axis: int) -> Relation:
+    """One row for each cell, which comes from the same place on all axes but one, where `order` says from where."""
+    sides = [np.arange(side).reshape([-1 if i == k else 1 for i in range(order.ndim)])
+             for k, side in enumerate(order.shape)]  # fmt: skip
+    lo: list[Column] = [np.broadcast_to(each, order.shape).ravel() for each in sides]
+    lo += [order.astype(np.int64, copy=False).ravel() if k == axis else (0, 0) for k in range(order.ndim)]
+    axes = [FREE] * order.ndim + [FREE if k == axis else (k, 1, 1) for k in range(order.ndim)]
+    table = _core.Table(order.shape, in_shape, order.shape, in_shape)
+    table.add(order.size, axes, lo, [(0, 0)] * len(axes))
+    return Relation(order.shape, in_shape, table)
 
 
 def linked(targets: NDArray[np.integer], sources: NDArray[np.integer], out_shape: Shape, in_shape: Shape) -> Relation:

@@ -33,6 +33,9 @@ RULES: dict[Function, Rule] = {}
 VALUES_MATTER: set[Function] = set()
 """Functions whose lineage follows from the values as well: shapes alone do not determine it."""
 
+FOREIGN: dict[Function, str] = {}
+"""Functions of other packages than NumPy that have a rule (whence.arrays.adapters), and the version of the package."""
+
 FROM_NOTHING: set[Function] = set()
 """Functions that take no more than a shape or a type from their operands."""
 

@@ -31,7 +31,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Links:
     ]
 
 
-def _codes(values: Any, edges: Any) -> Ints:
+def _bins_of(values: Any, edges: Any) -> Ints:
     """The bin of each value; -1 for those outside. The last bin has both its edges."""
     found: Ints = np.searchsorted(edges, values, "right") - 1
     found[values == edges[-1]] = len(edges) - 2
@@ -44,7 +44,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     """Each bin from the cells inside its edges; the edges, unless given, from the least and the greatest cell."""
     values = np.asarray(a).ravel()
     edges = np.histogram_bin_edges(values, bins, range, None if weights is None else np.asarray(weights).ravel())
-    codes = _codes(values, edges)
+    codes = _bins_of(values, edges)
     inside = np.flatnonzero(codes >= 0)
     counted = linked(codes[inside], inside, (len(edges) - 1,), shape(a))
     if density:  # divided by the number of all, and by widths
@@ -56,10 +56,10 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         links.append(Link(weights, counted))
     if np.ndim(bins) == 1:
         links.append(Link(bins, Relation.whole(counted.out_shape, shape(bins))))
-    return links, _edges(a, bins, range, edges.shape)
+    return links, _bin_edges(a, bins, range, edges.shape)
 
 
-def _edges(a: Any, bins: Any, range: Any, out: tuple[int, ...]) -> Links:
+def _bin_edges(a: Any, bins: Any, range: Any, out: tuple[int, ...]) -> Links:
     if np.ndim(bins) == 1:
         return [Link(bins, Relation.identity(out))]
     return [] if range is not None else [Link(a, Relation.whole(out, shape(a)))]
@@ -69,7 +69,7 @@ def _edges(a: Any, bins: Any, range: Any, out: tuple[int, ...]) -> Links:
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Links:
     """The edges alone."""
     out = np.histogram_bin_edges(np.asarray(a), bins, range, weights).shape
-    return _edges(a, bins, range, out)
+    return _bin_edges(a, bins, range, out)
 
 
 @rule("histogram2d", values=True)
@@ -80,7 +80,7 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
         raise TypeError("edges for another number of axes")
     plain = [np.asarray(each) if np.ndim(each) else each for each in given]
     _, *edges = np.histogram2d(np.asarray(x), np.asarray(y), plain, range)
-    rows, columns = (_codes(np.asarray(each), some) for each, some in zip((x, y), edges, strict=True))
+    rows, columns = (_bins_of(np.asarray(each), some) for each, some in zip((x, y), edges, strict=True))
     inside = np.flatnonzero((rows >= 0) & (columns >= 0))
     out = (len(edges[0]) - 1, len(edges[1]) - 1)
     counted = linked(rows[inside] * out[1] + columns[inside], inside, out, shape(x))
@@ -94,5 +94,5 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
             links.append(Link(points, Relation.whole(out, shape(points)), "selection"))
     return (
         links,
-        *(_edges(points, own, range, some.shape) for points, own, some in zip((x, y), given, edges, strict=True)),
+        *(_bin_edges(points, own, range, some.shape) for points, own, some in zip((x, y), given, edges, strict=True)),
     )

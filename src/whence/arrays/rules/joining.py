@@ -31,11 +31,11 @@ def _as_seen(arrays: Sequence[Any], seen: Sequence[Shape], axis: int) -> Links:
     """A concatenation of arrays under other shapes of the same cells."""
     links = []
     for array, view, relation in zip(arrays, seen, joined(seen, axis), strict=True):
-        links.append(Link(array, _from(relation, view, shape(array))))
+        links.append(Link(array, _through_view(relation, view, shape(array))))
     return links
 
 
-def _from(relation: Relation, view: Shape, in_shape: Shape) -> Relation:
+def _through_view(relation: Relation, view: Shape, in_shape: Shape) -> Relation:
     if view == in_shape:
         return relation
     from whence.arrays.rules.shapes import reshaped
@@ -81,15 +81,15 @@ def _joining(name: str, seen: Any, axis: Any) -> None:
         return _as_seen(arrays, shapes, axis(shapes))
 
 
-def _two(one: Shape) -> Shape:
+def _of_two_axes(one: Shape) -> Shape:
     return (1,) * (2 - len(one)) + one
 
 
-_joining("vstack", _two, lambda shapes: 0)
-_joining("row_stack", _two, lambda shapes: 0)
+_joining("vstack", _of_two_axes, lambda shapes: 0)
+_joining("row_stack", _of_two_axes, lambda shapes: 0)
 _joining("hstack", lambda one: one or (1,), lambda shapes: 0 if len(shapes[0]) == 1 else 1)
 _joining("column_stack", lambda one: (math.prod(one), 1) if len(one) < 2 else one, lambda shapes: 1)
-_joining("dstack", lambda one: (*_two(one), 1) if len(one) < 3 else one, lambda shapes: 2)
+_joining("dstack", lambda one: (*_of_two_axes(one), 1) if len(one) < 3 else one, lambda shapes: 2)
 
 
 @rule("block")
@@ -107,7 +107,7 @@ def block(arrays: Any) -> Links:
     def build(item: Any, axis: int) -> tuple[Shape, Links]:
         if not isinstance(item, list):
             view = (1,) * (rank - len(shape(item))) + shape(item)
-            return view, [Link(item, _from(Relation.identity(view), view, shape(item)))]
+            return view, [Link(item, _through_view(Relation.identity(view), view, shape(item)))]
         parts = [build(each, axis + 1) for each in item]
         moves = joined([view for view, _ in parts], axis)
         links = [

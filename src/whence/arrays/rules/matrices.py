@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.rules._rows import Factor, Rows, Shape, affine, factor, product, row, whole_in, whole_out
+from whence.arrays.rules._rows import Factor, Shape, affine, factor, product, row, whole_in, whole_out
 from whence.arrays.rules._rules import Link, Links, rule, shape
 from whence.arrays.rules.joining import joined
 from whence.arrays.rules.shapes import reshaped
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def batched(in_shape: Shape, core: int, out_core: Shape, batch: Shape | None = None) -> Relation:
@@ -21,7 +22,7 @@ def batched(in_shape: Shape, core: int, out_core: Shape, batch: Shape | None = N
     """
     own = in_shape[: len(in_shape) - core]
     batch = own if batch is None else batch
-    factors = _aligned(batch, own)
+    factors = _batch_factors(batch, own)
     factors += [whole_in(len(own) + i, side) for i, side in enumerate(in_shape[len(own) :])]
     factors += [whole_out(len(batch) + i, side) for i, side in enumerate(out_core)]
     return product((*batch, *out_core), in_shape, factors)
@@ -51,11 +52,11 @@ _matrix("linalg.svdvals", lambda n, m: (min(n, m),))
 _matrix("linalg.matrix_power", lambda n, m: (n, n))
 
 
-def factored(in_shape: Shape, out_core: Shape, *rows: Rows | None) -> Relation:
+def factored(in_shape: Shape, out_core: Shape, *rows: Part | None) -> Relation:
     """A factor of each matrix of a batch: rows over two axes of the output and two of the input."""
     own = in_shape[:-2]
     axes = [len(own), len(own) + 1]
-    return product((*own, *out_core), in_shape, [*_aligned(own, own), factor(axes, axes, rows)])
+    return product((*own, *out_core), in_shape, [*_batch_factors(own, own), factor(axes, axes, rows)])
 
 
 @rule("linalg.cholesky")
@@ -69,11 +70,11 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Links:
     return [Link(a, factored(shape(a), (n, n), up_to_j, own_row if n > 1 else None))]
 
 
-def _triangle(a: Any, out_core: Shape, upper: bool) -> Links:
+def _from_triangle(a: Any, out_core: Shape, upper: bool) -> Links:
     """Every cell of the output from one triangle of the matrix."""
     own, n = shape(a)[:-2], shape(a)[-1]
     half = row((0, n - 1), (0, n - 1, 0, 1, 0)) if upper else row((0, n - 1), (0, 0, 0, 0, 1))
-    factors = [*_aligned(own, own), factor([], [len(own), len(own) + 1], [half])]
+    factors = [*_batch_factors(own, own), factor([], [len(own), len(own) + 1], [half])]
     factors += [whole_out(len(own) + i, side) for i, side in enumerate(out_core)]
     return [Link(a, product((*own, *out_core), shape(a), factors))]
 
@@ -82,13 +83,13 @@ def _triangle(a: Any, out_core: Shape, upper: bool) -> Links:
 def eigh(a: Any, UPLO: str = "L") -> tuple[Links, ...]:
     """Eigenvalues and vectors of a symmetric matrix, of which one triangle is read."""
     n = shape(a)[-1]
-    return tuple(_triangle(a, core, UPLO.upper() == "U") for core in ((n,), (n, n)))
+    return tuple(_from_triangle(a, core, UPLO.upper() == "U") for core in ((n,), (n, n)))
 
 
 @rule("linalg.eigvalsh")
 def eigvalsh(a: Any, UPLO: str = "L") -> Links:
     """The eigenvalues alone."""
-    return _triangle(a, (shape(a)[-1],), UPLO.upper() == "U")
+    return _from_triangle(a, (shape(a)[-1],), UPLO.upper() == "U")
 
 
 @rule("linalg.cond")
@@ -127,7 +128,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return links if len(links) > 1 else links[0]
 
 
-def _above_diagonal(n: int, side: int) -> list[Rows | None]:
+def _above_diagonal(n: int, side: int) -> list[Part | None]:
     """Column j for the cells above the diagonal of a square factor: its last row has none."""
     return [row((0, side - 2), (1, side - 1, 0, 1, 0), (0, n - 1), (0, 0, 1, 1, 1))]
 
@@ -142,13 +143,13 @@ def solve(a: Any, b: Any) -> Links:
     columns = () if vector else (shape(b)[-1],)
     right = product(
         (*batch, n, *columns), shape(b),
-        [*_aligned(batch, own), whole_out(len(batch), n), whole_in(len(own), n),
+        [*_batch_factors(batch, own), whole_out(len(batch), n), whole_in(len(own), n),
          *(affine(len(batch) + 1, len(own) + 1, side) for side in columns)],
     )  # fmt: skip
     return [Link(a, batched(shape(a), 2, (n, *columns), batch)), Link(b, right)]
 
 
-def _aligned(batch: Shape, own: Shape) -> list[Factor]:
+def _batch_factors(batch: Shape, own: Shape) -> list[Factor]:
     lead = len(batch) - len(own)
     factors = [whole_out(i, side) for i, side in enumerate(batch[:lead])]
     for i, side in enumerate(own):
@@ -164,16 +165,16 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """The solution, the residuals, the rank and the singular values."""
     n, m = _core(a)
     columns = shape(b)[1:]
-    solution = [Link(a, Relation.whole((m, *columns), (n, m))), Link(b, _columns((m, *columns), shape(b)))]
+    solution = [Link(a, Relation.whole((m, *columns), (n, m))), Link(b, _same_column((m, *columns), shape(b)))]
     residual = int(np.prod(columns, dtype=int)) if columns else 1
     full = n > m and np.linalg.matrix_rank(np.asarray(a)) == m  # else NumPy returns none
     out = (residual,) if full else (0,)
-    from_b = _columns(out, shape(b)) if full and columns else Relation.whole(out, shape(b))
+    from_b = _same_column(out, shape(b)) if full and columns else Relation.whole(out, shape(b))
     residuals = [Link(a, Relation.whole(out, (n, m))), Link(b, from_b)]
     return (solution, residuals, [Link(a, Relation.whole((), (n, m)))], [Link(a, Relation.whole((min(n, m),), (n, m)))])
 
 
-def _columns(out_shape: Shape, in_shape: Shape) -> Relation:
+def _same_column(out_shape: Shape, in_shape: Shape) -> Relation:
     """All rows of the same column."""
     if len(in_shape) == 1:
         return Relation.whole(out_shape, in_shape)

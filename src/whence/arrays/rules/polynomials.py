@@ -14,27 +14,27 @@ from whence.arrays.rules.windows import convolve
 from whence.relation import Relation
 
 
-def _flat(relation: Relation, in_shape: Shape) -> Relation:
+def _from_flat(relation: Relation, in_shape: Shape) -> Relation:
     from whence.arrays.rules.shapes import reshaped
 
     return relation if relation.in_shape == in_shape else relation.compose(reshaped(in_shape, relation.in_shape))
 
 
-def _aligned(arrays: tuple[Any, Any], *, at_end: bool) -> Links:
+def _by_power(arrays: tuple[Any, Any], *, at_end: bool) -> Links:
     """Sums of coefficients, those of the same power at one place."""
     sides = [math.prod(shape(each)) for each in arrays]
     out = max(sides)
     links = []
     for each, side in zip(arrays, sides, strict=True):
         found = product((out,), (side,), [placed(0, 0, side, out - side if at_end else 0)])
-        links.append(Link(each, _flat(found, shape(each))))
+        links.append(Link(each, _from_flat(found, shape(each))))
     return links
 
 
 @rule("polyadd", "polysub")
 def polyadd(a1: Any, a2: Any) -> Links:
     """The coefficients of the same power; the lowest come last."""
-    return _aligned((a1, a2), at_end=True)
+    return _by_power((a1, a2), at_end=True)
 
 
 @rule("polymul", values=True)
@@ -47,7 +47,7 @@ def polymul(a1: Any, a2: Any) -> Links:
     for each, some, link in zip((a1, a2), kept, convolve(*kept), strict=True):
         whole = math.prod(shape(each))
         left = product((len(some),), (whole,), [affine(0, 0, len(some), whole - len(some))])
-        links.append(Link(each, _flat(link.relation.compose(left), shape(each))))
+        links.append(Link(each, _from_flat(link.relation.compose(left), shape(each))))
     out = links[0].relation.out_shape
     return [*links, *(Link(each, Relation.whole(out, shape(each)), "selection") for each in (a1, a2))]
 
@@ -123,7 +123,7 @@ for _function in (np.polydiv, np.roots, np.linalg.tensorinv, np.linalg.tensorsol
     _from_everything(_function)
 
 
-def _package(module: Any, prefix: str) -> None:
+def _add_family(module: Any, prefix: str) -> None:
     """numpy.polynomial: the same functions for six families of polynomials, the lowest power first."""
 
     def named(name: str) -> Any:
@@ -149,4 +149,4 @@ for _name, _prefix in (
     ("polynomial", "poly"), ("chebyshev", "cheb"), ("legendre", "leg"), ("laguerre", "lag"), ("hermite", "herm"),
     ("hermite_e", "herme"),
 ):  # fmt: skip
-    _package(getattr(np.polynomial, _name), _prefix)
+    _add_family(getattr(np.polynomial, _name), _prefix)

@@ -23,10 +23,10 @@ def labelled(out: Labels, into: Labels, sides: dict[Hashable, int], in_shape: Sh
     Selection(shape=(2, 3), 3 cells: [1, 0:3])
     """
     out_shape = tuple(sides[label] for label in out)
-    return product(out_shape, in_shape, _factors(out, into, sides, in_shape))
+    return product(out_shape, in_shape, _factors_of_labels(out, into, sides, in_shape))
 
 
-def _factors(out: Labels, into: Labels, sides: dict[Hashable, int], in_shape: Shape) -> list[Factor]:
+def _factors_of_labels(out: Labels, into: Labels, sides: dict[Hashable, int], in_shape: Shape) -> list[Factor]:
     factors: list[Factor] = []
     where = {label: position for position, label in enumerate(out)}
     for label in dict.fromkeys([*out, *into]):
@@ -55,10 +55,11 @@ def _batch(rank: int, core: int, most: int) -> list[Hashable]:
     return [("batch", most - i) for i in range(rank - core, 0, -1)] if rank > core else []
 
 
-def _along(axes: Any, operands: tuple[Any, ...], rule_of: Callable[..., Links]) -> Links:
+def _over_named_axes(axes: Any, operands: tuple[Any, ...], rule_of: Callable[..., Links]) -> Links:
     """A product over axes that are named: of the operands with these axes last, and the result turned back."""
     named = [(each,) if isinstance(each, (int, np.integer)) else tuple(each) for each in axes]
     turns = [
+        # mypy infers no type for a default.
         viewed(shape(each), lambda x, at=at: np.moveaxis(x, at, range(-len(at), 0)))  # type: ignore[misc]
         for each, at in zip(operands, named, strict=False)
     ]
@@ -76,7 +77,7 @@ def _along(axes: Any, operands: tuple[Any, ...], rule_of: Callable[..., Links]) 
 def matmul(a: Any, b: Any, *, axes: Any = None, **more: Any) -> Links:
     """Rows of the one, columns of the other; a vector is a matrix of one row, or of one column."""
     if axes is not None and axes is not np._NoValue:
-        return _along(axes, (a, b), matmul)
+        return _over_named_axes(axes, (a, b), matmul)
     ranks = len(shape(a)), len(shape(b))
     left: list[Hashable] = ["k"] if ranks[0] == 1 else [*_batch(ranks[0], 2, 0), "m", "k"]
     right: list[Hashable] = ["k"] if ranks[1] == 1 else [*_batch(ranks[1], 2, 0), "k", "n"]
@@ -97,7 +98,7 @@ def _gufunc(name: str, left: str, right: str, out: str) -> None:
         if axis not in (None, -1, np._NoValue):
             axes = [(axis,), (axis,), ()]
         if axes is not None and axes is not np._NoValue:
-            return _along(axes, (x1, x2), vectors)
+            return _over_named_axes(axes, (x1, x2), vectors)
         first = [*_batch(len(shape(x1)), len(left), 0), *left]
         second = [*_batch(len(shape(x2)), len(right), 0), *right]
         return contracted([*_common(first, second), *out], (x1, first), (x2, second))
@@ -231,18 +232,18 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         labels: list[Hashable] = [("batch", len(others) - i) for i in range(len(others))]
         out: list[Hashable] = [("batch", len(batch) - i) for i in range(len(batch))]
         lengths: dict[Hashable, int] = dict(zip(out, batch, strict=True))
-        core = _components(at, position, None if flat else _CROSS[own, other])
+        core = _factor_of_components(at, position, None if flat else _CROSS[own, other])
         moved_out = [i + (not flat and i >= at) for i in range(len(batch))]
         moved_in = [i + (i >= position) for i in range(len(others))]
         factors = [
             Factor(tuple(moved_out[i] for i in f.outs), tuple(moved_in[i] for i in f.ins), f.parts)
-            for f in _factors(out, labels, lengths, others)
+            for f in _factors_of_labels(out, labels, lengths, others)
         ]
         links.append(Link(each, product(out_shape, shape(each), [*factors, core])))
     return links
 
 
-def _components(out: int, into: int, uses: tuple[tuple[int, ...], ...] | None) -> Factor:
+def _factor_of_components(out: int, into: int, uses: tuple[tuple[int, ...], ...] | None) -> Factor:
     if uses is None:
         return factor([], [into], [row((0, 1))])
     return factor([out], [into], [row((c, c), (u, u)) for c, used in enumerate(uses) for u in used])
@@ -259,7 +260,7 @@ def einsum(*operands: Any, **_: Any) -> Links:
     if not arrow:
         letters = [letter for letter in inputs if letter.isalpha()]
         output = ("..." if "..." in inputs else "") + "".join(sorted(x for x in set(letters) if letters.count(x) == 1))
-    labels = [_spelled(term, len(shape(array))) for term, array in zip(terms, arrays, strict=True)]
+    labels = [_subscripts(term, len(shape(array))) for term, array in zip(terms, arrays, strict=True)]
     longest = _common(*labels) if any(labels) else []
     out: list[Hashable] = []
     for part in _letters(output):
@@ -272,7 +273,7 @@ def _letters(term: str) -> list[str]:
     return [*before, *(["..."] if dots else []), *after]
 
 
-def _spelled(term: str, rank: int) -> list[Hashable]:
+def _subscripts(term: str, rank: int) -> list[Hashable]:
     letters = _letters(term)
     extra = rank - (len(letters) - 1) if "..." in letters else 0
     spelled: list[Hashable] = []

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.rules._rows import FREE, Factor, Rows, Shape, affine, product, triangle, whole_in, whole_out
+from whence.arrays.rules._rows import FREE, Factor, Shape, affine, product, triangle, whole_in, whole_out
 from whence.arrays.rules._rules import Link, Links, axes_of, axis_of, rule, shape
 from whence.arrays.rules.elementwise import broadcast
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 Axes = int | Sequence[int] | None
 
@@ -63,7 +64,7 @@ def reduced_at(a: Any, indices: Any, axis: int) -> Links:
     at, places = axis_of(axis, len(shape(a))), np.asarray(indices)
     ends = np.append(places[1:], shape(a)[at])
     width = np.maximum(ends - places, 1) - 1
-    rows = Rows(len(places), (FREE, FREE), ((0, 1), places.astype(np.int64)), ((0, 0), width.astype(np.int64)))
+    rows = Part(len(places), (FREE, FREE), ((0, 1), places.astype(np.int64)), ((0, 0), width.astype(np.int64)))
     out_shape = (*shape(a)[:at], len(places), *shape(a)[at + 1 :])
     factors = [Factor((i,), (i,), (rows,)) if i == at else affine(i, i, side) for i, side in enumerate(shape(a))]
     return [Link(a, product(out_shape, shape(a), factors) if len(places) else Relation.empty(out_shape, shape(a)))]

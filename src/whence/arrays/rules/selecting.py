@@ -12,13 +12,14 @@ import numpy as np
 
 from whence.arrays.rules._rows import (
     FREE,
+    SAMPLE,
     Factor,
     Ints,
-    Rows,
     Shape,
     linked,
     moved,
     numbered,
+    one_by_one,
     product,
     whole_out,
 )
@@ -27,6 +28,7 @@ from whence.arrays.rules.elementwise import broadcast
 from whence.arrays.rules.windows import lane
 from whence.errors import NoRule
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def _restricted(in_shape: Shape, chosen: Any) -> Relation:
@@ -50,7 +52,7 @@ def up_to(picked: Ints, in_shape: Shape, rest: Shape = ()) -> Relation:
     first = np.concatenate([[0], breaks])
     width = np.diff(np.concatenate([first, [count]])) - 1
     zero = np.zeros_like(first)
-    rows = Rows(len(first), (FREE, (0, 0, 1)), (first, zero), (width, picked[first] - first))
+    rows = Part(len(first), (FREE, (0, 0, 1)), (first, zero), (width, picked[first] - first))
     factors = [Factor((0,), (0,), (rows,)), *(whole_out(i + 1, side) for i, side in enumerate(rest))]
     return product((count, *rest), in_shape, factors, in_view=(size,))
 
@@ -95,8 +97,22 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Links:
 
 
 def arranged(in_shape: Shape, order: Any, axis: int) -> Relation:
-    """Cells of each lane in an order given for it."""
+    """Cells of each lane in an order given for it.
+
+    >>> arranged((2, 3), np.array([[2, 0, 1], [0, 1, 2]]), 1).backward([(0, 1)])
+    Selection(shape=(2, 3), 1 cell: [0, 0])
+    """
+    if order.size > 4 * SAMPLE and _is_scattered(np.moveaxis(order, axis, -1)):
+        return one_by_one(order, in_shape, axis)
     return moved(np.take_along_axis(numbered(in_shape), order, axis), in_shape)
+
+
+def _is_scattered(lanes: Any) -> bool:
+    """Whether neighbours in some of the lanes come from cells that are far from each other."""
+    side = lanes.shape[-1]
+    some = lanes.reshape(-1, side)[: max(1, SAMPLE // side)]
+    sources = some + side * np.arange(len(some))[:, None]
+    return bool(len(moved(sources, some.shape)) > sources.size // 2)
 
 
 @rule("sort", values=True)
@@ -222,8 +238,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     inside = (at >= points[0]) & (at <= points[-1])
     targets = numbered(at.shape)
     lower = _ends(inside, at < points[0], left, right)
-    found = _paired(at.shape, n, (targets[lower], low[lower]), (targets[inside], high[inside]))
-    points_used = _paired(at.shape, n, (targets[inside], low[inside]), (targets[inside], high[inside]))
+    found = _from_pairs(at.shape, n, (targets[lower], low[lower]), (targets[inside], high[inside]))
+    points_used = _from_pairs(at.shape, n, (targets[inside], low[inside]), (targets[inside], high[inside]))
     where_x = np.where(inside, targets, -1)
     return [
         Link(x, moved(where_x, shape(x))),
@@ -232,19 +248,19 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         Link(x, Relation.identity(shape(x)), "selection"),
         Link(xp, Relation.whole(shape(x), shape(xp)), "selection"),
         *(
-            Link(end, _only(beyond))
+            Link(end, _from_chosen(beyond))
             for end, beyond in ((left, at < points[0]), (right, at > points[-1]))
             if hasattr(end, "shape")
         ),
     ]
 
 
-def _only(chosen: Any) -> Relation:
+def _from_chosen(chosen: Any) -> Relation:
     """One number, at the cells that were chosen."""
     return moved(np.where(chosen, 0, -1), ())
 
 
-def _paired(out_shape: Shape, side: int, *pairs: tuple[Any, Any]) -> Relation:
+def _from_pairs(out_shape: Shape, side: int, *pairs: tuple[Any, Any]) -> Relation:
     targets, sources = (np.concatenate([np.ravel(pair[i]) for pair in pairs]) for i in (0, 1))
     return linked(targets, sources, out_shape, (side,))
 

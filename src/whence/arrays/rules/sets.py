@@ -25,7 +25,7 @@ def holding(values: Any, array: Any) -> Relation:
     return linked(at[inside], np.flatnonzero(inside), (len(values),), shape(array))
 
 
-def _decided(out_shape: Shape, *arrays: Any) -> Links:
+def _decided_by_all(out_shape: Shape, *arrays: Any) -> Links:
     """All cells decided which values there are, and where."""
     return [Link(each, Relation.whole(out_shape, shape(each)), "selection") for each in arrays]
 
@@ -34,9 +34,9 @@ def _distinct(ar: Any) -> tuple[Links, Links, Links, Links]:
     """The links of the values, their first places, the place of each cell's value among them, and their counts."""
     values, inverse = np.unique(np.asarray(ar), return_inverse=True)
     found = linked(inverse.ravel(), np.arange(inverse.size), values.shape, shape(ar))
-    whole = _decided(values.shape, ar)
+    whole = _decided_by_all(values.shape, ar)
     places = [Link(ar, found, "selection"), *whole]
-    return [Link(ar, found), *whole], places, _decided(inverse.shape, ar), places
+    return [Link(ar, found), *whole], places, _decided_by_all(inverse.shape, ar), places
 
 
 @rule("unique", values=True)
@@ -51,17 +51,17 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
     else:
         if any(chosen[1:]):
             raise TypeError("more than the distinct parts along an axis")
-        links = (_parts(ar, axis_of(axis, len(shape(ar)))), [], [], [])
+        links = (_unique_of_parts(ar, axis_of(axis, len(shape(ar)))), [], [], [])
     made = tuple(each for each, wanted in zip(links, chosen, strict=True) if wanted)
     return made[0] if len(made) == 1 else made
 
 
-def _parts(ar: Any, axis: int) -> Links:
+def _unique_of_parts(ar: Any, axis: int) -> Links:
     parts, inverse = np.unique(np.asarray(ar), axis=axis, return_inverse=True)
     sources = np.moveaxis(numbered(shape(ar)), axis, 0)
     targets = np.moveaxis(numbered(parts.shape), axis, 0)[inverse.ravel()]
     found = linked(targets.ravel(), sources.ravel(), parts.shape, shape(ar))
-    return [Link(ar, found), *_decided(parts.shape, ar)]
+    return [Link(ar, found), *_decided_by_all(parts.shape, ar)]
 
 
 @rule("unique_values", values=True)
@@ -71,7 +71,7 @@ def unique_values(x: Any, /) -> Links:
     order = np.argsort(values, kind="stable")
     found = holding(values[order], x)
     turned = linked(order, np.arange(len(order)), values.shape, values.shape)
-    return [Link(x, turned.compose(found)), *_decided(values.shape, x)]
+    return [Link(x, turned.compose(found)), *_decided_by_all(values.shape, x)]
 
 
 @rule("unique_all", values=True)
@@ -101,7 +101,7 @@ def _of_two(name: str) -> None:
             raise TypeError("indices, or values that are taken to be distinct")
         values = function(np.asarray(ar1), np.asarray(ar2))
         links = [Link(each, holding(values, each)) for each in (ar1, ar2)]
-        return [*links, *_decided(values.shape, ar1, ar2)]
+        return [*links, *_decided_by_all(values.shape, ar1, ar2)]
 
 
 for _name in ("intersect1d", "setdiff1d", "setxor1d", "union1d"):

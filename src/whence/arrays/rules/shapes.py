@@ -11,7 +11,6 @@ import numpy as np
 from whence.arrays.rules._layouts import axes_read, order_of
 from whence.arrays.rules._rows import (
     Factor,
-    Rows,
     Shape,
     affine,
     factor,
@@ -28,6 +27,7 @@ from whence.arrays.rules._rows import (
 )
 from whence.arrays.rules._rules import Link, Links, axis_of, rule, shape
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def reshaped(in_shape: Shape, out_shape: Shape) -> Relation:
@@ -119,17 +119,19 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Links:
     in_shape = shape(a)
     if axis is None:
         size = math.prod(in_shape)
-        whole = _rolled(0, size, int(np.sum(shift)))
+        whole = _rolled_axis(0, size, int(np.sum(shift)))
         return [Link(a, product(in_shape, in_shape, [whole], (size,), (size,)))]
     totals: dict[int, int] = {}
     for s, at in np.broadcast(shift, axis):
         position = axis_of(int(at), len(in_shape))
         totals[position] = totals.get(position, 0) + int(s)
-    factors = [_rolled(i, side, totals[i]) if i in totals else affine(i, i, side) for i, side in enumerate(in_shape)]
+    factors = [
+        _rolled_axis(i, side, totals[i]) if i in totals else affine(i, i, side) for i, side in enumerate(in_shape)
+    ]
     return [Link(a, product(in_shape, in_shape, factors))]
 
 
-def _rolled(at: int, side: int, shift: int) -> Factor:
+def _rolled_axis(at: int, side: int, shift: int) -> Factor:
     shift = shift % side if side else 0
     return pieces(at, at, [(0, shift - 1, side - shift, 1), (shift, side - 1, 0, 1)])
 
@@ -148,11 +150,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> L
         raise TypeError(f"padding with mode {mode!r}")
     links = [Link(array, product(out_shape, in_shape, factors))]
     if mode == "constant" and hasattr(around := options.get("constant_values"), "shape"):
-        links.append(Link(around, _around(in_shape, widths, shape(around))))
+        links.append(Link(around, _padding_from(in_shape, widths, shape(around))))
     return links
 
 
-def _around(in_shape: Shape, widths: list[tuple[int, int]], constants: Shape) -> Relation:
+def _padding_from(in_shape: Shape, widths: list[tuple[int, int]], constants: Shape) -> Relation:
     """Where each constant went: NumPy is asked, because at the corners the last axis counts."""
     each = np.broadcast_to(numbered(constants), (len(in_shape), 2))
     return moved(np.pad(np.full(in_shape, -1), widths, constant_values=each), constants)
@@ -203,26 +205,26 @@ def _on_diagonal(in_shape: Shape, side: int, k: int) -> Relation:
 @rule("tril")
 def tril(m: Any, k: int = 0) -> Links:
     """The cells that stay come from themselves, the zeros from nothing."""
-    return [Link(m, _triangle(shape(m), k, lower=True))]
+    return [Link(m, _triangle_kept(shape(m), k, lower=True))]
 
 
 @rule("triu")
 def triu(m: Any, k: int = 0) -> Links:
     """The cells that stay come from themselves, the zeros from nothing."""
-    return [Link(m, _triangle(shape(m), k, lower=False))]
+    return [Link(m, _triangle_kept(shape(m), k, lower=False))]
 
 
-def _triangle(in_shape: Shape, k: int, *, lower: bool) -> Relation:
+def _triangle_kept(in_shape: Shape, k: int, *, lower: bool) -> Relation:
     if len(in_shape) < 2:  # NumPy takes a vector for each row of a square
         side = in_shape[0]
         square = (side, side)
         spread = product(square, in_shape, [whole_out(0, side), affine(1, 0, side)])
-        return _triangle(square, k, lower=lower).compose(spread)
+        return _triangle_kept(square, k, lower=lower).compose(spread)
     *batch, rows, columns = in_shape
     n = len(batch)
     factors = [affine(i, i, side) for i, side in enumerate(batch)]
     same = ((0, 0, 0, 1, 1), (0, 0, 1, 1, 1))
-    made: list[Rows | None] = []
+    made: list[Part | None] = []
     if lower:  # column <= row + k: from row -k on, and all columns from row columns - 1 - k on
         full = min(max(columns - 1 - k, 0), rows)
         made = [
@@ -261,7 +263,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     in_shape, chosen = shape(a), np.asarray(indices)
     view = (math.prod(in_shape),) if axis is None else in_shape
     at = 0 if axis is None else axis_of(axis, len(in_shape))
-    picked = np.take(np.arange(view[at]), chosen, mode=mode)  # type: ignore[call-overload]
+    picked = np.take(np.arange(view[at]), chosen, mode=mode)  # type: ignore[call-overload] # any text
     return [Link(a, _picked(in_shape, view, at, picked))]
 
 

@@ -30,10 +30,10 @@ def _fft(name: str, side: Any, used: Any) -> None:
 
     for several, default in ((name + "2", (-2, -1)), (name + "n", None)):
         if name in ("fft", "ifft") and named(f"fft.{several}") is not None:
-            _several(several, default)
+            _add_rule_over_axes(several, default)
 
 
-def _several(name: str, default: Any) -> None:
+def _add_rule_over_axes(name: str, default: Any) -> None:
     @rule(f"fft.{name}")
     def along_many(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Links:
         found = (

@@ -16,6 +16,9 @@ from whence.relation import Relation
 
 View = Callable[[Any], Any]
 
+MOST_ROWS = 64
+"""Windows of so many cells are written as rows, one for each."""
+
 MOST_CELLS = 1 << 22
 """Views without a simple form are followed cell by cell up to so many."""
 
@@ -39,18 +42,25 @@ def viewed(in_shape: Shape, view: View) -> Relation:
         return Relation.empty(out_shape, in_shape)
     children: dict[int, list[tuple[int, int, int]]] = {}
     factors: list[Factor] = []
+    windows: list[tuple[int, int, dict[int, int]]] = []
     for axis, found in enumerate(seen):
         start = int(found[(0,) * found.ndim])
         steps = {k: s // found.itemsize for k, s in enumerate(found.strides) if s and out_shape[k] > 1}
         if len(steps) > 1:
-            return _by_cells(in_shape, out_shape, view)
-        if steps:
+            windows.append((axis, start, steps))
+        elif steps:
             ((k, step),) = steps.items()
             children.setdefault(k, []).append((axis, start, step))
         else:
             factors.append(only_in(axis, start))
+    inside = [k for _, _, steps in windows for k in steps]
+    if len({*inside, *children}) < len(inside) + len(children) or _rows_of_windows(out_shape, windows) > MOST_ROWS:
+        return _from_cell_numbers(in_shape, out_shape, view)
+    factors += [_window(out_shape, *each) for each in windows]
     for k, side in enumerate(out_shape):
         tied = children.get(k)
+        if k in inside:
+            continue
         if tied is None:
             factors.append(whole_out(k, side))
         else:
@@ -59,7 +69,29 @@ def viewed(in_shape: Shape, view: View) -> Relation:
     return product(out_shape, in_shape, factors)
 
 
-def _by_cells(in_shape: Shape, out_shape: Shape, view: View) -> Relation:
+def _rows_of_windows(out_shape: Shape, windows: list[tuple[int, int, dict[int, int]]]) -> int:
+    return math.prod(out_shape[k] for _, _, steps in windows for k in _shorter(out_shape, steps))
+
+
+def _shorter(out_shape: Shape, steps: dict[int, int]) -> list[int]:
+    """The axes that run along one of the input's, but for the longest."""
+    longest = max(steps, key=lambda k: out_shape[k])
+    return [k for k in steps if k != longest]
+
+
+def _window(out_shape: Shape, axis: int, start: int, steps: dict[int, int]) -> Factor:
+    """Several axes that run along one of the input's: a row for each index on the shorter ones."""
+    shorter = _shorter(out_shape, steps)
+    (longest,) = (k for k in steps if k not in shorter)
+    rows = []
+    for index in np.ndindex(*(out_shape[k] for k in shorter)):
+        at = start + sum(steps[k] * i for k, i in zip(shorter, index, strict=True))
+        fixed = [(i, i) for i in index]
+        rows.append(row((0, out_shape[longest] - 1), *fixed, (at, at, 0, steps[longest], steps[longest])))
+    return factor([longest, *shorter], [axis], rows)
+
+
+def _from_cell_numbers(in_shape: Shape, out_shape: Shape, view: View) -> Relation:
     """The relation of a view of which several axes run along one of the input's: windows."""
     if math.prod(out_shape) > MOST_CELLS:
         raise NoRule(
@@ -103,6 +135,7 @@ def _returning_views(name: str) -> None:
             return function(x, *args, **kwargs)
 
         count = len(cut(np.broadcast_to(np.zeros(()), shape(ary))))
+        # mypy infers no type for a default.
         return tuple([Link(ary, viewed(shape(ary), lambda x, n=n: cut(x)[n]))] for n in range(count))  # type: ignore[misc]
 
 
@@ -120,13 +153,13 @@ def _each_its_own(name: str) -> None:
     def viewing(*arrays: Any, **kwargs: Any) -> Any:
         shapes = [shape(each) for each in arrays]
         links = tuple(
-            [Link(each, viewed(shapes[n], lambda x, n=n: _one(function, shapes, n, x, kwargs)))]  # type: ignore[misc]
+            [Link(each, viewed(shapes[n], lambda x, n=n: _one_output(function, shapes, n, x, kwargs)))]  # type: ignore[misc]
             for n, each in enumerate(arrays)
         )
         return links[0] if len(links) == 1 and name.startswith("atleast") else links
 
 
-def _one(function: Callable[..., Any], shapes: list[Shape], n: int, x: Any, kwargs: dict[str, Any]) -> Any:
+def _one_output(function: Callable[..., Any], shapes: list[Shape], n: int, x: Any, kwargs: dict[str, Any]) -> Any:
     others = [np.broadcast_to(np.zeros(()), each) for each in shapes]
     others[n] = x
     found = function(*others, **kwargs)
@@ -186,12 +219,12 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: Any = 
     sides: list[Shape] = [(math.prod(shape(x)),) for x in xi]
     options = {"copy": False, "sparse": sparse, "indexing": indexing}
     return tuple(
-        [Link(x, _flat(shape(x), viewed(sides[n], lambda v, n=n: _one(np.meshgrid, sides, n, v, options))))]  # type: ignore[misc]
+        [Link(x, _from_flat(shape(x), viewed(sides[n], lambda v, n=n: _one_output(np.meshgrid, sides, n, v, options))))]  # type: ignore[misc]
         for n, x in enumerate(xi)
     )
 
 
-def _flat(in_shape: Shape, relation: Relation) -> Relation:
+def _from_flat(in_shape: Shape, relation: Relation) -> Relation:
     """A relation from the flat form of an input, as one from the input itself."""
     from whence.arrays.rules.shapes import reshaped
 

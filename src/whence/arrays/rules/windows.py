@@ -9,7 +9,6 @@ import numpy as np
 
 from whence.arrays.rules._rows import (
     Factor,
-    Rows,
     Shape,
     affine,
     band,
@@ -23,6 +22,7 @@ from whence.arrays.rules._rows import (
 from whence.arrays.rules._rules import Link, Links, axes_of, axis_of, rule, shape
 from whence.arrays.rules.joining import concatenate
 from whence.relation import Relation
+from whence.relation.codec import Part
 
 
 def along(in_shape: Shape, out_shape: Shape, axis: int, one: Factor) -> Relation:
@@ -115,7 +115,7 @@ def _coordinates(in_shape: Shape, at: int, edge_order: int, even: bool) -> list[
 
 
 def _gradient(at: int, side: int, edge_order: int, even: bool) -> Factor:
-    rows: list[Rows | None] = [
+    rows: list[Part | None] = [
         row((0, 0), (0, edge_order)),
         row((side - 1, side - 1), (side - 1 - edge_order, side - 1)),
     ]
@@ -126,7 +126,7 @@ def _gradient(at: int, side: int, edge_order: int, even: bool) -> Factor:
     return factor([at], [at], rows)
 
 
-def _window(out: int, start: int, side: int, other: int) -> Factor:
+def _convolved(out: int, start: int, side: int, other: int) -> Factor:
     """An operand of a convolution, whose output b is cell b + start of the full one."""
     return band(0, 0, out, side, start - (other - 1), start)
 
@@ -147,8 +147,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Links:
     n, m = (int(np.prod(shape(each))) for each in (a, v))
     out, start = _modes(n, m, mode)
     return [
-        Link(a, product((out,), shape(a), [_window(out, start, n, m)], in_view=(n,))),
-        Link(v, product((out,), shape(v), [_window(out, start, m, n)], in_view=(m,))),
+        Link(a, product((out,), shape(a), [_convolved(out, start, n, m)], in_view=(n,))),
+        Link(v, product((out,), shape(v), [_convolved(out, start, m, n)], in_view=(m,))),
     ]
 
 
@@ -160,14 +160,14 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Links:
     if mode in ("same", 1) and m > n:
         start = n // 2  # NumPy exchanges the operands and turns the result around, so that the longer half is cut
     # Cell b + start of the full result sees a[f - (m - 1) + j] for each j, so j runs down while b runs up.
-    turned = _turned(band(0, 0, out, m, start - (n - 1), start), m)
+    mirrored = turned(band(0, 0, out, m, start - (n - 1), start), m)
     return [
-        Link(a, product((out,), shape(a), [_window(out, start, n, m)], in_view=(n,))),
-        Link(v, product((out,), shape(v), [turned], in_view=(m,))),
+        Link(a, product((out,), shape(a), [_convolved(out, start, n, m)], in_view=(n,))),
+        Link(v, product((out,), shape(v), [mirrored], in_view=(m,))),
     ]
 
 
-def _turned(one: Factor, side: int) -> Factor:
+def turned(one: Factor, side: int) -> Factor:
     """The same factor over the input read from its end."""
     parts = []
     for part in one.parts:

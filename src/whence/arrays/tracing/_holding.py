@@ -173,11 +173,11 @@ def _by_rule(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if id(result) not in mine:
             raise NoRule(f"{rules.name_of(function)} would write into an array that is not tracked: leave out= out")
         into = mine[id(result)]
-        into[...] = _held(function, result.copy(), outputs[0], mine)
+        into[...] = _as_tracked(function, result.copy(), outputs[0], mine)
         return into
     if not isinstance(result, tuple):
-        return _held(function, result, outputs[0], mine)
-    made = [_held(function, each, links, mine) for each, links in zip(result, outputs, strict=True)]
+        return _as_tracked(function, result, outputs[0], mine)
+    made = [_as_tracked(function, each, links, mine) for each, links in zip(result, outputs, strict=True)]
     return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
 
 
@@ -209,7 +209,7 @@ def laid_out(numbers: Any, memory: list[tuple[int, int, Any]]) -> Any:
     return made
 
 
-def _held(function: Callable[..., Any], result: Any, links: rules.Links, mine: dict[int, Any]) -> Any:
+def _as_tracked(function: Callable[..., Any], result: Any, links: rules.Links, mine: dict[int, Any]) -> Any:
     """The numbers as a tracked array (one number as a cell), with the sets of cells that the links say."""
     numbers = np.asarray(result)
     if numbers.dtype.kind == "c":
@@ -259,8 +259,8 @@ def _carried(relation: Relation, zeros: Any) -> Any:
     if not len(tuples):
         return made
     rank = len(relation.out_shape)
-    targets = _flat(tuples[:, :rank], relation.out_shape)
-    sources = _flat(tuples[:, rank:], relation.in_shape)
+    targets = _flat_index(tuples[:, :rank], relation.out_shape)
+    sources = _flat_index(tuples[:, rank:], relation.in_shape)
     starts = np.flatnonzero(np.concatenate([[True], targets[1:] != targets[:-1]]))
     made.reshape(-1)[targets[starts]] = np.add.reduceat(zeros.reshape(-1)[sources], starts)
     return made
@@ -270,7 +270,7 @@ def _zeroed_empty(shape: tuple[int, ...], like: Any) -> Any:
     return np.zeros(shape, like.dtype)
 
 
-def _flat(index: Any, shape: tuple[int, ...]) -> Any:
+def _flat_index(index: Any, shape: tuple[int, ...]) -> Any:
     return np.ravel_multi_index(tuple(index.T), shape) if shape else np.zeros(len(index), np.int64)
 
 

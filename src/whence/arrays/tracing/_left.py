@@ -52,9 +52,9 @@ def _make_plain(names: set[str]) -> None:
     every = sources.every()
     ranges = [(each.first, each.end) for each in every if each.name in names]
     alone = len(ranges) == len(every)  # then arrays without lineage are the run's as well
-    left = [each for each in _stored() if _within(each, ranges, alone)]
+    left = [each for each in _stored() if _comes_from(each, ranges, alone)]
     if left:
-        replace({id(each): _numbers(each) for each in left}, left)
+        replace({id(each): _plain_numbers(each) for each in left}, left)
 
 
 def _stored() -> list[Any]:
@@ -65,7 +65,7 @@ def _stored() -> list[Any]:
     return list({id(each): each for each in found if is_tracked(each)}.values())
 
 
-def _within(item: Any, ranges: list[tuple[int, int]], alone: bool) -> bool:
+def _comes_from(item: Any, ranges: list[tuple[int, int]], alone: bool) -> bool:
     """Whether the cells come from these numbers alone."""
     handles = np.unique(_tracked.handles(np.asarray(item)))
     if not handles.any():
@@ -77,5 +77,5 @@ def _within(item: Any, ranges: list[tuple[int, int]], alone: bool) -> bool:
     )
 
 
-def _numbers(item: Any) -> Any:
+def _plain_numbers(item: Any) -> Any:
     return values(item).copy(order="K") if isinstance(item, np.ndarray) else np.float64(item.value)

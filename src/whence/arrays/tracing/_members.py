@@ -201,6 +201,11 @@ class Members(NDArrayOperatorsMixin):
         return int(self.value.itemsize)
 
     @property
+    def device(self) -> str:
+        """Where NumPy's arrays are, for code that takes arrays of others as well."""
+        return "cpu"
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all cells."""
         return self.size * self.itemsize

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-def _choose(a: Any, *choices: Any, **options: Any) -> Any:
+def _chosen_from(a: Any, *choices: Any, **options: Any) -> Any:
     return np.choose(a, choices[0] if len(choices) == 1 else choices, **options)
 
 
@@ -22,7 +22,7 @@ def _copy(a: Any, order: Any = "C") -> Any:
 
 METHODS: dict[str, Callable[..., Any]] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
-    "argsort": np.argsort, "choose": _choose, "clip": np.clip, "compress": _compress, "conj": np.conjugate,
+    "argsort": np.argsort, "choose": _chosen_from, "clip": np.clip, "compress": _compress, "conj": np.conjugate,
     "conjugate": np.conjugate, "copy": _copy, "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal,
     "dot": np.dot, "max": np.max, "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "prod": np.prod,
     "put": np.put, "ravel": np.ravel, "repeat": np.repeat, "round": np.round, "searchsorted": np.searchsorted,

@@ -73,7 +73,7 @@ class Step:
         else:
             self.args = tuple(map(spelled.spell, args))
         self.kwargs: dict[str, Any] = spelled.spell(kwargs) if kwargs else {}
-        self._key = (function, method, winner, len(args), *spelled.key) if spelled.told else None
+        self._key = (function, method, winner, len(args), *spelled.key) if spelled.complete else None
 
     def identified(self) -> Operation:
         """What is known of the operation; its rule is asked if it is new."""
@@ -89,6 +89,10 @@ class Step:
     def _new(self, reads: Reads, by_layout: bool, places: Places) -> Operation:
         always = reads == "shapes" and not by_layout
         text, given = text_of(tuple(self.spelled.key))
+        if version := rules.foreign(
+            self.function
+        ):  # other lengths are another matter: nobody looked at how they matter
+            text = f"{version} {self.spelled.key!r}"
         text = short(f"{rules.name_of(self.function, self.method)} {text}")
         divisors = frozenset(rules.divisors(self.function, self.args, self.kwargs))
         known = Operation(text, given, divisors, reads, by_layout, places if always else None)
@@ -98,7 +102,7 @@ class Step:
 
     def read(self, operation: Operation, tape: Tape) -> str:
         """What the operation reads in its arrays besides their shapes, as text."""
-        tape.told &= self.spelled.told
+        tape.complete &= self.spelled.complete
         if operation.places is not None:
             return ""
         found: list[Any] = []
@@ -161,7 +165,7 @@ class Step:
         if not rules.values_matter(function):
             wanted: list[Reads] = ["shapes"] if all(mine) else ["shapes", "plain"]
             for reads in wanted:
-                drawn = _Drawn(args, kwargs, mine, _outline if reads == "shapes" else _outline_of_mine)
+                drawn = _Drawn(args, kwargs, mine, _shape_only if reads == "shapes" else _outline_of_mine)
                 try:
                     found = drawn.lineage(function, self.method)
                 except Exception:  # noqa: S112  # it wants numbers, or cannot do without; another error comes again
@@ -179,7 +183,7 @@ def _keep(where: dict[Any, Any], key: Any, item: Any, places: Places) -> None:
         where[key] = item
 
 
-def _outline(array: Any, _: bool) -> Any:
+def _shape_only(array: Any, _: bool) -> Any:
     return Outline(array)
 
 
@@ -238,6 +242,6 @@ def indexed(shape: Shape, key: Any, spelled: Spelled) -> Index:
         relation = rules.indexed(shape, key) if not spelled.arrays else None
         text, given = text_of(tuple(spelled.key))
         known = Index(short(text), given, relation)
-        if spelled.told:
+        if spelled.complete:
             _keep(_indices, at, known, ((Place(0, relation, "value"),),) if relation is not None else ())
     return known

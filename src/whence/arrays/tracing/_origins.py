@@ -67,7 +67,7 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
         return (everything,)
     if len(left) <= 1:
         return tuple(left or relations[:1])
-    left = _without_parts(left)
+    left = _without_contained(left)
     if len(left) <= MOST_RELATIONS:
         return tuple(left)
     as_rows = united_rows(left)
@@ -87,15 +87,58 @@ def _rows_key(relation: Relation) -> Hashable:
     )
 
 
-def _without_parts(relations: list[Relation]) -> list[Relation]:
+def _without_contained(relations: list[Relation]) -> list[Relation]:
     """The relations without those that another one holds; of two that hold each other, one stays."""
     rows = [_rows_of(each) if len(each) <= MOST_RELATIONS else None for each in relations]
     left = list(range(len(rows)))
     for i, own in enumerate(rows):
         others = [rows[j] for j in left if j != i and relations[j]._views == relations[i]._views]
-        if own is not None and any(other and all(any(map(row.within, other)) for row in own) for other in others):
+        if own is not None:
+            held = any(other and all(any(map(row.within, other)) for row in own) for other in others)
+        else:
+            held = any(other and _all_within(relations[i], other) for other in others)
+        if held:
             left.remove(i)
     return [relations[i] for i in left]
+
+
+def _all_within(relation: Relation, others: Sequence[_Row]) -> bool:
+    """Whether each of many rows surely is within one of a few."""
+    for part in relation.parts():
+        lo = [spread(column, 0, part.rows) for column in part.lo]
+        hi = [each + spread(column, 0, part.rows) for each, column in zip(lo, part.width, strict=True)]
+        hull: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        for (parent, p, q), low, high in zip(part.axes, lo, hi, strict=True):
+            if parent >= len(hull):  # an axis that follows a later one: rare, and not looked into
+                return False
+            hull.append((low, high) if parent < 0 else _moved(low, high, p, q, *hull[parent]))
+        inside = np.zeros(part.rows, bool)
+        for other in others:
+            inside |= np.logical_and.reduce([
+                _axis_within(part.axes[v], (lo[v], hi[v]), hull, v, bound) for v, bound in enumerate(other.axes)
+            ])  # fmt: skip
+        if not inside.all():
+            return False
+    return True
+
+
+def _axis_within(
+    axis: tuple[int, int, int], own: tuple[NDArray[np.int64], NDArray[np.int64]],
+    hull: list[tuple[NDArray[np.int64], NDArray[np.int64]]], v: int, bound: tuple[int, int, int, int, int],
+) -> NDArray[np.bool_]:  # fmt: skip
+    parent, p, q, low, high = bound
+    if tuple(axis) == (parent, p, q):
+        return (own[0] >= low) & (own[1] <= high)
+    if parent < 0:
+        return (hull[v][0] >= low) & (hull[v][1] <= high)
+    a, b = hull[parent]
+    return (hull[v][0] >= low + np.maximum(p * a, p * b)) & (hull[v][1] <= high + np.minimum(q * a, q * b))
+
+
+def _moved(
+    low: NDArray[np.int64], high: NDArray[np.int64], p: int, q: int, a: NDArray[np.int64], b: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return low + np.minimum(p * a, p * b), high + np.maximum(q * a, q * b)
 
 
 @dataclass(frozen=True, slots=True)

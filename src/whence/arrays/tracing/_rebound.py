@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import types
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.arrays.adapters import load
+from whence.arrays.adapters.foreign import importing, stand_in
 from whence.errors import NoRule
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ class Numpy:
         if name in MAKING:
             return partial(_make, self._run, real)
         if name in READING:
-            return partial(_read, self._run, real)
+            return partial(_read_array, self._run, real)
         if name == "vectorize":
             return partial(_vectorized, self._run)
         return real
@@ -73,7 +76,7 @@ class Numpy:
         return Module(np.lib, {"stride_tricks": self._stride_tricks()})
 
 
-def _number(item: Any) -> Any:
+def _value_of(item: Any) -> Any:
     from whence.arrays.tracing._traced import Traced
 
     return item.value if isinstance(item, Traced) else item
@@ -84,22 +87,22 @@ def _make(run: Run, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if real is not np.full:
             return real(*args, **kwargs)  # which asks the traced array, or takes its number
         filled = args[1] if len(args) > 1 else kwargs["fill_value"]
-        made = run.fresh(real(*map(_number, args), **{key: _number(each) for key, each in kwargs.items()}))
+        made = run.fresh(real(*map(_value_of, args), **{key: _value_of(each) for key, each in kwargs.items()}))
         made[...] = filled
         return made
     made = real(*args, **kwargs)
     return run.fresh(made) if isinstance(made, np.ndarray) else made
 
 
-def _read(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs: Any) -> Any:
+def _read_array(run: Run, real: Callable[..., Any], object: Any, *args: Any, **kwargs: Any) -> Any:
     from whence.arrays.tracing._traced import Traced
 
     if isinstance(object, Traced):
         return object.held_as(real(object.value, *args, **kwargs))
     if _holds_traced(object):
         # What NumPy makes of a list lies in C order, whatever the order of its items.
-        stacked = np.copy(np.stack([_read(run, np.asarray, each) for each in object]), order="C")
-        return _read(run, real, stacked, *args, **kwargs)
+        stacked = np.copy(np.stack([_read_array(run, np.asarray, each) for each in object]), order="C")
+        return _read_array(run, real, stacked, *args, **kwargs)
     return run.fresh(real(object, *args, **kwargs))
 
 
@@ -116,7 +119,7 @@ def _vectorized(run: Run, pyfunc: Callable[..., Any], *options: Any, **named: An
         cells = [pyfunc(*(each[at] for each in arrays)) for at in np.ndindex(arrays[0].shape)]
         if not cells or any(isinstance(each, tuple) for each in cells):
             raise NoRule("np.vectorize of traced arrays needs cells, and a function that returns one number")
-        made = np.reshape(_read(run, np.asarray, cells), arrays[0].shape)
+        made = np.reshape(_read_array(run, np.asarray, cells), arrays[0].shape)
         return made.astype(named["otypes"][0]) if "otypes" in named else made
 
     return each_cell
@@ -148,18 +151,26 @@ def rebound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:
     """The same function with its own NumPy; functions that cannot be rebuilt are returned as they are."""
     if not isinstance(function, types.FunctionType) or _sets_globals(function.__code__):
         return function
+    load()
     made: dict[types.FunctionType, types.FunctionType] = {}
-    return _rebuilt(function, Numpy(run), made)
+    return _rebound_function(function, Numpy(run), made)
 
 
-def _rebuilt(
+def _rebound_function(
     function: types.FunctionType, numpy: Numpy, made: dict[types.FunctionType, types.FunctionType]
 ) -> types.FunctionType:
     if function in made:
         return made[function]
     names: dict[str, Any] = dict(function.__globals__)
-    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__, function.__annotations__
+    if _imports(function.__code__):
+        names["__builtins__"] = {**vars(builtins), "__import__": importing(numpy._run, numpy)}
+    run = numpy._run
+    defaults = function.__defaults__ and tuple(stand_in(run, each) for each in function.__defaults__)
+    closure = function.__closure__ and tuple(_cell(run, each) for each in function.__closure__)
+    copy = types.FunctionType(function.__code__, names, function.__name__, defaults, closure)
+    by_name = function.__kwdefaults__
+    copy.__kwdefaults__ = by_name and {key: stand_in(run, each) for key, each in by_name.items()}
+    copy.__annotations__ = function.__annotations__
     copy.__doc__, copy.__qualname__ = function.__doc__, function.__qualname__
     copy.__dict__ = function.__dict__  # shared, since code may read and set attributes of the function
     made[function] = copy
@@ -176,10 +187,22 @@ def _rebuilt(
             names[name] = partial(_as_strided, numpy._run)
         elif isinstance(item, types.FunctionType) and item.__module__ == function.__module__:
             if not _sets_globals(item.__code__):
-                names[name] = _rebuilt(item, numpy, made)
+                names[name] = _rebound_function(item, numpy, made)
         elif callable(item) and getattr(item, "__module__", None) == "numpy" and hasattr(item, "__name__"):
             names[name] = getattr(numpy, item.__name__, item) if item.__name__ in MAKING + READING else item
+        elif isinstance(item, (types.FunctionType, types.ModuleType)):
+            names[name] = stand_in(run, item)
     return copy
+
+
+def _cell(run: Run, cell: types.CellType) -> types.CellType:
+    """The variable of a function around it; another one, if it holds a function that has a stand-in."""
+    try:
+        held = cell.cell_contents
+    except ValueError:  # not there yet
+        return cell
+    made = stand_in(run, held)
+    return cell if made is held else types.CellType(made)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -192,3 +215,9 @@ def _named_in(code: types.CodeType) -> frozenset[str]:
 def _sets_globals(code: types.CodeType) -> bool:
     inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
     return any(each.opname == "STORE_GLOBAL" for each in dis.get_instructions(code)) or any(map(_sets_globals, inner))
+
+
+@lru_cache(maxsize=1 << 12)
+def _imports(code: types.CodeType) -> bool:
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return any(each.opname == "IMPORT_NAME" for each in dis.get_instructions(code)) or any(map(_imports, inner))

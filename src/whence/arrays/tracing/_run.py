@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -13,6 +14,7 @@ import numpy as np
 
 from whence import _tracked
 from whence.arrays.rules._layouts import overlaps_itself
+from whence.arrays.tracing._buffer import Buffer
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._tape import Tape, Witness
@@ -53,6 +55,7 @@ class Run:
         self.shapes: list[tuple[int, ...]] = []
         self.tape = Tape()
         self.most_writes = 0  # into one array
+        self.selects = False  # whether values may have decided, as far as that is recorded
         self.branches = 0  # Python decisions on traced values
         self.texts = 0  # traced values made into text
         self._casts: list[tuple[Any, int]] = []  # numbers that left the traced world, and where they came from
@@ -62,10 +65,11 @@ class Run:
         self._checked: set[int] = set()
         self._alive: list[weakref.ref[Any]] = []
         self._many = 1 << 10
+        self.at_end: list[Callable[[], None]] = []  # of those who hold arrays of the run elsewhere
 
     @property
     def witness(self) -> Witness | None:
-        """What was done so far; None if some of it cannot be told."""
+        """What was done so far; None if the tape is not complete."""
         return self.tape.witness(mode_of(self.selection, self.winner), self.shapes)
 
     def cast(self, origins: Any, cells: int) -> None:
@@ -91,6 +95,9 @@ class Run:
 
     def finish(self) -> None:
         """The run is over: arrays of it that are still somewhere become plain ones."""
+        for each in self.at_end:
+            each()
+        self.at_end.clear()
         self.finished = True
         self.refused = None  # an error holds the frames that it went through, and these the run
         self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds
@@ -145,13 +152,13 @@ class Run:
 
     def input(self, array: Any, what: str = "an input") -> Any:
         """A traced array over this one's memory, each cell from itself."""
-        from whence.arrays.tracing._traced import Buffer, Traced
+        from whence.arrays.tracing._traced import Traced
 
         checked(array, what)
         number = len(self.shapes)
         self.shapes.append(array.shape)
         if any(each.value is array for each in self._inputs):
-            array = array.view()  # arrays of a run are told apart by identity
+            array = array.view()  # arrays of a run are distinguished by identity
         self.tape.add(array.dtype.str)
         made = Traced(self, Buffer(array.shape, Later(_from_itself, number, array.shape)), None, array)
         self._inputs.append(made)
@@ -168,7 +175,7 @@ class Run:
 
     def fresh(self, value: Any) -> Any:
         """A traced array whose cells come from nothing."""
-        from whence.arrays.tracing._traced import Buffer, Traced
+        from whence.arrays.tracing._traced import Traced
 
         if self.finished:
             return value

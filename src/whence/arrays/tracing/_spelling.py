@@ -23,7 +23,7 @@ class Spelled:
     followed: those of traced arrays, or of all if they are inputs.
     """
 
-    __slots__ = ("_inputs", "_run", "arrays", "key", "mine", "told")
+    __slots__ = ("_inputs", "_run", "arrays", "complete", "key", "mine")
 
     def __init__(self, run: Any = None) -> None:
         self._run = run
@@ -31,7 +31,7 @@ class Spelled:
         self.key: list[Any] = []
         self.arrays: list[Any] = []
         self.mine: list[bool] = []
-        self.told = True  # whether every argument can be told from others
+        self.complete = True  # whether every argument has a text of its own
 
     def operands(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """Operands of a ufunc as NumPy takes them: which number one is does not matter, that it is one does."""
@@ -98,7 +98,7 @@ class Spelled:
             key.append(("#" if self._inputs else "@", item.shape, item.dtype))
             self.arrays.append(item)
             self.mine.append(self._inputs)
-            self.told &= item.dtype.kind not in "OV"
+            self.complete &= item.dtype.kind not in "OV"
         elif isinstance(item, _tracked.Held):
             raise BadType(
                 "a tracked array cannot be mixed with arrays of a traced run: they are of two captures; "
@@ -115,7 +115,7 @@ class Spelled:
         elif kind is range:
             key.append(("r", repr(item)))
         else:
-            self.told = False
+            self.complete = False
         return item
 
 

@@ -45,7 +45,7 @@ class Witness:
 class Tape:
     """The steps of a run so far."""
 
-    __slots__ = ("_given", "_made", "_steps", "_thread", "divisors", "told", "values")
+    __slots__ = ("_given", "_made", "_steps", "_thread", "complete", "divisors", "values")
 
     def __init__(self) -> None:
         self._thread = get_ident()
@@ -53,13 +53,13 @@ class Tape:
         self._given: list[int] = []
         self._made: list[int] = []
         self.divisors: set[int] = set()
-        self.told = True  # whether all of what was done can be told
+        self.complete = True  # whether the tape has all that was done
         self.values = False
 
     def add(self, step: Any, given: Shape = (), made: Shape = ()) -> None:
         """One more step: text and numbers of arrays, integers that were given, lengths that came about."""
         if get_ident() != self._thread:  # what threads did among each other has no order
-            self.told = False
+            self.complete = False
         self._steps.append(step)
         if given:
             self._given += given
@@ -67,7 +67,7 @@ class Tape:
 
     def witness(self, mode: str, inputs: list[Shape]) -> Witness | None:
         """The witness of all steps."""
-        if not self.told:
+        if not self.complete:
             return None
         digest = hashlib.blake2b(f"{mode} {[len(each) for each in inputs]} {self._steps!r}".encode(), digest_size=16)
         general = digest.hexdigest()
@@ -80,7 +80,7 @@ class Tape:
 
 
 def content(item: Any) -> str:
-    """The numbers of an array, by which two are told apart, and its type.
+    """The numbers of an array, by which two are distinguished, and its type.
 
     >>> content(np.arange(3)) == content(np.arange(3)[::1]), content(np.arange(3)) == content(np.arange(3.0))
     (True, False)

@@ -7,15 +7,16 @@ through any view changes the origins of the memory, so every other view sees it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.arrays import rules
-from whence.arrays.rules._rows import linked, moved
+from whence.arrays.rules._rows import moved
 from whence.arrays.rules.shapes import reshaped
+from whence.arrays.tracing._buffer import Buffer, refusing
+from whence.arrays.tracing._combining import combined_at
 from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
 from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._later import Later, now
@@ -40,31 +41,6 @@ from whence.relation import Relation
 
 if TYPE_CHECKING:
     from whence.arrays.tracing._run import Run
-
-
-class Buffer:
-    """Memory that views share: its shape, and the origins of its cells, which may be computed later."""
-
-    __slots__ = ("origins", "shape", "version")
-
-    def __init__(self, shape: Shape, origins: Origins | Later) -> None:
-        self.shape = shape
-        self.origins = origins
-        self.version = 0
-
-
-def _refusing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of a traced array, noting what it refuses."""
-
-    @functools.wraps(method)
-    def noting(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return method(self, *args, **kwargs)
-        except NoRule as error:
-            self._run.refuse(error)
-            raise
-
-    return noting
 
 
 class Traced(Members, Body):
@@ -136,13 +112,13 @@ class Traced(Members, Body):
 
     # --- calls
 
-    @_refusing
+    @refusing
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         run = self._run
         out = kwargs.pop("out", None)
         targets = out if isinstance(out, tuple) else (() if out is None else (out,))
         if method == "at":
-            return _combined_at(ufunc, *inputs)
+            return combined_at(ufunc, *inputs)
         for each in targets:
             if each is not None:
                 if type(each) is not Traced:
@@ -182,7 +158,7 @@ class Traced(Members, Body):
                 made.append(target)
         return made[0] if len(made) == 1 else tuple(made)
 
-    @_refusing
+    @refusing
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.shape, np.size) and len(args) == 1:
             return getattr(args[0], function.__name__)
@@ -227,6 +203,7 @@ class Traced(Members, Body):
 
     def _wrapped_later(self, result: Any, places: Later, arrays: list[Any]) -> Any:
         """Results that have memory of their own, and whose lineage is not known yet."""
+        self._run.selects = True  # perhaps
         origins = [each._origins() if type(each) is Traced else {} for each in arrays]
         results = result if isinstance(result, (tuple, list)) else (result,)
         made = [
@@ -275,6 +252,7 @@ class Traced(Members, Body):
         return made
 
     def _origins_of(self, links: Sequence[Place], arrays: Sequence[Any]) -> Origins | Later:
+        self._run.selects |= any(link.kind != "value" for link in links)
         parts = [
             Later(composed, link.relation, arrays[link.array]._origins(), link.kind)
             for link in links
@@ -284,7 +262,7 @@ class Traced(Members, Body):
 
     # --- indexing
 
-    @_refusing
+    @refusing
     def __getitem__(self, key: Any) -> Any:
         plain, index, chosen_by, picked = self._key(key)
         value = self.value
@@ -310,7 +288,7 @@ class Traced(Members, Body):
             return self._shown(whole, self, relation)
         return self._new(whole, Later(composed, relation, self._origins()))
 
-    @_refusing
+    @refusing
     def __setitem__(self, key: Any, value: Any) -> None:
         value = value.value if type(value) is Finished else value
         traced = type(value) is Traced
@@ -359,6 +337,7 @@ class Traced(Members, Body):
         for part in key if type(key) is tuple else (key,):
             if type(part) is Traced:
                 chosen_by.append(part)
+                self._run.selects = True
                 said.append(part._number_in_run)
                 tape.values |= bool(part.value.shape) and part.from_inputs
                 spelled.check(part)
@@ -372,7 +351,7 @@ class Traced(Members, Body):
             plain.append(spelled.spell(part))
             if type(part) in PLAIN_ARRAYS:
                 said.append(content(part))
-        tape.told &= spelled.told
+        tape.complete &= spelled.complete
         whole = tuple(plain) if type(key) is tuple else plain[0]
         picked = self.value[whole] if not spelled.arrays else None  # NumPy's own error, if it is out of bounds
         index = indexed(self.value.shape, whole, spelled)
@@ -386,32 +365,3 @@ class Traced(Members, Body):
 
     def __len__(self) -> int:
         return len(self.value)
-
-
-def _combined_at(ufunc: np.ufunc, array: Any, key: Any, *given: Any) -> None:
-    """`np.add.at(array, key, value)`: each cell that is picked is combined with all values that are given for it."""
-    if type(array) is not Traced:
-        raise NoRule(
-            f"{rules.name_of(ufunc, 'at')} writes into an array that is not traced: make it with np.zeros_like"
-        )
-    run, shape = array._run, array.value.shape
-    plain, _, chosen_by, _ = array._key(key)
-    for each in given:
-        if type(each) is Traced:
-            Spelled(run).check(each)
-    cells = np.arange(array.value.size).reshape(shape)[plain]
-    run.before_writing(array)
-    values = [each.value if type(each) is Traced else np.asarray(each) for each in given]
-    ufunc.at(array.value, plain, *values)
-    numbers = [(getattr(each, "_number_in_run", 0), np.ndim(value)) for each, value in zip(given, values, strict=True)]
-    run.tape.add((rules.name_of(ufunc, "at"), numbers), (), tuple(side for each in values for side in each.shape))
-    parts = [array._buffer.origins]
-    for each in given:
-        if type(each) is Traced:
-            sources = np.broadcast_to(np.arange(each.value.size).reshape(each.value.shape), cells.shape)
-            relation = linked(cells.ravel(), sources.ravel(), shape, each.value.shape)
-            parts.append(Later(added_in, array._view, relation, each._origins(), "value"))
-    for each in chosen_by if run.selection else ():
-        every = Relation.whole(shape, each.value.shape)
-        parts.append(Later(added_in, array._view, every, each._origins(), "selection"))
-    array._replaced_origins(Later(united_all, *parts))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 Pair = tuple[int, int]
 Point = tuple[float, float]
 _SWEEPS = 12
-_ACROSS = 64.0  # between ranks
+_ACROSS = 48.0  # between ranks
 _DOWN = 16.0  # between neighbours of one rank
 _MARGIN = 16.0
 _CROWDED = 200  # ranks that all edges together pass
@@ -113,9 +113,9 @@ def lay_out(sizes: Sequence[Point], pairs: Sequence[Pair], given: Sequence[int] 
     for node, rank in enumerate(ranks):
         layers[rank].append(node)
     before, after = _neighbours(len(ranks), links, ranks)
-    layers = _ordered(layers, before, after)
+    layers = _order_of_layers(layers, before, after)
     y = _down(layers, heights, before, after)
-    x, width = _along(layers, sizes, count)
+    x, width = _places_of_ranks(layers, sizes, count)
     centres = tuple((x[ranks[node]], y[node]) for node in range(count))
     routes = []
     for source, target in pairs:
@@ -136,7 +136,7 @@ def _neighbours(count: int, links: Sequence[Pair], ranks: Sequence[int]) -> tupl
     return before, after
 
 
-def _ordered(layers: list[list[int]], before: list[list[int]], after: list[list[int]]) -> list[list[int]]:
+def _order_of_layers(layers: list[list[int]], before: list[list[int]], after: list[list[int]]) -> list[list[int]]:
     """Nodes of each layer by the mean place of their neighbours, to and fro; the order with fewest crossings wins."""
     place = {node: index for layer in layers for index, node in enumerate(layer)}
     best, fewest = [list(layer) for layer in layers], _crossings(layers, before, place)
@@ -193,12 +193,12 @@ def _down(
         near = before if sweep % 2 == 0 else after
         for layer in layers if sweep % 2 == 0 else reversed(layers):
             wanted = [sum(y[m] for m in near[n]) / len(near[n]) if near[n] else y[n] for n in layer]
-            y.update(zip(layer, _apart(wanted, [heights[node] for node in layer]), strict=True))
+            y.update(zip(layer, _kept_apart(wanted, [heights[node] for node in layer]), strict=True))
     top = min((y[node] - heights[node] / 2 for node in y), default=0.0)
     return {node: at - top + _MARGIN for node, at in y.items()}
 
 
-def _apart(wanted: list[float], heights: list[float]) -> list[float]:
+def _kept_apart(wanted: list[float], heights: list[float]) -> list[float]:
     """Places in order, far enough apart, with the least sum of squared distances from the wanted ones.
 
     With the gaps taken off, that is isotonic regression: neighbours that are out of order share their mean.
@@ -218,7 +218,7 @@ def _apart(wanted: list[float], heights: list[float]) -> list[float]:
     return [mean + off for mean, off in zip(means, offsets, strict=True)]
 
 
-def _along(layers: list[list[int]], sizes: Sequence[Point], count: int) -> tuple[list[float], float]:
+def _places_of_ranks(layers: list[list[int]], sizes: Sequence[Point], count: int) -> tuple[list[float], float]:
     """The middle of each rank: ranks are as wide as their widest node."""
     x, left = [], _MARGIN
     for layer in layers:

@@ -172,6 +172,7 @@ def _next() -> None:
     here, own = os.path.dirname(os.path.abspath(__file__)), sys.modules.pop("sitecustomize")
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != here]
     try:
+        # The user's own, if there is one: importing it runs it.
         import sitecustomize  # type: ignore[import-not-found] # noqa: F401
     except ImportError as error:
         if error.name != "sitecustomize":

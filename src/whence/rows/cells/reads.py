@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from whence.rows.cells.terms import Item, Key, Masks, Noted, Terms, both, true, union
-from whence.rows.expressions import Attr, Call, Expr, IsNull, Literal, Not, Udf
+from whence.rows.expressions import TRUE, Attr, Call, Expr, IsNull, Literal, Not, Udf
 from whence.rows.tree import Tree
 
 
@@ -53,6 +53,8 @@ def reads(exprs: Iterable[Tree], selection: bool, leaves: Collection[Tree] = (),
         elif isinstance(expr, Call) and expr.name in BRANCHES and expr.deterministic:
             branches = BRANCHES[expr.name](expr, selection)
             open_ += [(part, both(where, condition)) for part, condition in branches]
+        elif isinstance(expr, Udf) and expr.deterministic and expr.inside is not None and expr.inside.domain == TRUE:
+            open_.append((expr.over(expr.inside.value), where))
         else:
             if isinstance(expr, Udf) and len(expr.attrs) > 1:
                 reasons[f"a function of the user's ({expr.name}) counts as reading all its arguments"] = None

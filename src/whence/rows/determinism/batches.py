@@ -29,7 +29,7 @@ def beyond_row(function: object, *, parts: bool = False) -> str | None:
     >>> beyond_row(lambda column: column.str.upper() + "!") is None
     True
     """
-    for code in _codes(function, set()):
+    for code in _codes_of(function, set()):
         for step in dis.get_instructions(code):
             if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval in BEYOND:
                 return f"it calls {step.argval}(), which looks at all rows of a batch"
@@ -38,32 +38,32 @@ def beyond_row(function: object, *, parts: bool = False) -> str | None:
     return None
 
 
-def _codes(function: object, seen: set[int]) -> Iterator[types.CodeType]:
+def _codes_of(function: object, seen: set[int]) -> Iterator[types.CodeType]:
     """The code of a function and of those inside of it; of functions of Spark's, only of what is inside."""
     if id(function) in seen:
         return
     seen.add(id(function))
     if isinstance(function, functools.partial):
-        yield from _codes(function.func, seen)
+        yield from _codes_of(function.func, seen)
     elif isinstance(function, types.MethodType):
-        yield from _codes(function.__func__, seen)
+        yield from _codes_of(function.__func__, seen)
     elif isinstance(function, types.FunctionType):
         if not str(function.__module__).startswith("pyspark."):
-            yield from _nested(function.__code__)
+            yield from _code_within(function.__code__)
         for cell in function.__closure__ or ():
             try:
                 inside: object = cell.cell_contents
             except ValueError:  # it was not assigned yet
                 continue
-            yield from _codes(inside, seen)
+            yield from _codes_of(inside, seen)
         named = (function.__globals__.get(name) for name in function.__code__.co_names)
         for each in named:
             if isinstance(each, types.FunctionType) and each.__module__ == function.__module__:
-                yield from _codes(each, seen)
+                yield from _codes_of(each, seen)
 
 
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+def _code_within(code: types.CodeType) -> Iterator[types.CodeType]:
     yield code
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
-            yield from _nested(const)
+            yield from _code_within(const)

@@ -85,10 +85,10 @@ def varies(function: object) -> str | None:
     >>> varies(lambda key: key.upper()) is None
     True
     """
-    return _Search().of(function)
+    return _FunctionSearch().of(function)
 
 
-class _Search:
+class _FunctionSearch:
     """What was looked at for one function."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class _Search:
             if _looked_through(value):
                 yield from self._function(value)
             else:  # pandas API on Spark puts functions of its own around the user's
-                self._waiting.extend((_content(cell), path) for cell in value.__closure__ or ())
+                self._waiting.extend((_content_of_cell(cell), path) for cell in value.__closure__ or ())
         elif isinstance(value, staticmethod | classmethod):
             self._waiting.append((value.__func__, path))
         elif isinstance(value, types.BuiltinMethodType | types.BuiltinFunctionType):
@@ -149,7 +149,7 @@ class _Search:
 
     def _function(self, function: types.FunctionType, owner: object = UNKNOWN) -> Iterator[str]:
         code = function.__code__
-        known = dict(zip(code.co_freevars, map(_content, function.__closure__ or ()), strict=False))
+        known = dict(zip(code.co_freevars, map(_content_of_cell, function.__closure__ or ()), strict=False))
         arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         defaults = function.__defaults__ or ()
         known.update(zip(arguments[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=False))
@@ -258,7 +258,7 @@ class _Search:
             self._waiting.append((value, path))
 
 
-def _content(cell: types.CellType) -> object:
+def _content_of_cell(cell: types.CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # it was not assigned yet

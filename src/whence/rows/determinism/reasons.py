@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whence.rows import operators as o
+from whence.rows.columns import read_by
 from whence.rows.expressions import AggCall, Attr, Call, Udf, WindowCall
 from whence.rows.frames import frame_of
 from whence.rows.printing import line
@@ -51,13 +52,13 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
 def causes(plan: o.Operator) -> tuple[Cause, ...]:
     """The same, with what it depends on."""
     found: dict[Cause, None] = {}
-    _visit(plan, found, False, frozenset(plan.output))
+    _add_causes(plan, found, False, frozenset(plan.output))
     return tuple(found)
 
 
-def _visit(plan: o.Operator, found: dict[Cause, None], merged: bool, read: frozenset[Attr]) -> None:
+def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: frozenset[Attr]) -> None:
     """`read`: the columns of the output that matter further up."""
-    computed = _computed(plan, read)
+    computed = _expressions_read(plan, read)
     for expr in computed:
         for part in walk(expr):
             placed = isinstance(part, Call) and part.name == NUMBERED and _steady(plan)
@@ -73,17 +74,17 @@ def _visit(plan: o.Operator, found: dict[Cause, None], merged: bool, read: froze
         found[Cause(f"{line(plan)} of rows whose places may change")] = None
     if merged and isinstance(plan, o.Distinct) and plan.picks:
         found[Cause(f"{line(plan)} keeps any of the rows that agree", picked=True)] = None
-    if merged and isinstance(plan, o.Limit) and not _ordered(plan):
+    if merged and isinstance(plan, o.Limit) and not _is_total_order(plan):
         found[Cause(f"{line(plan)} takes rows in no order that the data decides")] = None
-    if isinstance(plan, o.Window) and not _settled(plan):
+    if isinstance(plan, o.Window) and not _ignores_ties(plan):
         found[Cause(f"{line(plan)} counts rows that its order may leave tied", tied=plan)] = None
-    below = frozenset(part for expr in computed for part in walk(expr) if isinstance(part, Attr))
+    below = frozenset(attr for expr in computed for attr in read_by(expr))
     for child in plan.children:
         needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)
-        _visit(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed)
+        _add_causes(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed)
 
 
-def _computed(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:
+def _expressions_read(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:
     """The expressions that matter. An aggregate does even where its value is not read: it may decide witnesses."""
     if isinstance(plan, o.Project):
         return tuple(column.expr for column in plan.columns if column.attr in read)
@@ -102,7 +103,7 @@ def _steady(plan: o.Operator) -> bool:
     return all(isinstance(part, STEADY) and not (isinstance(part, o.Arrange) and part.what in MOVING) for part in below)
 
 
-def _settled(plan: o.Window) -> bool:
+def _ignores_ties(plan: o.Window) -> bool:
     """Whether ties change no frame: frames are ranges or whole partitions, or no two rows of a partition are tied."""
     frames = map(frame_of, plan.functions)
     if all(frame.whole or frame.unit == "range" for frame in frames):
@@ -111,7 +112,7 @@ def _settled(plan: o.Window) -> bool:
     return keys.issuperset(plan.child.output) or unique(plan.child, keys)
 
 
-def _ordered(plan: o.Limit) -> bool:
+def _is_total_order(plan: o.Limit) -> bool:
     """Whether the data decides which rows are first: an order over all columns leaves only equal rows tied."""
     below = plan.child
     while isinstance(below, o.Project | o.Arrange):

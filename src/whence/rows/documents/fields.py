@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from whence.errors import BadType, Damaged
 from whence.rows.documents.origins import NotHeld
 from whence.rows.documents.values import LONGEST, type_json, type_of, value_json, value_of
-from whence.rows.expressions import Attr, Expr, Frame, SortKey
+from whence.rows.expressions import Attr, Expr, Frame, Inside, SortKey
 from whence.rows.operators import Named, Operator
+from whence.rows.tree import Tree
 
 WIDEST_INTEGER = 1 << 63
 PARAMETER = re.compile(r"(-?\d{1,9}(?:\.-?\d{1,9})*)?:(-?\d{1,19})")  # a table of a trace plan, and a column of it
@@ -21,6 +22,7 @@ PARAMETER = re.compile(r"(-?\d{1,9}(?:\.-?\d{1,9})*)?:(-?\d{1,19})")  # a table 
 class Writes(Protocol):
     """Knows the numbers of the nodes and columns that are in the document already."""
 
+    def add(self, tree: Tree) -> int: ...
     def number(self, part: object) -> int: ...
     def column(self, id: int) -> int: ...
 
@@ -95,6 +97,17 @@ def _frame(given: Any, _: Reads, where: str) -> Frame:
         raise Damaged(f"{where}: {error}") from error
 
 
+def _inside(value: Inside, writer: Writes) -> object:
+    """What a function computes is no part of its tree: it comes into the document here."""
+    return [[writer.add(each) for each in value.parameters], writer.add(value.value), writer.add(value.domain)]
+
+
+def _inside_of(given: Any, reader: Reads, where: str) -> Inside:
+    if not isinstance(given, list) or len(given) != 3:
+        raise Damaged(f"{where}: parameters, a value and a domain are expected, not {_shown(given)}")
+    return Inside(*(field.read(each, reader, where) for field, each in zip((ATTRS, EXPR, EXPR), given, strict=True)))
+
+
 def _parameter(value: str, writer: Writes) -> object:
     """A parameter of a trace plan speaks of a column by its number, which is another one in a document."""
     found = PARAMETER.fullmatch(value)
@@ -127,4 +140,5 @@ PARAMETER_NAME = Field(_parameter, _parameter_of)
 COLUMN_ID = Field(lambda value, writer: writer.column(value), _column_id)
 EXPR, ATTR, NAMED, SORT_KEY, OPERATOR = part(Expr), part(Attr), part(Named), part(SortKey), part(Operator)
 EXPRS, ATTRS, COLUMNS, SORT_KEYS, OPERATORS = many(EXPR), many(ATTR), many(NAMED), many(SORT_KEY), many(OPERATOR)
+INSIDE = Field(_inside, _inside_of)
 PATH = many(INTEGER)

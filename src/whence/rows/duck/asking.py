@@ -65,7 +65,7 @@ def select(
     if not wanted and not identity:
         raise BadType("no column was asked for: name some, or ask for identity=True")
     asked = Question(rows, where, table, table_columns)
-    found = _answer(asked, _shown(rows, wanted, identity), wanted, identity, known)
+    found = _answer(asked, _select_list(rows, wanted, identity), wanted, identity, known)
     return None if found is None else _as_spark(found, (*wanted, ROW) if identity else wanted)
 
 
@@ -79,7 +79,7 @@ def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -
     number = "r.file_row_number" if len(rows.paths) == 1 else row_sql("r")
     with connected() as connection:
         connection.register("handed", pa.table({"n": numbers}))
-        shown = _shown(rows, rows.columns, identity)
+        shown = _select_list(rows, rows.columns, identity)
         query = f"SELECT {shown} FROM {rows.sql()} AS r SEMI JOIN handed AS g ON {number} = g.n"
         with _refusals():
             found = connection.sql(query).to_arrow_table()
@@ -87,7 +87,7 @@ def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -
     return None
 
 
-def _shown(rows: Files | DuckQuery, wanted: tuple[Attr, ...], identity: bool) -> str:
+def _select_list(rows: Files | DuckQuery, wanted: tuple[Attr, ...], identity: bool) -> str:
     """The columns that are wanted, named by their places, and the row's number after them."""
     names = rows.names("r")
     shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(wanted)]
@@ -161,15 +161,15 @@ def _query(connection: Any, asked: Question) -> str | None:
         return _filtered(rows, _valued(rest, values))
     # A join leaves row groups out by what the table holds, as literals do, and is faster than a list of them.
     joined = translated(given.equalities(rest) if given.rows else FALSE, {**rows.names("r"), **given.names("g")})
-    return None if joined is None else f"{_from(rows, TRUE)}{MATCHED}{joined}"
+    return None if joined is None else f"{_from_sql(rows, TRUE)}{MATCHED}{joined}"
 
 
 def _filtered(rows: Files | DuckQuery, where: Expr) -> str | None:
     holds = translated(where, rows.names("r"))
-    return None if holds is None else f"{_from(rows, where)} WHERE {holds}"
+    return None if holds is None else f"{_from_sql(rows, where)} WHERE {holds}"
 
 
-def _from(rows: Files | DuckQuery, where: Expr) -> str:
+def _from_sql(rows: Files | DuckQuery, where: Expr) -> str:
     """The rows as a query has them, without most of those for which the predicate does not hold."""
     return f"FROM {(rows.narrowed(where) if isinstance(rows, DuckQuery) else rows).sql()} AS r"
 

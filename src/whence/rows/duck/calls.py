@@ -15,7 +15,7 @@ Size: TypeAlias = tuple[int, int]  # precision and scale
 Made: TypeAlias = Callable[[Call, Of], str | None]  # the SQL of a call; None where it is not the same
 
 
-def _cast(call: Call, of: Of) -> str | None:
+def _cast_sql(call: Call, of: Of) -> str | None:
     """Only where every value of one type is one of the other, or, for a double, has one that is nearest."""
     (arg,) = call.args
     return f"CAST({of(arg)} AS {duckdb_type(call.dtype)})" if _widens(arg.dtype, call.dtype) else None
@@ -36,7 +36,7 @@ def _widens(old: str, new: str) -> bool:
     return False
 
 
-def _like(call: Call, of: Of) -> str | None:
+def _like_sql(call: Call, of: Of) -> str | None:
     text, pattern = call.args
     escape = call.detail.removeprefix("escapeChar=")
     if text.dtype != "string" or len(escape) != 1 or not isinstance(pattern, Literal):
@@ -47,7 +47,7 @@ def _like(call: Call, of: Of) -> str | None:
     return None if said is None else f"({of(text)} LIKE {said})"
 
 
-def _search(function: str) -> Made:
+def _text_search(function: str) -> Made:
     def make(call: Call, of: Of) -> str | None:
         text, part = call.args
         if text.dtype != "string" or part.dtype != "string":
@@ -72,7 +72,7 @@ def _concat(call: Call, of: Of) -> str | None:
     return "(" + " || ".join(map(of, call.args)) + ")"
 
 
-def _length(call: Call, of: Of) -> str | None:
+def _length_sql(call: Call, of: Of) -> str | None:
     """Characters, which both count by code points."""
     (text,) = call.args
     return f"CAST(length({of(text)}) AS INTEGER)" if text.dtype == "string" else None
@@ -105,7 +105,7 @@ def _if(call: Call, of: Of) -> str | None:
     return f"CASE WHEN {of(condition)} THEN {of(then)} ELSE {of(otherwise)} END"
 
 
-def _case(call: Call, of: Of) -> str | None:
+def _case_sql(call: Call, of: Of) -> str | None:
     pairs, otherwise = list(zip(call.args[::2], call.args[1::2], strict=False)), call.args[len(call.args) // 2 * 2 :]
     if any(condition.dtype != "boolean" for condition, _ in pairs):
         return None
@@ -131,15 +131,15 @@ def _is_nan(call: Call, of: Of) -> str | None:
     return f"({of(arg)} IS NOT NULL AND isnan({of(arg)}))" if arg.dtype in FLOATS else None
 
 
-def _arithmetic(sign: str) -> Made:
+def _arithmetic_sql(sign: str) -> Made:
     """Of integers and decimals. Not of floats: DuckDB makes `x <= -5` of `-x >= 5`, which is another thing for NaN."""
 
     def make(call: Call, of: Of) -> str | None:
         left, right = call.args
         if call.dtype in INTEGERS and _of_one_type(call, call.args):
             wide = _wider(call.dtype)
-            return _checked(f"CAST({of(left)} AS {wide}) {sign} CAST({of(right)} AS {wide})", call.dtype)
-        if _exact(sign, decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)):
+            return _checked_range(f"CAST({of(left)} AS {wide}) {sign} CAST({of(right)} AS {wide})", call.dtype)
+        if _is_not_rounded(sign, decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)):
             kind = duckdb_type(call.dtype)
             # A product is as wide as both together; a sum is of the wider of the two, which may be too narrow.
             sides = [of(each) if sign == "*" else f"CAST({of(each)} AS {kind})" for each in call.args]
@@ -149,10 +149,10 @@ def _arithmetic(sign: str) -> Made:
     return make
 
 
-def _negative(call: Call, of: Of) -> str | None:
+def _negative_sql(call: Call, of: Of) -> str | None:
     (arg,) = call.args
     if call.dtype in INTEGERS and arg.dtype == call.dtype:
-        return _checked(f"-CAST({of(arg)} AS {_wider(call.dtype)})", call.dtype)
+        return _checked_range(f"-CAST({of(arg)} AS {_wider(call.dtype)})", call.dtype)
     return f"(-{of(arg)})" if decimal(arg.dtype) and arg.dtype == call.dtype else None
 
 
@@ -161,7 +161,7 @@ def _wider(dtype: str) -> str:
     return "HUGEINT" if dtype == "long" else "BIGINT"
 
 
-def _checked(made: str, dtype: str) -> str:
+def _checked_range(made: str, dtype: str) -> str:
     """What was computed wider; what then does not fit ends the query: Spark's modes differ about it."""
     bits = INTEGERS[dtype]
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
@@ -169,7 +169,7 @@ def _checked(made: str, dtype: str) -> str:
     return f"CASE WHEN NOT ({inside}) THEN {_refusal('overflow')} ELSE CAST({made} AS {duckdb_type(dtype)}) END"
 
 
-def _exact(sign: str, left: Size | None, right: Size | None, result: Size | None) -> bool:
+def _is_not_rounded(sign: str, left: Size | None, right: Size | None, result: Size | None) -> bool:
     """Whether a result has room for every digit after the point, so that it is not rounded."""
     if left is None or right is None or result is None:
         return False
@@ -220,28 +220,28 @@ def _remainder(call: Call, of: Of) -> str | None:
 
 
 CALLS: dict[str, Made] = {
-    "Add": _arithmetic("+"),
-    "CaseWhen": _case,
-    "Cast": _cast,
+    "Add": _arithmetic_sql("+"),
+    "CaseWhen": _case_sql,
+    "Cast": _cast_sql,
     "Coalesce": _coalesce,
     "Concat": _concat,
-    "Contains": _search("contains"),
+    "Contains": _text_search("contains"),
     "DayOfMonth": _part_of_date("day"),
     "Divide": _divide,
-    "EndsWith": _search("ends_with"),
+    "EndsWith": _text_search("ends_with"),
     "If": _if,
     "IsNaN": _is_nan,
     "Left": _substring,
-    "Length": _length,
-    "Like": _like,
+    "Length": _length_sql,
+    "Like": _like_sql,
     "Month": _part_of_date("month"),
-    "Multiply": _arithmetic("*"),
+    "Multiply": _arithmetic_sql("*"),
     "NullIfResult": _null_if,
     "Quarter": _part_of_date("quarter"),
     "Remainder": _remainder,
-    "StartsWith": _search("starts_with"),
+    "StartsWith": _text_search("starts_with"),
     "Substring": _substring,
-    "Subtract": _arithmetic("-"),
-    "UnaryMinus": _negative,
+    "Subtract": _arithmetic_sql("-"),
+    "UnaryMinus": _negative_sql,
     "Year": _part_of_date("year"),
 }

@@ -33,12 +33,12 @@ def computed(predicate: Expr) -> Expr:
     >>> print(computed(Compare("<", Attr(1, "d", "date"), day)))
     d#1 < 2024-02-29
     """
-    plain: Expr = transform(predicate, _spelled)
+    plain: Expr = transform(predicate, _without_names)
     found: Expr = transform(plain, _simplified)
     return found
 
 
-def _spelled(part: Tree) -> Tree:
+def _without_names(part: Tree) -> Tree:
     """Spark writes some functions as others, with names for operands that occur twice: here without names."""
     if not isinstance(part, Call):
         return part
@@ -46,15 +46,17 @@ def _spelled(part: Tree) -> Tree:
         return part.args[0]
     if part.name == "With":
         child, *defined = part.args
-        values = {_name(each): each.args[0] for each in defined if isinstance(each, Call) and len(each.args) == 1}
+        values = {
+            _function_name(each): each.args[0] for each in defined if isinstance(each, Call) and len(each.args) == 1
+        }
         named = len(values) == len(defined) and "" not in values
         if named and all(each.deterministic for each in values.values()):
-            spelled: Tree = transform(child, lambda each: values.get(_name(each), each))
+            spelled: Tree = transform(child, lambda each: values.get(_function_name(each), each))
             return spelled
     return part
 
 
-def _name(part: Tree) -> str:
+def _function_name(part: Tree) -> str:
     found = _identity.search(part.detail) if isinstance(part, Call) and part.name.startswith("CommonExp") else None
     return found[1] if found else ""
 
@@ -99,12 +101,12 @@ def _whole_years(fact: Compare) -> Expr:
     return ways[fact.op]
 
 
-def _cast(dtype: str, kinds: tuple[str, ...], value: object) -> object:
+def _cast_value(dtype: str, kinds: tuple[str, ...], value: object) -> object:
     (kind,) = kinds
     if kind == dtype:
         return value
     if kind in INTEGERS and dtype in INTEGERS:
-        return _fitting(dtype, value)
+        return _in_range_of_type(dtype, value)
     if kind in INTEGERS and decimal(dtype) and type(value) is int:
         return exactly(Decimal(value), dtype)
     if dtype == "double" and (kind in INTEGERS or decimal(kind)) and isinstance(value, int | Decimal):
@@ -121,17 +123,17 @@ def _cast(dtype: str, kinds: tuple[str, ...], value: object) -> object:
     return None
 
 
-def _fitting(dtype: str, value: object) -> int | None:
+def _in_range_of_type(dtype: str, value: object) -> int | None:
     if type(value) is not int or dtype not in INTEGERS:
         return None
     bits = INTEGERS[dtype]
     return value if -(1 << bits - 1) <= value < 1 << bits - 1 else None
 
 
-def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[..., object]:
+def _arithmetic_value(operation: Callable[[Any, Any], Any]) -> Callable[..., object]:
     def fold(dtype: str, kinds: tuple[str, ...], left: object, right: object) -> object:
         if type(left) is int and type(right) is int and kinds == (dtype, dtype):
-            return _fitting(dtype, operation(left, right))
+            return _in_range_of_type(dtype, operation(left, right))
         if isinstance(left, Decimal) and isinstance(right, Decimal):
             with localcontext(prec=ROOM):
                 return exactly(operation(left, right), dtype)
@@ -140,12 +142,12 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[..., object]:
     return fold
 
 
-def _negative(dtype: str, kinds: tuple[str, ...], value: object) -> object:
+def _negative_value(dtype: str, kinds: tuple[str, ...], value: object) -> object:
     if dtype.startswith("interval"):
         amount = _amount(value)
         return None if amount is None else str(-amount)
     if type(value) is int:
-        return _fitting(dtype, -value)
+        return _in_range_of_type(dtype, -value)
     return exactly(-value, dtype) if isinstance(value, Decimal) else None
 
 
@@ -181,11 +183,11 @@ def _months(dtype: str, kinds: tuple[str, ...], start: object, months: object) -
 
 
 FOLDS: dict[str, Callable[..., object]] = {
-    "Cast": _cast,
-    "Add": _arithmetic(operator.add),
-    "Subtract": _arithmetic(operator.sub),
-    "Multiply": _arithmetic(operator.mul),
-    "UnaryMinus": _negative,
+    "Cast": _cast_value,
+    "Add": _arithmetic_value(operator.add),
+    "Subtract": _arithmetic_value(operator.sub),
+    "Multiply": _arithmetic_value(operator.mul),
+    "UnaryMinus": _negative_value,
     "ExtractANSIIntervalDays": _interval_days,
     "DateAdd": _days(1),
     "DateSub": _days(-1),

@@ -49,7 +49,7 @@ class Files:
 
     def names(self, alias: str) -> dict[Attr, str]:
         """How each column is written in a query."""
-        held = {attr: _written(f"{alias}.{identifier(attr.name)}", attr.dtype) for attr in self.columns}
+        held = {attr: _column_sql(f"{alias}.{identifier(attr.name)}", attr.dtype) for attr in self.columns}
         return held | {attr: _looked_up(values, alias) for attr, values in self.partitions}
 
     def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
@@ -70,7 +70,7 @@ class Files:
         return f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false, can_have_nan = true)"
 
 
-def _written(name: str, dtype: str) -> str:
+def _column_sql(name: str, dtype: str) -> str:
     """An instant in Parquet's old form has lost its zone, which is UTC, as that of the connection."""
     return f"CAST({name} AS {DUCKDB[dtype]})" if dtype == "timestamp" else name
 

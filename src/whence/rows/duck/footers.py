@@ -78,11 +78,11 @@ def _footer(path: str) -> Footer | None:
         now = os.stat(path)
     except FileNotFoundError as error:
         raise SourceChanged(f"there is no {path} any more: restore it, or run the pipeline again") from error
-    return _read(path, now.st_ino, now.st_size, now.st_mtime_ns)
+    return _read_footer(path, now.st_ino, now.st_size, now.st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)
-def _read(path: str, *_state: int) -> Footer | None:
+def _read_footer(path: str, *_state: int) -> Footer | None:
     """The footer of a file in the state that inode, size and time tell."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -97,7 +97,7 @@ def _read(path: str, *_state: int) -> Footer | None:
     columns, at = {}, 0
     for field in fields:
         end = at + _leaf_count(field.type)
-        columns[field.name] = Column(field.type, tuple(_leaf(meta, index) for index in range(at, end)))
+        columns[field.name] = Column(field.type, tuple(_leaf_of_schema(meta, index) for index in range(at, end)))
         at = end
     names = {name.lower() for name in columns}
     return Footer(columns, clear=len(names) == len(fields) and at == meta.num_columns)
@@ -119,11 +119,11 @@ def _leaf_count(kind: Any) -> int:
     return sum(_leaf_count(each.type) for each in below) if below else 1
 
 
-def _leaf(meta: Any, index: int) -> Leaf:
+def _leaf_of_schema(meta: Any, index: int) -> Leaf:
     column = meta.schema.column(index)
     if column.physical_type == "INT96":  # it has no minimum, so its writer has to be known
         return Leaf("timestamp", not _written_by_spark(meta, (3, 1), b"org.apache.spark.legacyINT96"))
-    dtype = _dtype(column)
+    dtype = _dtype_of_parquet(column)
     return Leaf(dtype, dtype in FIRST and _ancient(meta, index, dtype))
 
 
@@ -134,7 +134,7 @@ def _written_by_spark(meta: Any, since: tuple[int, int], unless: bytes) -> bool:
     return version is not None and (int(version[1]), int(version[2])) >= since and unless not in said
 
 
-def _dtype(column: Any) -> str | None:
+def _dtype_of_parquet(column: Any) -> str | None:
     physical, logical = column.physical_type, column.logical_type
     said = _logical(logical)
     simple = {

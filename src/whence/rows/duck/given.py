@@ -66,7 +66,7 @@ def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, need
             return None
         source, names = f"{table.sql()} AS t", table.names("t")
     else:
-        fitting = _fitting(table, columns, {*kept, *only.attrs})
+        fitting = _used_columns(table, columns, {*kept, *only.attrs})
         if fitting is None:
             return None
         connection.register("handed", fitting)
@@ -90,11 +90,11 @@ def one_row(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> dict[Attr
     if isinstance(table, Files | DuckQuery) or table.num_rows != 1:
         return None
     kept = tuple(attr for attr in columns if attr in used)
-    fitting = _fitting(table, columns, used)
+    fitting = _used_columns(table, columns, used)
     return None if fitting is None else values_of(fitting.select(range(len(kept))), kept)
 
 
-def _fitting(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> Any:
+def _used_columns(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> Any:
     """The used columns of an Arrow table, named by their places; None if one is not of its attribute's type."""
     import pyarrow as pa
 

@@ -55,7 +55,7 @@ def literal_sql(literal: Literal) -> str | None:
         return None
     if literal.value is None:
         return f"CAST(NULL AS {kind})"
-    text = _text(literal.value, literal.dtype)
+    text = _literal_sql(literal.value, literal.dtype)
     if text is None:
         return None
     if literal.dtype == "boolean":
@@ -66,7 +66,7 @@ def literal_sql(literal: Literal) -> str | None:
     return said if said is None or literal.dtype == "string" else f"CAST({said} AS {kind})"
 
 
-def _text(value: object, dtype: str) -> str | None:
+def _literal_sql(value: object, dtype: str) -> str | None:
     if dtype in INTEGERS:
         bits = INTEGERS[dtype]
         return str(value) if type(value) is int and -(1 << bits - 1) <= value < 1 << bits - 1 else None

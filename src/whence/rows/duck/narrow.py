@@ -47,11 +47,11 @@ def narrowed(op: Operator, where: Expr) -> Operator:
     >>> type(one.child).__name__, type(one.child.child).__name__
     ('Filter', 'Source')
     """
-    if not _groups(op):  # DuckDB does as well
+    if not _makes_groups(op):  # DuckDB does as well
         return op
     for fact in conjuncts(where):
         for attr in fact.attrs if len(fact.attrs) == 1 else ():
-            op = _cut(op, attr, _holding(fact, attr))
+            op = _narrowed(op, attr, _holding(fact, attr))
     return _reduced(op)
 
 
@@ -67,7 +67,7 @@ def loosened(op: Operator) -> Operator | None:
         return None
     left = loosened(op.left)
     if op.how in ("semi", "anti"):
-        if _groups(op.right):
+        if _makes_groups(op.right):
             return left or op.left
         return None if left is None else replace(op, left=left)
     right = loosened(op.right)
@@ -78,25 +78,25 @@ def _holding(fact: Expr, attr: Attr) -> Cut:
     return lambda rows, at: Filter(rows, substituted(fact, {attr: at}))
 
 
-def _cut(op: Operator, attr: Attr, cut: Cut) -> Operator:
+def _narrowed(op: Operator, attr: Attr, cut: Cut) -> Operator:
     """The operator over the part of a source that has certain values in a column, if the column is one of a source."""
     if isinstance(op, Source):
         return cut(op, attr) if attr in op.columns else op
     if isinstance(op, Filter | Sort | Arrange):
-        return replace(op, child=_cut(op.child, attr, cut))
+        return replace(op, child=_narrowed(op.child, attr, cut))
     if isinstance(op, Distinct) and attr in op.keys:
-        return replace(op, child=_cut(op.child, attr, cut))
+        return replace(op, child=_narrowed(op.child, attr, cut))
     if isinstance(op, Project | Aggregate):
         before = _before(op, attr)
-        return op if before is None else replace(op, child=_cut(op.child, before, cut))
+        return op if before is None else replace(op, child=_narrowed(op.child, before, cut))
     if isinstance(op, Union):
         place = op.output.index(attr)
-        return replace(op, inputs=tuple(_cut(each, each.output[place], cut) for each in op.inputs))
+        return replace(op, inputs=tuple(_narrowed(each, each.output[place], cut) for each in op.inputs))
     if isinstance(op, Join):
         if attr in op.left.output:
-            return replace(op, left=_cut(op.left, attr, cut)) if op.how in BY_LEFT else op
+            return replace(op, left=_narrowed(op.left, attr, cut)) if op.how in BY_LEFT else op
         if attr in op.right.output and op.how in BY_RIGHT:
-            return replace(op, right=_cut(op.right, attr, cut))
+            return replace(op, right=_narrowed(op.right, attr, cut))
     return op
 
 
@@ -112,16 +112,18 @@ def _before(op: Project | Aggregate, attr: Attr) -> Attr | None:
 def _reduced(op: Operator) -> Operator:
     """Each join whose one side groups rows: only those that may match one of the other side."""
     if isinstance(op, Join) and op.how in BY_LEFT:
-        pairs = list(filter(None, (_pair(op, fact) for fact in conjuncts(op.condition))))
-        right = _less(op.right, [(_values(op.left, one), other) for one, other in pairs])
+        pairs = list(filter(None, (_equal_columns(op, fact) for fact in conjuncts(op.condition))))
+        right = _less(op.right, [(_origin_of_values(op.left, one), other) for one, other in pairs])
         left = (
-            _less(op.left, [(_values(op.right, other), one) for one, other in pairs]) if op.how == "inner" else op.left
+            _less(op.left, [(_origin_of_values(op.right, other), one) for one, other in pairs])
+            if op.how == "inner"
+            else op.left
         )
         op = replace(op, left=left, right=right)
     return op.map_parts(lambda part: _reduced(part) if isinstance(part, Operator) else part)
 
 
-def _pair(op: Join, fact: Expr) -> tuple[Attr, Attr] | None:
+def _equal_columns(op: Join, fact: Expr) -> tuple[Attr, Attr] | None:
     """The columns of both sides that a condition says are equal."""
     if not isinstance(fact, Compare) or fact.op != "=":
         return None
@@ -133,20 +135,20 @@ def _pair(op: Join, fact: Expr) -> tuple[Attr, Attr] | None:
 
 def _less(op: Operator, facts: list[tuple[Values, Attr]]) -> Operator:
     """A side of a join with the rows that have, in a column, one of the values there: one value is best to look for."""
-    if not _groups(op):
+    if not _makes_groups(op):
         return op
-    alone = [(value, attr) for values, attr in facts if (value := _only(*values)) is not None]
+    alone = [(value, attr) for values, attr in facts if (value := _only_value(*values)) is not None]
     if alone:
         for value, attr in alone:
-            op = _cut(op, attr, _holding(Compare("=", attr, value), attr))
+            op = _narrowed(op, attr, _holding(Compare("=", attr, value), attr))
         return op
     for (rows, column), attr in facts:
         if rows is not None and not isinstance(rows, Source):
-            return _cut(op, attr, _among(rows, column))
+            return _narrowed(op, attr, _among(rows, column))
     return op
 
 
-def _only(rows: Operator | None, column: Attr) -> Literal | None:
+def _only_value(rows: Operator | None, column: Attr) -> Literal | None:
     """The one value that a column has there."""
     while isinstance(rows, Filter):
         for fact in conjuncts(rows.condition):
@@ -158,7 +160,7 @@ def _only(rows: Operator | None, column: Attr) -> Literal | None:
     return None
 
 
-def _groups(op: Operator) -> bool:
+def _makes_groups(op: Operator) -> bool:
     return any(isinstance(part, Aggregate) for part in walk(op))
 
 
@@ -169,21 +171,21 @@ def _among(rows: Operator, column: Attr) -> Cut:
     return lambda cut, at: Join(cut, values, "semi", Compare("=", at, key))
 
 
-def _values(op: Operator, attr: Attr) -> Values:
+def _origin_of_values(op: Operator, attr: Attr) -> Values:
     """Where the values of a column come from: a source, with what chooses among its rows. It may have more of them."""
     if isinstance(op, Source):
         return (op if attr in op.columns else None), attr
     if isinstance(op, Filter):
-        rows, column = _values(op.child, attr)
+        rows, column = _origin_of_values(op.child, attr)
         return (op if rows is op.child else rows), column
     if isinstance(op, Sort | Arrange | Distinct):
-        return _values(op.child, attr)
+        return _origin_of_values(op.child, attr)
     if isinstance(op, Project | Aggregate):
         before = _before(op, attr)
-        return (None, attr) if before is None else _values(op.child, before)
+        return (None, attr) if before is None else _origin_of_values(op.child, before)
     if isinstance(op, Join):
         if attr not in op.left.output:
-            return _values(op.right, attr) if attr in op.right.output else (None, attr)
-        rows, column = _values(op.left, attr)
+            return _origin_of_values(op.right, attr) if attr in op.right.output else (None, attr)
+        rows, column = _origin_of_values(op.left, attr)
         return (op if op.how == "semi" and rows is op.left else rows), column
     return None, attr

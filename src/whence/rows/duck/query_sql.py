@@ -91,10 +91,10 @@ class QueryBuilder:
             raise NotTranslatable("Limit")
         keys = {key: fresh("key", key.dtype) for key in order.keys}
         child = self.of(order.child, needed | attrs_of(*keys))
-        names = _names(order.child.output, "t")
+        names = _names_of_columns(order.child.output, "t")
         kept = _passed_on(op, needed, names)
-        values = [(attr, _exact(key.expr, names)) for key, attr in keys.items()]
-        by = ", ".join(_ordered(key, column_name(attr)) for key, attr in keys.items())
+        values = [(attr, _grouping_sql(key.expr, names)) for key, attr in keys.items()]
+        by = ", ".join(_order_sql(key, column_name(attr)) for key, attr in keys.items())
         top = f"{_select([*kept, *values], f'({child}) AS t')} ORDER BY {by} LIMIT {count + 1}"
         placed = (
             f"SELECT *, row_number() OVER o AS number, rank() OVER o AS place FROM ({top}) WINDOW o AS (ORDER BY {by})"
@@ -108,8 +108,8 @@ class QueryBuilder:
         if frozenset(op.keys) != frozenset(op.output):
             raise NotTranslatable("Distinct")
         child = self.of(op.child, frozenset(op.output))
-        names = _names(op.output, "d")
-        values = [(attr, _exact(attr, names)) for attr in dict.fromkeys(op.output)]
+        names = _names_of_columns(op.output, "d")
+        values = [(attr, _grouping_sql(attr, names)) for attr in dict.fromkeys(op.output)]
         rows = f"SELECT DISTINCT {', '.join(value for _, value in values)} FROM ({child}) AS d"
         return _select(_passed_on(op, needed, names), f"({rows}) AS d")
 
@@ -121,7 +121,7 @@ class QueryBuilder:
             if any(each.output[place].dtype != op.output[place].dtype for place in places):
                 raise NotTranslatable("a union of types")
             child = self.of(each, frozenset(each.output[place] for place in places))
-            names = _names(each.output, "u")
+            names = _names_of_columns(each.output, "u")
             shown = [(op.output[place], names[each.output[place]]) for place in places]
             parts.append(_select(shown, f"({child}) AS u"))
         return " UNION ALL ".join(parts)
@@ -129,15 +129,15 @@ class QueryBuilder:
     @of.register
     def _(self, op: Filter, needed: frozenset[Attr]) -> str:
         child = self.of(op.child, needed | op.condition.attrs)
-        names = _names(op.child.output, "f")
+        names = _names_of_columns(op.child.output, "f")
         where = _required(translated(op.condition, names))
         return f"{_select(_passed_on(op, needed, names), f'({child}) AS f')} WHERE {where}"
 
     @of.register
     def _(self, op: Project, needed: frozenset[Attr]) -> str:
-        columns = _once(op.columns, needed)
+        columns = _needed_columns(op.columns, needed)
         child = self.of(op.child, attrs_of(*(column.expr for column in columns)))
-        return _select(_computed(columns, _names(op.child.output, "p")), f"({child}) AS p")
+        return _select(_computed_sql(columns, _names_of_columns(op.child.output, "p")), f"({child}) AS p")
 
     @of.register
     def _(self, op: Join, needed: frozenset[Attr]) -> str:
@@ -146,7 +146,7 @@ class QueryBuilder:
         right = self.of(op.right, both & frozenset(op.right.output))
         if frozenset(op.left.output) & frozenset(op.right.output):
             raise NotTranslatable("a join of equal columns")
-        names = {**_names(op.left.output, "l"), **_names(op.right.output, "r")}
+        names = {**_names_of_columns(op.left.output, "l"), **_names_of_columns(op.right.output, "r")}
         on = "TRUE" if op.condition is None else _required(translated(op.condition, names))
         if op.flag is not None:
             found = f"EXISTS (SELECT 1 FROM ({right}) AS r WHERE {on})"
@@ -156,23 +156,23 @@ class QueryBuilder:
 
     @of.register
     def _(self, op: Aggregate, needed: frozenset[Attr]) -> str:
-        columns = _once(op.outputs, needed)
+        columns = _needed_columns(op.outputs, needed)
         keys = {key: fresh("key", key.dtype) for key in dict.fromkeys(op.keys)}
         calls: dict[AggCall, Attr] = {}
-        shown = [Named(column.attr, _grouped(column.expr, keys, calls)) for column in columns]
+        shown = [Named(column.attr, _over_groups(column.expr, keys, calls)) for column in columns]
         child = self.of(op.child, attrs_of(*keys, *calls))
-        names = _names(op.child.output, "a")
-        values = [(attr, _exact(key, names)) for key, attr in keys.items()]
+        names = _names_of_columns(op.child.output, "a")
+        values = [(attr, _grouping_sql(key, names)) for key, attr in keys.items()]
         by = f" GROUP BY {', '.join(value for _, value in values)}" if values else ""
-        values += [(attr, _aggregate(call, names)) for call, attr in calls.items()]
+        values += [(attr, _aggregate_sql(call, names)) for call, attr in calls.items()]
         if not values:  # one row, whatever lies below
             values = [(fresh("rows", "long"), "count(*)")]
         groups = _select(values, f"({child}) AS a")
         inner = (*keys.values(), *calls.values())
-        return _select(_computed(shown, _names(inner, "g")), f"({groups}{by}) AS g")
+        return _select(_computed_sql(shown, _names_of_columns(inner, "g")), f"({groups}{by}) AS g")
 
 
-def _ordered(key: SortKey, name: str) -> str:
+def _order_sql(key: SortKey, name: str) -> str:
     return f"{name} {'ASC' if key.ascending else 'DESC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
 
@@ -181,12 +181,12 @@ def _select(columns: Iterable[tuple[Attr, str]], rows: str) -> str:
     return f"SELECT {shown or 'TRUE AS no'} FROM {rows}"
 
 
-def _once(columns: Iterable[Named], needed: frozenset[Attr]) -> list[Named]:
+def _needed_columns(columns: Iterable[Named], needed: frozenset[Attr]) -> list[Named]:
     """The columns that are needed; one may be shown twice."""
     return list({column.attr: column for column in columns if column.attr in needed}.values())
 
 
-def _names(attrs: Iterable[Attr], alias: str) -> dict[Attr, str]:
+def _names_of_columns(attrs: Iterable[Attr], alias: str) -> dict[Attr, str]:
     return {attr: f"{alias}.{column_name(attr)}" for attr in attrs}
 
 
@@ -195,7 +195,7 @@ def _passed_on(op: Operator, needed: frozenset[Attr], names: Mapping[Attr, str])
     return [(attr, names[attr]) for attr in dict.fromkeys(op.output) if attr in needed]
 
 
-def _computed(columns: Iterable[Named], names: Mapping[Attr, str]) -> list[tuple[Attr, str]]:
+def _computed_sql(columns: Iterable[Named], names: Mapping[Attr, str]) -> list[tuple[Attr, str]]:
     return [(column.attr, _required(value_sql(column.expr, names))) for column in columns]
 
 
@@ -206,14 +206,14 @@ def _required(sql: str | None) -> str:
     return sql
 
 
-def _exact(expr: Expr, names: Mapping[Attr, str]) -> str:
+def _grouping_sql(expr: Expr, names: Mapping[Attr, str]) -> str:
     """A value that is the same for all that are equal: of floats, zero has two."""
     if expr.dtype in FLOATS:
         raise NotTranslatable(expr.dtype)
     return _required(value_sql(expr, names))
 
 
-def _grouped(expr: Expr, keys: Mapping[Expr, Attr], calls: dict[AggCall, Attr]) -> Expr:
+def _over_groups(expr: Expr, keys: Mapping[Expr, Attr], calls: dict[AggCall, Attr]) -> Expr:
     """An output of a group over columns of their own for keys and calls, which are met from above."""
 
     def change(part: Tree) -> Tree:
@@ -228,7 +228,7 @@ def _grouped(expr: Expr, keys: Mapping[Expr, Attr], calls: dict[AggCall, Attr]) 
     return made
 
 
-def _aggregate(call: AggCall, names: Mapping[Attr, str]) -> str:
+def _aggregate_sql(call: AggCall, names: Mapping[Attr, str]) -> str:
     if call.python or len(call.args) != 1:
         raise NotTranslatable(call.name)
     (arg,) = call.args
@@ -236,18 +236,18 @@ def _aggregate(call: AggCall, names: Mapping[Attr, str]) -> str:
         return f"bool_or({_required(translated(arg, names))})"
     word = "DISTINCT " if call.distinct else ""
     where = "" if call.where is None else f" FILTER (WHERE {_required(translated(call.where, names))})"
-    value = _exact(arg, names)
+    value = _grouping_sql(arg, names)
     if call.name == "Count":
         return f"count({word}{value}){where}"
     if call.name in ("Min", "Max") and call.dtype == arg.dtype:
         return f"{call.name.lower()}({value}){where}"
-    made = {"Sum": _sum, "Average": _average}.get(call.name, _none)(value, word, where, arg.dtype, call.dtype)
+    made = {"Sum": _sum, "Average": _average}.get(call.name, _no_sql)(value, word, where, arg.dtype, call.dtype)
     if made is None:
         raise NotTranslatable(call.name)
     return made
 
 
-def _none(*_: str) -> None:
+def _no_sql(*_: str) -> None:
     return None
 
 

@@ -8,8 +8,9 @@ from functools import singledispatchmethod
 from whence.rows.duck import calls
 from whence.rows.duck.constants import computed
 from whence.rows.duck.literals import literal_sql
+from whence.rows.duck.python import python_sql
 from whence.rows.duck.types import duckdb_type
-from whence.rows.expressions import And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
+from whence.rows.expressions import TRUE, And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
 from whence.rows.tree import Tree, depth
 
 LONGEST = 10_000  # characters of a function with its arguments: some write an argument twice, and so do those in it
@@ -110,12 +111,31 @@ class _Sql:
 
     @_of.register
     def _(self, expr: Call) -> str:
-        made = calls.CALLS.get(expr.name)
-        if made is None or isinstance(expr, Udf) or not expr.deterministic:
+        if isinstance(expr, Udf):
+            return self._function(expr)
+        made = calls.CALLS.get(expr.name, python_sql)
+        if not expr.deterministic:
             raise NotTranslatable(f"the function {expr.name}")
         said = made(expr, self.of)
+        if said is None:
+            said = python_sql(expr, self.of)
         if said is None or len(said) > LONGEST:
             raise NotTranslatable(str(expr))
+        return said
+
+    def _function(self, udf: Udf) -> str:
+        """What a user's function computes; arguments that its translation leaves out end the query."""
+        if udf.inside is None or not udf.deterministic or udf.inside.value.dtype != udf.dtype:
+            raise NotTranslatable(f"the function {udf.name}")
+        value, domain = udf.over(udf.inside.value), udf.over(udf.inside.domain)
+        if max(depth(value), depth(domain)) > DEEPEST:
+            raise NotTranslatable(f"the function {udf.name}")
+        said = self.of(value)
+        if domain != TRUE:
+            refused = f"CAST(error('outside of the translation') AS {duckdb_type(udf.dtype)})"
+            said = f"CASE WHEN NOT {self._boolean(domain)} THEN {refused} ELSE {said} END"
+        if len(said) > LONGEST:
+            raise NotTranslatable(f"the function {udf.name}")
         return said
 
     def _boolean(self, expr: Expr) -> str:

@@ -61,7 +61,7 @@ def leaves(dtype: str) -> tuple[str, ...] | None:
     if not dtype.startswith("{"):
         return (dtype,) if duckdb_type(dtype) else None
     found: list[str] = []
-    for each in _inside(json.loads(dtype)):
+    for each in _inner_types(json.loads(dtype)):
         below = leaves(each if isinstance(each, str) else json.dumps(each))
         if below is None:
             return None
@@ -69,7 +69,7 @@ def leaves(dtype: str) -> tuple[str, ...] | None:
     return tuple(found) or None
 
 
-def _inside(nested: dict[str, Any]) -> list[Any]:
+def _inner_types(nested: dict[str, Any]) -> list[Any]:
     if nested["type"] == "struct":
         return [each["type"] for each in nested["fields"]]
     if nested["type"] == "array":
@@ -87,7 +87,7 @@ def arrow_type(dtype: str) -> Any:
     if size:
         return pa.decimal128(*size)
     if dtype.startswith("{"):
-        return _nested(json.loads(dtype))
+        return _nested_type(json.loads(dtype))
     return {
         "byte": pa.int8(),
         "short": pa.int16(),
@@ -104,29 +104,29 @@ def arrow_type(dtype: str) -> Any:
     }[dtype]
 
 
-def _nested(nested: Any) -> Any:
+def _nested_type(nested: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(nested, str):
         return arrow_type(nested)
     if nested["type"] == "struct":
-        return pa.struct([pa.field(each["name"], _nested(each["type"])) for each in nested["fields"]])
+        return pa.struct([pa.field(each["name"], _nested_type(each["type"])) for each in nested["fields"]])
     if nested["type"] == "array":
-        return pa.list_(_nested(nested["elementType"]))
-    return pa.map_(_nested(nested["keyType"]), _nested(nested["valueType"]))
+        return pa.list_(_nested_type(nested["elementType"]))
+    return pa.map_(_nested_type(nested["keyType"]), _nested_type(nested["valueType"]))
 
 
 def same_shape(one: Any, other: Any) -> bool:
     """Whether two Arrow types nest in the same way, with the same names; simple types are not looked at."""
-    return _same(one, other, lambda a, b: True)
+    return _same_type(one, other, lambda a, b: True)
 
 
 def same_type(one: Any, other: Any) -> bool:
     """Whether two Arrow types are the same, but for what a list calls its elements."""
-    return _same(one, other, lambda a, b: bool(a == b))
+    return _same_type(one, other, lambda a, b: bool(a == b))
 
 
-def _same(one: Any, other: Any, simple: Callable[[Any, Any], bool]) -> bool:
+def _same_type(one: Any, other: Any, simple: Callable[[Any, Any], bool]) -> bool:
     import pyarrow as pa
 
     kinds = (pa.types.is_struct, _is_list, pa.types.is_map)
@@ -134,11 +134,11 @@ def _same(one: Any, other: Any, simple: Callable[[Any, Any], bool]) -> bool:
         return False
     if pa.types.is_struct(one):
         names = [each.name for each in one] == [each.name for each in other]
-        return names and all(_same(a.type, b.type, simple) for a, b in zip(one, other, strict=True))
+        return names and all(_same_type(a.type, b.type, simple) for a, b in zip(one, other, strict=True))
     if pa.types.is_map(one):
-        return _same(one.key_type, other.key_type, simple) and _same(one.item_type, other.item_type, simple)
+        return _same_type(one.key_type, other.key_type, simple) and _same_type(one.item_type, other.item_type, simple)
     if _is_list(one):
-        return _same(one.value_type, other.value_type, simple)
+        return _same_type(one.value_type, other.value_type, simple)
     return simple(one, other)
 
 

@@ -41,12 +41,12 @@ def aggregate(plan: Aggregate, tag: Tag, witness: str) -> Tagged:
     if plan.witnessed and witness == "rows" and below.ids:
         return _attained(plan, below)
     if plan.listed is not None:
-        return _listed(plan, plan.listed, below)
+        return _pivot_ids(plan, plan.listed, below)
     ids, collect = gathered(below.ids)
     return Tagged(Aggregate(below.plan, plan.keys, (*plan.outputs, *collect)), ids, below.reasons)
 
 
-def _listed(plan: Aggregate, listed: Expr, below: Tagged) -> Tagged:
+def _pivot_ids(plan: Aggregate, listed: Expr, below: Tagged) -> Tagged:
     """A pivot: the ids of the rows whose values are listed; of all rows where none is."""
     masked = {number: replace(new_ids(number, each.many), many=each.many) for number, each in below.ids.items()}
     columns = tuple(
@@ -107,7 +107,7 @@ def _attained(plan: Aggregate, below: Tagged) -> Tagged:
 
     for index, call in enumerate(calls):
         field(f"v{index}", call.args[0])
-        where = _condition(plan, call)
+        where = _condition_of_call(plan, call)
         if where is not None:
             passes = Call("coalesce", (where, Literal(False, "boolean")), "boolean")
             field(f"p{index}", passes)
@@ -123,17 +123,17 @@ def _attained(plan: Aggregate, below: Tagged) -> Tagged:
     attains = []
     for index, (call, result) in enumerate(zip(calls, results, strict=True)):
         same = Compare("<=>", _field(row, f"v{index}"), result)
-        attains.append(same if _condition(plan, call) is None else conjunction(_field(row, f"p{index}"), same))
+        attains.append(same if _condition_of_call(plan, call) is None else conjunction(_field(row, f"p{index}"), same))
     kept = Call("filter", (rows, Call("lambda", (disjunction(*attains), row), "boolean")), LIST)
     empty = Compare("=", Call("size", (kept,), "integer"), Literal(0, "integer"))
     witnesses = fresh("_witnesses", rows.dtype)
     chosen = Project(groups, (*keep(*_unique(plan.output)), Named(witnesses, Call("if", (empty, rows, kept), LIST))))
     ids = {number: new_ids(number) for number in below.ids}
-    lists = tuple(Named(new.attr, _flat(witnesses, f"i{number}")) for number, new in ids.items())
+    lists = tuple(Named(new.attr, _flattened_ids(witnesses, f"i{number}")) for number, new in ids.items())
     return Tagged(Project(chosen, (*keep(*plan.output), *lists)), ids, below.reasons)
 
 
-def _condition(plan: Aggregate, call: AggCall) -> Expr | None:
+def _condition_of_call(plan: Aggregate, call: AggCall) -> Expr | None:
     """Which rows a call counts: those of a FILTER clause, or of the value whose column it makes in a pivot."""
     if plan.listed is not None and isinstance(call.args[0], Call) and call.args[0].name == "If":
         return call.args[0].args[0]
@@ -144,7 +144,7 @@ def _field(row: Expr, name: str) -> Expr:
     return Call("field", (row,), LIST, name)
 
 
-def _flat(rows: Expr, name: str) -> Expr:
+def _flattened_ids(rows: Expr, name: str) -> Expr:
     row = Call("variable", (), LIST, "r")
     lists = Call("transform", (rows, Call("lambda", (_field(row, name), row), LIST)), LIST)
     return Call("array_distinct", (Call("flatten", (lists,), LIST),), LIST)

@@ -35,7 +35,7 @@ class Tagged:
 
 def array_of(dtype: str) -> str:
     """The type of a list."""
-    return f'{{"type":"array","elementType":{_quoted(dtype)},"containsNull":true}}'
+    return f'{{"type":"array","elementType":{_quoted_type(dtype)},"containsNull":true}}'
 
 
 def struct_of(fields: Mapping[str, str]) -> str:
@@ -45,12 +45,13 @@ def struct_of(fields: Mapping[str, str]) -> str:
     '{"type":"struct","fields":[{"name":"a","type":"long","nullable":true,"metadata":{}}]}'
     """
     inner = ",".join(
-        f'{{"name":"{name}","type":{_quoted(dtype)},"nullable":true,"metadata":{{}}}}' for name, dtype in fields.items()
+        f'{{"name":"{name}","type":{_quoted_type(dtype)},"nullable":true,"metadata":{{}}}}'
+        for name, dtype in fields.items()
     )
     return f'{{"type":"struct","fields":[{inner}]}}'
 
 
-def _quoted(dtype: str) -> str:
+def _quoted_type(dtype: str) -> str:
     return dtype if dtype.startswith("{") else f'"{dtype}"'
 
 

@@ -73,7 +73,7 @@ def _by_keys(
     condition = conjunction(*(Compare(op, a, columns[b]) for op, a, b in pairs), some)
     how = "inner" if plan.how == "semi" else "left"
     joined = Join(left.plan, groups, how, condition)
-    return _finished(plan, joined, left, ids, Not(IsNull(marker)), reasons)
+    return _tagged_left(plan, joined, left, ids, Not(IsNull(marker)), reasons)
 
 
 def _by_pairs(plan: Join, left: Tagged, right: Tagged, reasons: tuple[str, ...]) -> Tagged:
@@ -105,10 +105,10 @@ def _by_pairs(plan: Join, left: Tagged, right: Tagged, reasons: tuple[str, ...])
             *keep(*(each.attr for each in ids.values()), found),
         ),
     )
-    return _finished(plan, back, left, ids, Compare(">", found, Literal(0, LONG)), reasons)
+    return _tagged_left(plan, back, left, ids, Compare(">", found, Literal(0, LONG)), reasons)
 
 
-def _finished(
+def _tagged_left(
     plan: Join, joined: Operator, left: Tagged, ids: dict[int, Ids], flag: Expr, reasons: tuple[str, ...]
 ) -> Tagged:
     columns = list(keep(*plan.left.output))

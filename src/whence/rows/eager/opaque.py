@@ -11,7 +11,11 @@ from whence.rows.operators import Aggregate, Cogroup, GroupedMap, Join, Named, O
 
 
 def opaque(plan: Opaque, tag: Tag) -> Tagged:
-    """All ids of all inputs, joined to each row."""
+    """All ids of all inputs, joined to each row; those of one row, where each row is made of one."""
+    if plan.by_row:
+        (below,) = map(tag, plan.inputs)
+        child, around, one = _with_lists(below)
+        return Tagged(replace(plan, inputs=(child,), annotated=around), one, below.reasons)
     joined: Operator = plan
     ids = {}
     reasons: tuple[str, ...] = (f"{plan.why} is opaque: any row of its input may have contributed",)

@@ -10,28 +10,30 @@ from whence.rows.operators import Aggregate, Except, Filter, Generate, Intersect
 
 def intersect(plan: Intersect, tag: Tag) -> Tagged:
     """Both sides: all rows of either that are equal to it."""
-    left, right = _grouped(tag(plan.left), plan.left), _grouped(tag(plan.right), plan.right)
-    joined = Join(left.plan, right.plan, "inner", _same(left.columns, right.columns))
+    left, right = _each_row_once(tag(plan.left), plan.left), _each_row_once(tag(plan.right), plan.right)
+    joined = Join(left.plan, right.plan, "inner", _rows_equal(left.columns, right.columns))
     ids = {**left.ids, **right.ids}
     least = Call("least", (left.count, right.count), LONG)
-    return _finished(joined, plan.output, left.columns, ids, least if plan.all else None, left.reasons + right.reasons)
+    return _tagged_set(
+        joined, plan.output, left.columns, ids, least if plan.all else None, left.reasons + right.reasons
+    )
 
 
 def subtract(plan: Except, tag: Tag) -> Tagged:
     """The left side: nothing of the right is in it."""
-    left = _grouped(tag(plan.left), plan.left)
-    right = _grouped(Tagged(plan.right, {}), plan.right)
-    same = _same(left.columns, right.columns)
+    left = _each_row_once(tag(plan.left), plan.left)
+    right = _each_row_once(Tagged(plan.right, {}), plan.right)
+    same = _rows_equal(left.columns, right.columns)
     if not plan.all:
         joined: Operator = Join(left.plan, right.plan, "anti", same)
-        return _finished(joined, plan.output, left.columns, left.ids, None, left.reasons)
+        return _tagged_set(joined, plan.output, left.columns, left.ids, None, left.reasons)
     none = Call("coalesce", (right.count, Literal(0, LONG)), LONG)
     rest = fresh("_rest", LONG)
     joined = Join(left.plan, right.plan, "left", same)
     columns = (*left.columns, *(each.attr for each in left.ids.values()))
     counted = Project(joined, (*keep(*columns), Named(rest, Call("-", (left.count, none), LONG))))
     more = Filter(counted, Compare(">", rest, Literal(0, LONG)))
-    return _finished(more, plan.output, left.columns, left.ids, rest, left.reasons)
+    return _tagged_set(more, plan.output, left.columns, left.ids, rest, left.reasons)
 
 
 class _Grouped:
@@ -41,7 +43,7 @@ class _Grouped:
         self.plan, self.columns, self.count, self.ids, self.reasons = plan, columns, count, ids, reasons
 
 
-def _grouped(below: Tagged, original: Operator) -> _Grouped:
+def _each_row_once(below: Tagged, original: Operator) -> _Grouped:
     """Each different row once, with how often it is there and the ids of all."""
     attrs = tuple(dict.fromkeys(original.output))
     renamed = {attr: fresh(attr.name, attr.dtype) for attr in attrs}
@@ -56,11 +58,11 @@ def _grouped(below: Tagged, original: Operator) -> _Grouped:
     return _Grouped(Aggregate(below.plan, attrs, outputs), columns, count, ids, below.reasons)
 
 
-def _same(left: tuple[Attr, ...], right: tuple[Attr, ...]) -> Expr:
+def _rows_equal(left: tuple[Attr, ...], right: tuple[Attr, ...]) -> Expr:
     return conjunction(*(Compare("<=>", a, b) for a, b in zip(left, right, strict=True)))
 
 
-def _finished(
+def _tagged_set(
     plan: Operator,
     output: tuple[Attr, ...],
     columns: tuple[Attr, ...],

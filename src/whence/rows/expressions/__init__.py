@@ -2,7 +2,7 @@
 
 from whence.rows.expressions.aggregates import WITNESSED, AggCall
 from whence.rows.expressions.base import Attr, Expr, Literal, Outer, Param, attrs_of, fresh, like
-from whence.rows.expressions.calls import Call, Udf
+from whence.rows.expressions.calls import Call, Inside, Udf
 from whence.rows.expressions.logic import (
     COMPARISONS,
     FALSE,
@@ -37,6 +37,7 @@ __all__ = [
     "Frame",
     "In",
     "InQuery",
+    "Inside",
     "IsNull",
     "Literal",
     "Logic",

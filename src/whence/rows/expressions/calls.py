@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from whence.rows.expressions.base import Expr
+from whence.rows.expressions.base import Attr, Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +29,46 @@ class Call(Expr):
 
 
 @dataclass(frozen=True, slots=True)
-class Udf(Call):
-    """A user's function (Python, pandas, Scala): opaque, its arguments are all that is known.
+class Inside:
+    """What a user's function computes: `value` over `parameters`, for arguments for which `domain` is not false.
 
-    The place for looking inside: `origin` leads to the pickled function of the user's own session. `varies` says why
-    it may give something else for the same arguments, if its code shows that.
+    For arguments for which the function raises an error, the value means nothing.
+    """
+
+    parameters: tuple[Attr, ...]
+    value: Expr
+    domain: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Udf(Call):
+    """A user's function (Python, pandas, Scala): its arguments are all that is known, unless `inside` says more.
+
+    Spark always runs the user's own function, to which `origin` leads. `varies` says why it may give something else
+    for the same arguments, if its code shows that; `closed` why nothing is known of the inside; `code` is a hash of
+    what the function is made of, the same in every session; `title` is what the user calls it.
     """
 
     varies: str = field(default="", compare=False)
+    inside: Inside | None = field(default=None, compare=False, repr=False)
+    closed: str = field(default="", compare=False, repr=False)
+    code: str = field(default="", compare=False, repr=False)
+    title: str = field(default="", compare=False, repr=False)
+
+    def over(self, expr: Expr) -> Expr:
+        """An expression of the inside, over the arguments."""
+        from whence.rows.tree import transform
+
+        assert self.inside is not None
+        given: Mapping[Attr, Expr] = dict(zip(self.inside.parameters, self.args, strict=True))
+        found: Expr = transform(expr, lambda part: given.get(part, part) if isinstance(part, Attr) else part)
+        return found
+
+    @property
+    def read(self) -> tuple[Expr, ...]:
+        """The arguments that the value depends on."""
+        if self.inside is None:
+            return self.args
+        used = self.inside.value.attrs | self.inside.domain.attrs
+        pairs = zip(self.inside.parameters, self.args, strict=True)
+        return tuple(arg for parameter, arg in pairs if parameter in used)

@@ -10,20 +10,26 @@ from whence.rows.operators.base import Operator, require, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Operator):
-    """mapInPandas, mapInArrow, mapPartitions ...: any row may have come from any row; `why` says what it is."""
+    """mapInPandas, mapInArrow, mapPartitions ...: any row may have come from any row; `why` says what it is.
+
+    `by_row`: it is known to make each row of one row, in order, as `apply(axis=1)` of pandas API on Spark does. Then
+    `annotated` may go around it: pairs of an input column, and the output column that has the same beside each row.
+    """
 
     inputs: tuple[Operator, ...]
     columns: tuple[Attr, ...]
     why: str
     origin: object = field(default=None, compare=False, repr=False)
     varies: str = field(default="", compare=False)  # why it may give something else for the same rows
+    by_row: bool = False
+    annotated: tuple[tuple[Attr, Attr], ...] = ()
 
     def __post_init__(self) -> None:
         require_operator("Opaque", *self.inputs)
 
     @property
     def output(self) -> tuple[Attr, ...]:
-        return self.columns
+        return (*self.columns, *(out for _, out in self.annotated))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def folded(predicate: Expr) -> Expr:
     if isinstance(predicate, Or):
         return disjunction(*map(folded, predicate.args))
     if isinstance(predicate, Compare):
-        return _compared(predicate)
+        return _folded_comparison(predicate)
     if isinstance(predicate, IsNull) and isinstance(predicate.arg, Literal):
         return TRUE if predicate.arg.value is None else FALSE
     if isinstance(predicate, Not) and isinstance(predicate.arg, IsNull) and isinstance(predicate.arg.arg, Literal):
@@ -56,7 +56,7 @@ def folded(predicate: Expr) -> Expr:
     return predicate
 
 
-def _compared(fact: Compare) -> Expr:
+def _folded_comparison(fact: Compare) -> Expr:
     a, b = fact.left, fact.right
     if fact.op == "<=>" and a == b and isinstance(a, Param | Literal):
         return TRUE
@@ -67,10 +67,10 @@ def _compared(fact: Compare) -> Expr:
     kind = Decimal if a.dtype.startswith("decimal") else EXACT_TYPES.get(a.dtype)
     if kind is None or a.dtype != b.dtype or type(a.value) is not kind or type(b.value) is not kind:
         return fact
-    return TRUE if _holds(fact.op, a.value, b.value) else FALSE
+    return TRUE if _is_true(fact.op, a.value, b.value) else FALSE
 
 
-def _holds(op: str, a: Any, b: Any) -> bool:
+def _is_true(op: str, a: Any, b: Any) -> bool:
     if op in ("=", "<=>"):
         return bool(a == b)
     if op == "!=":

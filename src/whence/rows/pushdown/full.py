@@ -30,7 +30,7 @@ def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
             for i in (0, 1)
         )
         return Pushed(tuple(cut), False, WHY)
-    decided = all(pinned) and _tied(condition, sides) and all(any(f.attrs <= s for s in sides) for f in asked)
+    decided = all(pinned) and _needs_equality(condition, sides) and all(any(f.attrs <= s for s in sides) for f in asked)
     if not decided:
         return Pushed((conjunction(*own[0]), conjunction(*own[1])), False, WHY)
     match = substituted(condition, {**known[0], **known[1]})
@@ -39,7 +39,7 @@ def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     return Pushed(inputs, assumes_row_exists=True, optional_inputs=frozenset({0, 1}))
 
 
-def _tied(condition: Expr, sides: tuple[frozenset[Attr], frozenset[Attr]]) -> bool:
+def _needs_equality(condition: Expr, sides: tuple[frozenset[Attr], frozenset[Attr]]) -> bool:
     """Whether a match needs an `=` between the two sides, so that nulls match nothing."""
     return any(
         isinstance(fact, Compare)

@@ -20,7 +20,7 @@ def push_generate(op: Generate, predicate: Expr, aim: Aim) -> Pushed:
     about_row = conjunction(*(fact for fact in facts if fact.attrs <= kept))
     about_element = conjunction(*(fact for fact in facts if not fact.attrs <= kept))
     if len(facts) == len(conjuncts(predicate)) and _explodes(op):
-        return Pushed((conjunction(about_row, _some(op, about_element)),))
+        return Pushed((conjunction(about_row, _some_element(op, about_element)),))
     decided = op.outer and len(facts) == len(conjuncts(predicate)) and not about_element.attrs
     why = "" if decided else "rows that differ only in the expanded column may match too"
     return Pushed((about_row,), decided, why)
@@ -38,7 +38,7 @@ def _explodes(op: Generate) -> bool:
     )
 
 
-def _some(op: Generate, fact: Expr) -> Expr:
+def _some_element(op: Generate, fact: Expr) -> Expr:
     """Some element satisfies the fact; of an outer explode a null does, where there is no element."""
     assert isinstance(op.generator, Call)
     array, column = op.generator.args[0], op.columns[0]

@@ -19,19 +19,19 @@ def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     if op.condition is not None and not op.condition.deterministic:
         return Pushed((TRUE, TRUE), False, "the join condition is not deterministic")
     if op.how in ("inner", "cross"):
-        return _inner(op, predicate)
+        return _inner_join(op, predicate)
     if op.how == "right":
         mirrored = Join(op.right, op.left, "left", op.condition)
-        right, left = (pushed := _outer(mirrored, predicate, aim)).inputs
+        right, left = (pushed := _outer_join(mirrored, predicate, aim)).inputs
         return Pushed((left, right), pushed.precise, pushed.why, pushed.assumes_row_exists, frozenset({0}))
     if op.how == "full":
         return push_full(op, predicate, aim)
     if op.how in ("left", "single"):
-        return _outer(op, predicate, aim)
+        return _outer_join(op, predicate, aim)
     return _matching(op, predicate, aim)
 
 
-def _inner(op: Join, predicate: Expr) -> Pushed:
+def _inner_join(op: Join, predicate: Expr) -> Pushed:
     """A pair satisfies condition and predicate. Both sides are exact if every fact can be asked of one side: then
     every row of one side that satisfies its own facts pairs with every such row of the other.
 
@@ -50,7 +50,7 @@ def _askable(fact: Expr, known: Mapping[Attr, Expr], columns: frozenset[Attr]) -
     return fact.deterministic and all(attr in known and may_replace(attr, fact) for attr in fact.attrs - columns)
 
 
-def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
+def _outer_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     """Left rows stay without a match, so the condition says nothing of them; a right row is there by a match.
 
     Right rows are cut down by the condition alone: taking a match away because of what is asked would turn its left
@@ -72,7 +72,7 @@ def _outer(op: Join, predicate: Expr, aim: Aim) -> Pushed:
         # With one match at most, the same for all selected left rows, a fact about both holds for all of them or none.
         one = op.how == "single" or unique(op.right, frozenset(matched) & rights)
         whole = whole and all(one and _askable(fact, known, rights) for fact in mixed)
-    decided = whole and _decided(op, known, lefts)
+    decided = whole and _same_matches(op, known, lefts)
     missing = frozenset[int]() if _always(op) else frozenset({1})
     return Pushed((left, right), decided, "" if decided else MIXED, True, missing)
 
@@ -96,14 +96,14 @@ def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     right, whole = side(conjuncts(op.condition), known_right, rights, stated=False)
     # What is asked of the flag is the same for all selected rows, or it tells them apart.
     flagged = frozenset(attr for fact in conjuncts(predicate) if fact not in asked for attr in fact.attrs & lefts)
-    decided = whole and _decided(op, known, lefts) and flagged <= known.keys()
+    decided = whole and _same_matches(op, known, lefts) and flagged <= known.keys()
     if op.how == "anti" and aim is Aim.LINEAGE:
         right = FALSE
     missing = frozenset({1}) if op.how == "existence" else frozenset[int]()
     return Pushed((left, right), decided, "" if decided else MIXED, True, missing)
 
 
-def _decided(op: Join, known: Mapping[Attr, Expr], lefts: frozenset[Attr]) -> bool:
+def _same_matches(op: Join, known: Mapping[Attr, Expr], lefts: frozenset[Attr]) -> bool:
     """Whether all selected left rows have the same matches: what the condition reads of them is pinned."""
     read = op.condition.attrs & lefts if op.condition is not None else frozenset[Attr]()
     return all(attr in known for attr in read)

@@ -28,13 +28,13 @@ def pins(*predicates: Expr | None) -> dict[Attr, Expr]:
         changed = False
         for left, right in pairs:
             for a, b in ((left, right), (right, left)):
-                if isinstance(a, Attr) and a not in known and b.deterministic and _settled(b, known):
+                if isinstance(a, Attr) and a not in known and b.deterministic and _has_one_value(b, known):
                     known[a] = substituted(b, known)
                     changed = True
     return known
 
 
-def _settled(expr: Expr, known: Mapping[Attr, Expr]) -> bool:
+def _has_one_value(expr: Expr, known: Mapping[Attr, Expr]) -> bool:
     return expr.attrs <= known.keys() and (isinstance(expr, Attr) or all(may_replace(a, expr) for a in expr.attrs))
 
 

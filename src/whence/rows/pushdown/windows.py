@@ -34,7 +34,7 @@ def push_window(op: Window, predicate: Expr, aim: Aim) -> Pushed:
     unclear = next(filter(None, map(vague, op.functions)), None)
     if aim is Aim.RESTRICT or unclear:
         return Pushed((partition,), unclear is None, unclear or "", assumes_row_exists=True)
-    parts = [_part(op, frame_of(function), known) for function in op.functions]
+    parts = [_rows_in_frame(op, frame_of(function), known) for function in op.functions]
     whole = disjunction(*(part for part in parts if part is not None))
     if None in parts:
         return Pushed(
@@ -49,7 +49,7 @@ def _pinned(expr: Expr, known: Mapping[Attr, Expr]) -> bool:
     )
 
 
-def _part(op: Window, frame: Frame, known: Mapping[Attr, Expr]) -> Expr | None:
+def _rows_in_frame(op: Window, frame: Frame, known: Mapping[Attr, Expr]) -> Expr | None:
     """Which rows of the partition are in the frame of the row asked for; None if its columns do not decide that."""
     if frame.whole:
         return TRUE

@@ -37,17 +37,17 @@ def rows_of(value: Any, zone: tzinfo | None = None) -> Any:
     [{'a': 1, 'b': 'x'}, {'a': 2, 'b': None}]
     """
     if is_series(value):
-        return {name: _read(each, zone) for name, each in value.items()}
+        return {name: _read_value(each, zone) for name, each in value.items()}
     if not is_frame(value):
         return value
     names = list(value.columns)
-    rows = (tuple(_read(each, zone) for each in row) for row in value.itertuples(index=False, name=None))
-    if len(set(names)) < len(names):  # columns with the same name are told apart by their places
+    rows = (tuple(_read_value(each, zone) for each in row) for row in value.itertuples(index=False, name=None))
+    if len(set(names)) < len(names):  # columns with the same name are distinguished by their places
         return list(rows)
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _read(value: Any, zone: tzinfo | None) -> object:
+def _read_value(value: Any, zone: tzinfo | None) -> object:
     if type(value).__name__ == "NAType":
         return MISSING
     value = plain(value)

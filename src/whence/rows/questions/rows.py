@@ -27,25 +27,25 @@ def asked_rows(output: Sequence[Attr], rows: object, case_sensitive: bool = Fals
     (((Attr(id=2, name='b', dtype='string', nullable=True), 'x'),),)
     """
     if isinstance(rows, Mapping) or hasattr(rows, "__fields__") or isinstance(rows, tuple):
-        return (_asked(output, rows, case_sensitive),)
+        return (_asked_row(output, rows, case_sensitive),)
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise BadType(
             f"a row is a dictionary, a Row, a tuple of all its values or a row of pandas, not {type(rows).__name__}"
         )
-    found = tuple(_asked(output, each, case_sensitive) for each in rows)
+    found = tuple(_asked_row(output, each, case_sensitive) for each in rows)
     if not found:
         raise BadType("no rows were given to ask about")
     return found
 
 
-def _asked(output: Sequence[Attr], row: Any, case_sensitive: bool) -> Asked:
+def _asked_row(output: Sequence[Attr], row: Any, case_sensitive: bool) -> Asked:
     names = getattr(row, "__fields__", None)
     if isinstance(row, Mapping):
-        pairs = [(_column(output, name, case_sensitive), value) for name, value in row.items()]
+        pairs = [(_column_named(output, name, case_sensitive), value) for name, value in row.items()]
     elif isinstance(row, tuple) and len(row) == len(output):
         pairs = list(zip(output, row, strict=True))
     elif names is not None:
-        pairs = [(_column(output, name, case_sensitive), value) for name, value in zip(names, row, strict=True)]
+        pairs = [(_column_named(output, name, case_sensitive), value) for name, value in zip(names, row, strict=True)]
     elif isinstance(row, tuple):
         raise BadType(f"the row has {len(row)} values and the table {len(output)} columns: give a dictionary of some")
     else:
@@ -55,7 +55,7 @@ def _asked(output: Sequence[Attr], row: Any, case_sensitive: bool) -> Asked:
     return tuple((attr, fitted(attr, value)) for attr, value in pairs)
 
 
-def _column(output: Sequence[Attr], name: object, case_sensitive: bool) -> Attr:
+def _column_named(output: Sequence[Attr], name: object, case_sensitive: bool) -> Attr:
     if not isinstance(name, str):
         raise BadType(f"a column is named by a string, not by {name!r}")
     found = [attr for attr in output if attr.name == name]
@@ -82,7 +82,7 @@ def fitted(attr: Attr, value: object) -> object:
     if value is MISSING or (isinstance(value, float) and value != value and not dtype.startswith("{")):
         return value if number else None  # no other type has NaN: pandas has it where a value is missing
     try:
-        fits = _fitted(dtype, value)
+        fits = _as_type(dtype, value)
     except (ValueError, InvalidOperation):
         fits = NotImplemented
     if fits is NotImplemented:
@@ -90,7 +90,7 @@ def fitted(attr: Attr, value: object) -> object:
     return fits
 
 
-def _fitted(dtype: str, value: object) -> object:
+def _as_type(dtype: str, value: object) -> object:
     if dtype in INTEGERS:
         return _integer(INTEGERS[dtype], value)
     if dtype in ("float", "double"):

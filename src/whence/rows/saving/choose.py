@@ -64,13 +64,13 @@ def _planned(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Choice:
     saved: tuple[Saved, ...] = ()
     uses: tuple[Use, ...] = ()
     notes: tuple[Note, ...] = ()
 
-    def __add__(self, other: _Part) -> _Part:
-        return _Part(self.saved + other.saved, self.uses + other.uses, self.notes + other.notes)
+    def __add__(self, other: _Choice) -> _Choice:
+        return _Choice(self.saved + other.saved, self.uses + other.uses, self.notes + other.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class _Cut:
     """What is saved higher up serves: the part that begins there."""
 
     place: PlanPath
-    part: _Part
+    part: _Choice
 
 
 _Path: TypeAlias = tuple[Question, ...]
@@ -96,11 +96,11 @@ class _Walker:
         self._witness, self._sizes, self._chosen, self._limit = witness, sizes, chosen, limit
         self._pushed = 0  # facts, so far
         self._serving: dict[tuple[PlanPath, int], bool] = {}
-        self._tried: dict[tuple[PlanPath, int], _Part] = {}
+        self._tried: dict[tuple[PlanPath, int], _Choice] = {}
         self._widened: dict[PlanPath, tuple[Operator, Operator]] = {}  # with what it was made of
         self._columns: dict[tuple[PlanPath, tuple[Attr, ...]], tuple[Operator, list[Attr]]] = {}
 
-    def go(self, at: Question, table: PlanPath, *, closed: bool, trying: bool = False) -> _Part:
+    def go(self, at: Question, table: PlanPath, *, closed: bool, trying: bool = False) -> _Choice:
         """What the question at an operator comes to below.
 
         `closed`: nothing more is saved before the next grouping. `trying`: it only matters that there is a way.
@@ -108,11 +108,11 @@ class _Walker:
         found = self._go(at, table, (), closed, trying)
         return found.part if isinstance(found, _Cut) else found
 
-    def _go(self, at: Question, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Part | _Cut:
+    def _go(self, at: Question, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Choice | _Cut:
         """`path`: the operators above that could be saved instead."""
-        op, part = at.operator, _Part(notes=(Note(at.place, at.predicate),))
+        op, part = at.operator, _Choice(notes=(Note(at.place, at.predicate),))
         if isinstance(op, Source):
-            return part if op.is_domain_copy else part + _Part(uses=(Use(op, table, at.predicate),))
+            return part if op.is_domain_copy else part + _Choice(uses=(Use(op, table, at.predicate),))
         if isinstance(op, Values):
             return part
         taken = self._step(at)
@@ -148,7 +148,7 @@ class _Walker:
         best: tuple[float, Question] | None = None
         for at in self._smallest(path):
             # In a table itself all columns are known already. What is saved has no order, which a limit may ask for.
-            if at.place == table or _ordered(at.operator):
+            if at.place == table or _has_order(at.operator):
                 continue
             least = self._sizes.rows(at.operator) * sum(map(width, at.predicate.attrs))
             if (best is not None and least >= WORTH * best[0]) or not self._serves(at):
@@ -196,7 +196,7 @@ class _Walker:
             known = self._widened[at.place] = (at.operator, widened(at.operator))
         return known[1]
 
-    def _saved(self, at: Question, table: PlanPath, why: str, trying: bool) -> _Part:
+    def _saved(self, at: Question, table: PlanPath, why: str, trying: bool) -> _Choice:
         wide = self._wide(at)
         if at.place in self._chosen:
             columns = tuple(wide.output[index] for index in self._chosen[at.place])
@@ -224,11 +224,11 @@ class _Walker:
         return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, closed, trying=trying))
 
     def _with(
-        self, at: Question, wide: Operator, columns: tuple[Attr, ...], table: PlanPath, why: str, part: _Part
-    ) -> _Part:
+        self, at: Question, wide: Operator, columns: tuple[Attr, ...], table: PlanPath, why: str, part: _Choice
+    ) -> _Choice:
         cost = self._sizes.rows(at.operator) * sum(map(width, columns))
         own = Saved(at.place, wide, columns, table, at.predicate, at.row_exists, why, cost)
-        return _Part((own, *part.saved), part.uses, (Note(at.place, at.predicate), *part.notes))
+        return _Choice((own, *part.saved), part.uses, (Note(at.place, at.predicate), *part.notes))
 
     def _fewest(
         self, wide: Operator, place: PlanPath, needed: tuple[Attr, ...], others: list[Attr], closed: bool, most: int
@@ -260,7 +260,7 @@ class _Walker:
 
     def _below(
         self, wide: Operator, place: PlanPath, columns: Iterable[Attr], closed: bool, *, trying: bool = True
-    ) -> _Part:
+    ) -> _Choice:
         """What a row of the saved columns says of everything below: it is known to be there."""
         at = Question(wide, selection(place, columns), place=place)
         return self.go(at, place, closed=closed, trying=trying)
@@ -281,14 +281,14 @@ def _smallest_serving(start: list[Attr], serves: Callable[[list[Attr]], bool]) -
     return chosen
 
 
-def _ordered(op: Operator) -> bool:
+def _has_order(op: Operator) -> bool:
     """Whether the rows come in an order."""
     while isinstance(op, Project | Filter | Arrange):
         op = op.child
     return isinstance(op, Sort)
 
 
-def _cost(part: _Part) -> float:
+def _cost(part: _Choice) -> float:
     return sum(each.cost for each in part.saved)
 
 

@@ -25,7 +25,7 @@ def explained(plan: Operator, found: TracePlan) -> str:
       Source t (memory): a#1, b#2
         ? a#1 <=> :a
     """
-    names = _names(plan, found)
+    names = _names_of_parameters(plan, found)
     numbers = {each.place: number for number, each in enumerate(found.saved, 1)}
     why = {each.place: each.why for each in found.saved}
     how = {each.place: "recomputed on demand" if each.virtual else "saved" for each in found.saved}
@@ -39,7 +39,7 @@ def explained(plan: Operator, found: TracePlan) -> str:
         space = "  " * depth
         lines.append(space + line(op))
         if place in asked:
-            shown = text(_named(asked[place], names)) if asked[place] != TRUE else "every row"
+            shown = text(_with_names(asked[place], names)) if asked[place] != TRUE else "every row"
             lines.append(f"{space}  ? {shown[:LONGEST]}{'...' if len(shown) > LONGEST else ''}")
         if place in numbers:
             lines.append(f"{space}  {how[place]} as {numbers[place]}: {columns[place]}  ({why[place]})")
@@ -50,7 +50,7 @@ def explained(plan: Operator, found: TracePlan) -> str:
     return "\n".join(lines)
 
 
-def _names(plan: Operator, found: TracePlan) -> dict[str, str]:
+def _names_of_parameters(plan: Operator, found: TracePlan) -> dict[str, str]:
     """What parameters are called: a column of the row asked about, or of a saved result."""
     tables = {OUTPUT: ("", plan.output)}
     for number, each in enumerate(found.saved, 1):
@@ -60,7 +60,7 @@ def _names(plan: Operator, found: TracePlan) -> dict[str, str]:
     }
 
 
-def _named(expr: Expr, names: dict[str, str]) -> Tree:
+def _with_names(expr: Expr, names: dict[str, str]) -> Tree:
     def change(part: Tree) -> Tree:
         return Param(names.get(part.name, part.name), part.dtype) if isinstance(part, Param) else part
 

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from whence.rows import operators as o
 from whence.rows.expressions import Attr
-from whence.rows.operators import (
-    Aggregate,
-    Arrange,
-    Filter,
-    Join,
-    Operator,
-    Project,
-    Sort,
-    Source,
-    Union,
-    Values,
-    Window,
-)
 from whence.rows.saving.widen import BLOCK
 from whence.rows.tree import walk
 
 
-def relevant(op: Operator) -> frozenset[Attr]:
+def relevant(op: o.Operator) -> frozenset[Attr]:
     """The columns that operators below decide by, and the columns that these are computed from, or that are computed
     from these.
 
@@ -37,7 +25,7 @@ def relevant(op: Operator) -> frozenset[Attr]:
     found: set[Attr] = set()
     linked: dict[Attr, set[Attr]] = {}
     for part in walk(op):
-        if isinstance(part, Operator):
+        if isinstance(part, o.Operator):
             found.update(_decided_by(part))
             for attr, others in _links(part):
                 for other in others:
@@ -51,74 +39,74 @@ def relevant(op: Operator) -> frozenset[Attr]:
     return frozenset(found)
 
 
-def _decided_by(op: Operator) -> Iterator[Attr]:
+def _decided_by(op: o.Operator) -> Iterator[Attr]:
     """The columns that an operator decides by: which rows it lets through, joins or groups."""
-    if isinstance(op, Filter):
+    if isinstance(op, o.Filter):
         yield from op.condition.attrs
-    elif isinstance(op, Join):
+    elif isinstance(op, o.Join):
         yield from () if op.condition is None else op.condition.attrs
         yield from () if op.flag is None else (op.flag,)
-    elif isinstance(op, Aggregate):
+    elif isinstance(op, o.Aggregate):
         yield from (attr for key in op.keys for attr in key.attrs)
         yield from telling(op)
-    elif not isinstance(op, Project | Sort | Arrange | Union | Source | Values):
+    elif not isinstance(op, o.Project | o.Sort | o.Arrange | o.Union | o.Source | o.Values):
         yield from op.output
         for child in op.children:
             yield from child.output
 
 
-def _links(op: Operator) -> Iterator[tuple[Attr, Iterable[Attr]]]:
+def _links(op: o.Operator) -> Iterator[tuple[Attr, Iterable[Attr]]]:
     """Each column that an operator makes, and those that it is made of."""
-    if isinstance(op, Project):
+    if isinstance(op, o.Project):
         yield from ((column.attr, column.expr.attrs) for column in op.columns if column.attr != column.expr)
-    elif isinstance(op, Aggregate):
+    elif isinstance(op, o.Aggregate):
         yield from ((attr, key.attrs) for attr, key in op.key_outputs.items())
-    elif isinstance(op, Union):
+    elif isinstance(op, o.Union):
         for child in op.inputs:
             yield from ((new, (old,)) for new, old in zip(op.columns, child.output, strict=True))
 
 
-def asked_below(op: Operator) -> frozenset[Attr]:
+def asked_below(op: o.Operator) -> frozenset[Attr]:
     """The columns that joins, groups and windows below decide by: what precise lineage most likely needs."""
     found: set[Attr] = set()
     for part in walk(op):
-        if isinstance(part, Join) and part.condition is not None:
+        if isinstance(part, o.Join) and part.condition is not None:
             found |= part.condition.attrs
-        elif isinstance(part, Aggregate):
+        elif isinstance(part, o.Aggregate):
             found |= {attr for key in part.keys for attr in key.attrs} | telling(part)
-        elif isinstance(part, Window):
+        elif isinstance(part, o.Window):
             found |= {attr for expr in part.partition for attr in expr.attrs}
     return frozenset(found)
 
 
-def telling(op: Aggregate) -> set[Attr]:
+def telling(op: o.Aggregate) -> set[Attr]:
     """The output columns that tell a group: its keys, and the values that rows of it attain."""
     return {
         column.attr for column in op.outputs if column.expr in op.keys or (op.witnessed and column.expr in op.calls)
     }
 
 
-def origins(op: Operator, attrs: Iterable[Attr]) -> dict[Attr, set[Attr]]:
+def origins(op: o.Operator, attrs: Iterable[Attr]) -> dict[Attr, set[Attr]]:
     """Each column with what it was called below."""
     found = {attr: {attr} for attr in attrs}
     called = {attr: attr for attr in found}  # what each column is called at the operator
-    _descend(op, called, found)
+    _add_origins(op, called, found)
     return found
 
 
-def _descend(op: Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[Attr]]) -> None:
+def _add_origins(op: o.Operator, called: Mapping[Attr, Attr], found: dict[Attr, set[Attr]]) -> None:
     if not called or not isinstance(op, BLOCK):
         return
-    if isinstance(op, Project):
+    if isinstance(op, o.Project):
         made = {column.attr: column.expr for column in op.columns}
         below = {attr: made.get(name) for attr, name in called.items()}
         called = {attr: expr for attr, expr in below.items() if isinstance(expr, Attr)}
         for attr, name in called.items():
             found[attr].add(name)
-        _descend(op.child, called, found)
-    elif isinstance(op, Join):
+        _add_origins(op.child, called, found)
+    elif isinstance(op, o.Join):
         left = frozenset(op.left.output)
-        _descend(op.left, {attr: name for attr, name in called.items() if name in left}, found)
-        _descend(op.right, {attr: name for attr, name in called.items() if name not in left}, found)
+        _add_origins(op.left, {attr: name for attr, name in called.items() if name in left}, found)
+        _add_origins(op.right, {attr: name for attr, name in called.items() if name not in left}, found)
     else:
-        _descend(op.child, called, found)
+        _add_origins(op.child, called, found)

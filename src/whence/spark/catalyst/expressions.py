@@ -30,7 +30,8 @@ from whence.rows import (
     conjunction,
     disjunction,
 )
-from whence.spark.catalyst.functions import why_varies
+from whence.rows.fallible import ARITHMETIC, TOTAL
+from whence.spark.catalyst.functions import looked_into, why_varies
 from whence.spark.catalyst.jvm import Origin, items
 from whence.spark.catalyst.shared import CUT, Compact
 
@@ -48,6 +49,8 @@ UDFS = frozenset(
 PYTHON = frozenset({"PythonUDF", "PythonUDAF", "PythonUDTF"})
 # Catalyst calls these deterministic, because one query sees one value; the next one sees another.
 CLOCK = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime", "CurrentBatchTimestamp"})
+PLAIN = TOTAL | ARITHMETIC | {"Cast", "Divide", "Remainder"}
+NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double"})
 STEPS = frozenset({"WithField", "DropField"})  # what is done to a struct: no values, and so of no type
 REFUSED = frozenset({"OuterReference", "ListQuery", "InSubquery", "LateralSubquery"})
 PASSING = frozenset(
@@ -94,7 +97,7 @@ def tree_of(java: Any, compact: Compact) -> Node:
 def _tree(flat: list[dict[str, Any]], at: int, origin: Origin, compact: Compact) -> tuple[Node, int]:
     fields = flat[at]
     if fields.get("name") == CUT:
-        return _restored(origin, compact), at + 1
+        return _whole_node(origin, compact), at + 1
     children = []
     end = at + 1
     for index in range(fields["num-children"]):
@@ -103,7 +106,7 @@ def _tree(flat: list[dict[str, Any]], at: int, origin: Origin, compact: Compact)
     return Node(fields["class"].rsplit(".", 1)[-1].rstrip("$"), fields, tuple(children), origin), end
 
 
-def _restored(origin: Origin, compact: Compact) -> Node:
+def _whole_node(origin: Origin, compact: Compact) -> Node:
     """What was cut out of the JSON, with its children in JSON of their own."""
     java = origin.java
     kind = java.getClass().getSimpleName().rstrip("$")
@@ -180,14 +183,18 @@ class Expressions:
         return SortKey(self.read(node.children[0]), ascending, first)
 
     def _call(self, node: Node) -> Call:
-        java = node.origin.java
-        pure = bool(java.deterministic()) and node.kind not in CLOCK
         args = tuple(map(self.read, node.children))
-        dtype = "void" if node.kind in STEPS else _type(java)
+        if node.kind in PLAIN:  # deterministic where their arguments are: nothing is asked of the JVM
+            pure = all(arg.deterministic for arg in args)
+        else:
+            pure = bool(node.origin.java.deterministic()) and node.kind not in CLOCK
+        dtype = "void" if node.kind in STEPS else _known_type(node, args) or _type(node.origin.java)
         if node.kind not in UDFS:
             return Call(node.kind, args, dtype, _detail(node), pure, node.origin)
-        why = _varies(node)
-        return Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
+        java = node.origin.java
+        why = _why_function_varies(node)
+        udf = Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
+        return looked_into(udf, java) if node.kind == "PythonUDF" else udf
 
     def _aggregate(self, node: Node) -> AggCall:
         function, *rest = node.children
@@ -200,7 +207,7 @@ class Expressions:
             _detail(function),
             function.kind in UDFS or function.kind.startswith("Python"),
             node.origin,
-            _varies(function),
+            _why_function_varies(function),
         )
 
     def _window(self, node: Node) -> WindowCall:
@@ -212,12 +219,12 @@ class Expressions:
         return WindowCall(
             aggregate.kind,
             tuple(map(self.read, aggregate.children)),
-            _frame(spec.children[-1]),
+            _window_frame(spec.children[-1]),
             _type(node.origin.java),
             detail,
             aggregate.kind in UDFS or aggregate.kind.startswith("Python"),
             node.origin,
-            _varies(aggregate),
+            _why_function_varies(aggregate),
         )
 
     def _subquery(self, node: Node) -> ScalarQuery | Exists:
@@ -232,7 +239,7 @@ def literal(node: Node) -> Literal:
     """A literal as a Python value where there is one."""
     dtype, text = dtype_of(node.fields["dataType"]), node.fields["value"]
     raw = dtype in ("timestamp", "timestamp_ntz", "binary") and text is not None
-    value = _raw(node.origin.java.value(), text, dtype) if raw else _value(text, dtype)
+    value = _raw(node.origin.java.value(), text, dtype) if raw else _literal_value(text, dtype)
     return Literal(value, dtype, node.origin)
 
 
@@ -246,7 +253,7 @@ def _raw(value: Any, text: str, dtype: str) -> object:
         return text
 
 
-def _value(text: str | None, dtype: str) -> object:
+def _literal_value(text: str | None, dtype: str) -> object:
     if text is None:
         return None
     try:
@@ -265,7 +272,7 @@ def _value(text: str | None, dtype: str) -> object:
     return text
 
 
-def _varies(node: Node) -> str:
+def _why_function_varies(node: Node) -> str:
     """Why a function in Python may give something else for the same arguments."""
     return why_varies(node.origin.java) if node.kind in PYTHON else ""
 
@@ -274,6 +281,14 @@ def _negated(expr: Expr) -> Expr:
     if isinstance(expr, Compare) and expr.op == "=":
         return Compare("!=", expr.left, expr.right)
     return Not(expr)
+
+
+def _known_type(node: Node, args: tuple[Expr, ...]) -> str | None:
+    """The type of a call, where it follows from the JSON: a call to the JVM each is most of the time for wide plans."""
+    if node.kind == "Cast" and isinstance(node.fields.get("dataType"), str):
+        return str(node.fields["dataType"])
+    kinds = {arg.dtype for arg in args}
+    return kinds.pop() if node.kind in ARITHMETIC and len(kinds) == 1 and kinds <= NUMBERS else None
 
 
 def _type(java: Any) -> str:
@@ -292,7 +307,7 @@ def _detail(node: Node) -> str:
         elif isinstance(value, list | dict) and _of_children(value):
             continue
         elif value is None and hasattr(node.origin.java, name):
-            said.append(f"{name}={_text(getattr(node.origin.java, name))}")
+            said.append(f"{name}={_getter_text(getattr(node.origin.java, name))}")
         else:
             said.append(f"{name}={json.dumps(value, sort_keys=True)}")
     return " ".join(said)
@@ -307,12 +322,12 @@ def _of_children(value: Any) -> bool:
     return False
 
 
-def _text(getter: Any) -> str:
+def _getter_text(getter: Any) -> str:
     value = getter()
     return "null" if value is None else value if isinstance(value, str) else str(value.toString())
 
 
-def _frame(node: Node) -> Frame:
+def _window_frame(node: Node) -> Frame:
     if node.kind != "SpecifiedWindowFrame":
         raise NotTraceable(f"a window frame of a kind whence does not know: {node.kind}")
     unit = "rows" if node.fields["frameType"]["object"].endswith("RowFrame$") else "range"

@@ -5,20 +5,28 @@ A function is the one that this very session was given a moment ago; it is never
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from whence.rows import Call, Inside, Udf, fresh
 from whence.rows.determinism.batches import beyond_row
 from whence.rows.determinism.purity import varies
+from whence.rows.functions import Untranslated, code_of, translate
+from whence.spark.catalyst.pandas_functions import by_row, of_each
 
 Function = Callable[..., Any]
 
 # Spark's codes of functions that are given columns, a batch of rows at a time, for a value for each row.
 COLUMNS, PARTS = frozenset({200, 204, 250, 251}), frozenset({204, 251})
+PANDAS = 200
+ROW_BY_ROW, PICKLED = frozenset({100, 101}), 100  # values of one row, in Python's own form or by way of Arrow
 REMEMBERED = 256  # functions that need not be looked through again
 _known: OrderedDict[bytes, str] = OrderedDict()
+_insides: OrderedDict[tuple[Any, ...], tuple[Inside | str, str]] = OrderedDict()
 
 
 def function_of(udf: Any) -> Function:
@@ -58,6 +66,58 @@ def _why(udf: Any) -> str:
     if found is None and hasattr(udf, "evalType") and int(udf.evalType()) in COLUMNS:
         found = beyond_row(function, parts=int(udf.evalType()) in PARTS)
     return found or ""
+
+
+def makes_rows_of_rows(java: Any) -> bool:
+    """Whether a function of batches of rows is `apply(axis=1)`, whose function sees one row."""
+    try:
+        return by_row(function_of(java))
+    except Exception:  # whatever loading it raises: then nothing is known of it
+        return False
+
+
+def looked_into(udf: Udf, java: Any) -> Udf:
+    """A Python function with what it computes, where that is known, or why it is not."""
+    kind = int(java.evalType())
+    types = tuple(arg.dtype for arg in udf.args)
+    key = (hashlib.sha256(_command(java)).digest(), types, udf.dtype, kind)
+    if key not in _insides:
+        _insides[key] = _inside(udf, java, kind)
+        while len(_insides) > REMEMBERED:
+            _insides.popitem(last=False)
+    found, code = _insides[key]
+    title = f"{java.name()}()"
+    if isinstance(found, Inside):
+        return replace(udf, inside=found, code=code, title=title)
+    return replace(udf, closed=found, code=code, title=title)
+
+
+def _inside(udf: Udf, java: Any, kind: int) -> tuple[Inside | str, str]:
+    if any(isinstance(arg, Call) and arg.name == "NamedArgumentExpression" for arg in udf.args):
+        return "it is called with arguments by name", ""
+    try:
+        function = function_of(java)
+    except Exception as error:  # whatever loading it raises: the workers may have what is missing here
+        return f"its code cannot be read here ({type(error).__name__})", ""
+    code = f"{kind} {hashed}" if (hashed := code_of(function)) else ""
+    if not udf.pure:
+        return "it may give something else each time", code
+    each = of_each(function) if kind == PANDAS else None
+    if each is not None:
+        found = translate(each.function, [udf.args[each.place].dtype], udf.dtype, travels="pandas")
+        return (str(found) if isinstance(found, Untranslated) else _placed(found, each.place, udf)), code
+    if kind not in ROW_BY_ROW:
+        return "it is given columns, not values", code
+    travels = "pickle" if kind == PICKLED else "arrow"
+    found = translate(function, [arg.dtype for arg in udf.args], udf.dtype, travels=travels)
+    return (str(found) if isinstance(found, Untranslated) else found), code
+
+
+def _placed(inside: Inside, place: int, udf: Udf) -> Inside:
+    """The same over all arguments: of the others, an index, nothing is read."""
+    parameters = [fresh(f"_{index}", arg.dtype) for index, arg in enumerate(udf.args)]
+    parameters[place] = inside.parameters[0]
+    return replace(inside, parameters=tuple(parameters))
 
 
 def _command(udf: Any) -> bytes:

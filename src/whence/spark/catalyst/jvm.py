@@ -155,6 +155,7 @@ class Jvm:
     def rebuild(self, template: Any, **fields: Any) -> Any:
         """A copy of a node with some of its constructor's arguments replaced, whatever others this Spark has."""
         arity = template.productArity()
+        # The gateway is there while the session is.
         args = self.spark.sparkContext._gateway.new_array(self._view.java.lang.Object, arity)  # type: ignore[union-attr]
         left = dict(fields)
         for index in range(arity):

@@ -38,7 +38,7 @@ from whence.rows import (
 )
 from whence.rows.frames import OF_LIMIT, OF_PLACE
 from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree, tree_of
-from whence.spark.catalyst.functions import why_varies
+from whence.spark.catalyst.functions import makes_rows_of_rows, why_varies
 from whence.spark.catalyst.jvm import items
 from whence.spark.catalyst.pivots import MakeLiteral, listed
 from whence.spark.catalyst.shared import Compact
@@ -295,7 +295,9 @@ class Plans:
         why = f"{node.kind}({function[0].get('name', '')})"
         inputs = tuple(map(self.read, node.children))
         varies = why_varies(node.java.functionExpr()) if function[0] else ""
-        return Opaque(inputs, self._attrs(node, "output"), why, node.java, varies)
+        alone = len(inputs) == 1 and len(set(inputs[0].output)) == len(inputs[0].output) and node.kind == "MapInPandas"
+        rows = alone and makes_rows_of_rows(node.java.functionExpr())
+        return Opaque(inputs, self._attrs(node, "output"), why, node.java, varies, by_row=rows)
 
     def grouped(self, node: PlanNode) -> Operator:
         keys, function = self._exprs(node, "groupingAttributes"), self._expr(node, "functionExpr")
@@ -322,12 +324,12 @@ def output_of(java: Any) -> tuple[Attr, ...]:
     schema = json.loads(java.schema().json())["fields"]
     attrs = items(java.output())
     return tuple(
-        Attr(attr.exprId().id(), field["name"], _dtype(attr, field), bool(field["nullable"]))
+        Attr(attr.exprId().id(), field["name"], _dtype_of_attribute(attr, field), bool(field["nullable"]))
         for attr, field in zip(attrs, schema, strict=True)
     )
 
 
-def _dtype(attr: Any, field: dict[str, Any]) -> str:
+def _dtype_of_attribute(attr: Any, field: dict[str, Any]) -> str:
     """The type of a column. A schema has collations apart from the types, in the metadata."""
     if COLLATIONS not in json.dumps(field):
         return dtype_of(field["type"])

@@ -23,15 +23,15 @@ def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Exp
     calls = [part for column in outputs for part in walk(column.expr) if isinstance(part, AggCall)]
     for call in calls:
         if call.name == "PivotFirst":
-            return disjunction(*(Compare("<=>", call.args[0], each) for each in _values(call, make, compact)))
-    found = [_condition(arg) for call in calls for arg in call.args]
+            return disjunction(*(Compare("<=>", call.args[0], each) for each in _pivot_values(call, make, compact)))
+    found = [_pivot_condition(arg) for call in calls for arg in call.args]
     conditions = [each for each in found if each is not None]
     if not conditions or len(conditions) < len(found) or len({each.left for each in conditions}) > 1:
         return None
     return disjunction(*dict.fromkeys(conditions))
 
 
-def _condition(arg: Expr) -> Compare | None:
+def _pivot_condition(arg: Expr) -> Compare | None:
     """The condition of `if(k <=> cast('a' as string), value, null)`. Catalyst casts even text to text, which tells a
     pivot from an aggregate that a user wrote that way: there, all rows of the group contribute.
     """
@@ -50,7 +50,7 @@ def _is_cast(value: Expr) -> bool:
     return isinstance(value, Call) and value.name == "Cast" and not value.attrs
 
 
-def _values(call: AggCall, make: MakeLiteral, compact: Compact) -> Iterable[Literal]:
+def _pivot_values(call: AggCall, make: MakeLiteral, compact: Compact) -> Iterable[Literal]:
     assert isinstance(call.origin, Origin)
     function: Any = call.origin.java.aggregateFunction()
     dtype = call.args[0].dtype

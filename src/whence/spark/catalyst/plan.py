@@ -39,7 +39,7 @@ class Plan:
 def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
     """The plan of a DataFrame: DataFrame API, SQL, or pandas API on Spark."""
     frame = classic(df)
-    given = {name: _source(each) for name, each in (sources or {}).items()}
+    given = {name: _plan_of_source(each) for name, each in (sources or {}).items()}
     jvm = Jvm(frame.sparkSession)
     compact = Compact(jvm)
     found = Sources(given, lambda leaf: plan_of(leaf, jvm) is not None, jvm.same_object)
@@ -57,14 +57,16 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
         java = plan_of(leaf, jvm)
         if java is None and found.given_name(leaf) is None:
             java = checkpoint(leaf)
-        return followed(leaf, columns) if java is None else _called(renewed(whole(java))[0], columns)
+        return followed(leaf, columns) if java is None else _under_columns(renewed(whole(java))[0], columns)
 
     def checkpoint(leaf: Any) -> Any:
         """The plan of a checkpoint, if it is remembered and gives the same rows again."""
         known = checkpoints.plan_of(leaf, jvm.spark.sparkContext)
         if known is None:
             return None
-        why = _changed_file(known, jvm) or checkpoints.reason(leaf, jvm.spark.sparkContext, lambda: _varies(known, jvm))
+        why = _changed_file(known, jvm) or checkpoints.reason(
+            leaf, jvm.spark.sparkContext, lambda: _why_plan_varies(known, jvm)
+        )
         if why:
             found.notes[int(leaf.rdd().id())] = f"they are a checkpoint, which cannot be computed again: {why}"
         return None if why else known
@@ -100,7 +102,7 @@ def _changed_file(java: Any, jvm: Jvm) -> str:
     return ""
 
 
-def _varies(java: Any, jvm: Jvm) -> str:
+def _why_plan_varies(java: Any, jvm: Jvm) -> str:
     """Why a plan may give other rows each time, whatever its files hold; nothing if it does not."""
     try:
         root = read(jvm.frame(java)).root
@@ -114,13 +116,13 @@ def _varies(java: Any, jvm: Jvm) -> str:
     return next((each.why for each in causes(merged)), "")
 
 
-def _source(df: object) -> Any:
+def _plan_of_source(df: object) -> Any:
     """The plan of a DataFrame that is named as a source; of pandas API on Spark, without the index it attached."""
     java = classic(df)._jdf.queryExecution().analyzed()
     return without_index(java) if is_pandas(df) else java
 
 
-def _called(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
+def _under_columns(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
     """The rows under other columns. An order stays on top: a limit may follow."""
     pairs = list(zip(columns, rows.output, strict=True))
     named = tuple(Named(new, old) for new, old in pairs)

@@ -44,23 +44,23 @@ def without_subqueries(jvm: Jvm, plan: Any) -> tuple[Any, int]:
     """
     inlined = jvm.made("optimizer.InlineCTE").apply(plan)
     first = jvm.class_(f"{CATALYST}.expressions.NamedExpression").newExprId().id()
-    return _joined(jvm, inlined), int(first)
+    return _with_joins(jvm, inlined), int(first)
 
 
-def _joined(jvm: Jvm, plan: Any) -> Any:
+def _with_joins(jvm: Jvm, plan: Any) -> Any:
     def round_(plan: Any) -> Any:
-        plan = _applied(jvm, plan, SCALARS)
-        return _applied(jvm, inner_first(jvm, plan, lambda inner: _joined(jvm, inner)), PREDICATES)
+        plan = _with_rules(jvm, plan, SCALARS)
+        return _with_rules(jvm, inner_first(jvm, plan, lambda inner: _with_joins(jvm, inner)), PREDICATES)
 
     return _repeat(plan, round_)
 
 
 def tidied(jvm: Jvm, plan: Any) -> Any:
     """The plan without aliases and views, its filters where they belong."""
-    return _repeat(plan, lambda plan: _applied(jvm, plan, NAMES + TIDY))
+    return _repeat(plan, lambda plan: _with_rules(jvm, plan, NAMES + TIDY))
 
 
-def _applied(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
+def _with_rules(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:
     for name in rules:
         plan = jvm.singleton(name).apply(plan)
     return plan

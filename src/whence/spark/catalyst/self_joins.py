@@ -35,35 +35,35 @@ def separated(plan: Operator) -> Operator:
     the outer query into the subquery, below an aggregate that yields the different values of the correlated columns
     (a *domain*): that copy says which values to compute for, and no row of it contributes anything.
     """
-    return _visit(plan, frozenset())
+    return _told_apart(plan, frozenset())
 
 
-def _visit(plan: Operator, outer: frozenset[int]) -> Operator:
+def _told_apart(plan: Operator, outer: frozenset[int]) -> Operator:
     if isinstance(plan, Join):
-        right = _visit(plan.right, outer | _leaves(plan.left))
-        left = _visit(plan.left, outer | _leaves(right))
+        right = _told_apart(plan.right, outer | _relation_columns(plan.left))
+        left = _told_apart(plan.left, outer | _relation_columns(right))
         return replace(plan, left=left, right=right)
     if isinstance(plan, Union):
         return replace(plan, inputs=_branches(plan.inputs, outer))
     if isinstance(plan, Intersect | Except):
         left, right = _branches((plan.left, plan.right), outer)
         return replace(plan, left=left, right=right)
-    below = _leaves(plan)
+    below = _relation_columns(plan)
     if isinstance(plan, Aggregate) and not plan.calls and below and below <= outer:
         return _domain(plan)
     if isinstance(plan, Source) and below & outer:
         raise NotTraceable(
             f"source {plan.name!r} is used twice with the same columns, and whence cannot tell the uses apart"
         )
-    return plan.map_parts(lambda part: _visit(part, outer) if isinstance(part, Operator) else part)
+    return plan.map_parts(lambda part: _told_apart(part, outer) if isinstance(part, Operator) else part)
 
 
 def _branches(inputs: tuple[Operator, ...], outer: frozenset[int]) -> tuple[Operator, ...]:
     seen: frozenset[int] = frozenset()
     branches: list[Operator] = []
     for each in inputs:
-        own = _leaves(each)
-        branch = _visit(renewed(each)[0] if own & seen else each, outer)
+        own = _relation_columns(each)
+        branch = _told_apart(renewed(each)[0] if own & seen else each, outer)
         branches.append(branch)
         seen |= own
     return tuple(branches)
@@ -111,7 +111,7 @@ def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
     return transform(plan, change), renamed
 
 
-def _leaves(plan: Operator) -> frozenset[int]:
+def _relation_columns(plan: Operator) -> frozenset[int]:
     """The columns of all relations in the plan, but not of copies."""
     sources = (part for part in walk(plan) if isinstance(part, Source) and not part.is_domain_copy)
     return frozenset(attr.id for source in sources for attr in source.columns)

@@ -43,14 +43,14 @@ def subqueries_joined(plan: Operator) -> Operator:
           Project b#2 as b#-...
             Source u (memory): b#2
     """
-    return transform(plan, _joined)  # type: ignore[no-any-return]  # an operator becomes an operator
+    return transform(plan, _with_joined_queries)  # type: ignore[no-any-return]  # an operator becomes an operator
 
 
-def _joined(part: Tree) -> Tree:
+def _with_joined_queries(part: Tree) -> Tree:
     if not isinstance(part, Operator) or not _queries(part.expressions):
         return part
     if isinstance(part, Aggregate):
-        return _aggregate(part)
+        return _aggregate_with_queries(part)
     if not isinstance(part, Filter | Project | Sort):
         raise NotTraceable(f"a subquery inside {type(part).__name__}: whence does not know its lineage there")
     if isinstance(part, Filter):
@@ -76,13 +76,13 @@ def _filter(part: Filter) -> Operator:
 
 def _below(part: Any, child: Operator, queries: Iterable[ScalarQuery | Exists]) -> Operator:
     """The operator over its input joined with the subqueries."""
-    joined, values = _join(child, queries)
-    changed = part.map_parts(lambda each: joined if each is child else _substituted(each, values))
+    joined, values = _join_queries(child, queries)
+    changed = part.map_parts(lambda each: joined if each is child else _with_values(each, values))
     assert isinstance(changed, Operator)
     return changed
 
 
-def _join(child: Operator, queries: Iterable[ScalarQuery | Exists]) -> tuple[Operator, dict[Tree, Expr]]:
+def _join_queries(child: Operator, queries: Iterable[ScalarQuery | Exists]) -> tuple[Operator, dict[Tree, Expr]]:
     values: dict[Tree, Expr] = {}
     for query in queries:
         if isinstance(query, Exists):
@@ -97,7 +97,7 @@ def _join(child: Operator, queries: Iterable[ScalarQuery | Exists]) -> tuple[Ope
     return child, values
 
 
-def _aggregate(part: Aggregate) -> Operator:
+def _aggregate_with_queries(part: Aggregate) -> Operator:
     """Below the groups go the subqueries that aggregates and keys read; above them those read beside them."""
     below = _queries((*part.keys, *part.calls))
     if below:
@@ -114,9 +114,9 @@ def _aggregate(part: Aggregate) -> Operator:
         inner[each] = attr
         outputs.append(Named(attr, each))
     groups = replace(part, outputs=tuple(outputs))
-    joined, values = _join(groups, above)
+    joined, values = _join_queries(groups, above)
     swap = {**inner, **values}
-    return Project(joined, tuple(Named(named.attr, _substituted(named.expr, swap)) for named in part.outputs))
+    return Project(joined, tuple(Named(named.attr, _with_values(named.expr, swap)) for named in part.outputs))
 
 
 def _queries(trees: Iterable[Tree]) -> tuple[ScalarQuery | Exists, ...]:
@@ -124,6 +124,6 @@ def _queries(trees: Iterable[Tree]) -> tuple[ScalarQuery | Exists, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _substituted(tree: Any, values: Mapping[Any, Expr]) -> Any:
+def _with_values(tree: Any, values: Mapping[Any, Expr]) -> Any:
     """The tree with the largest known parts replaced, from the top."""
-    return values[tree] if tree in values else tree.map_parts(lambda part: _substituted(part, values))
+    return values[tree] if tree in values else tree.map_parts(lambda part: _with_values(part, values))

@@ -219,6 +219,8 @@ class Plans:
         require_held(plan)
         if not plan.origin.children().size():  # type: ignore[attr-defined]  # a leaf: its inputs are in no plan
             return plan.origin
+        if plan.annotated:
+            return self._lower(around.by_row(plan, self._frame))
         return self._nondeterminism(plan.origin, *plan.inputs)
 
     @_lower.register

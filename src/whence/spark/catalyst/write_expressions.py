@@ -28,7 +28,7 @@ from whence.rows import (
 )
 from whence.rows.documents import NotHeld
 from whence.rows.tree import Tree, upwards
-from whence.spark.catalyst import stored_calls
+from whence.spark.catalyst import stored_calls, write_calls
 from whence.spark.catalyst.jvm import Jvm, Origin
 
 COMPARISONS = {
@@ -157,7 +157,8 @@ class Lowering:
             return self._nondeterminism(expr.origin.java, expr.args)
         if isinstance(expr.origin, NotHeld):
             return self._anew(expr)
-        return self._function(expr.name, expr.args, expr.detail)
+        made = write_calls.made(expr, [self.expr(arg) for arg in expr.args], self.jvm)
+        return self._function(expr.name, expr.args, expr.detail) if made is None else made
 
     @_lower.register
     def _(self, expr: AggCall) -> Any:

@@ -70,13 +70,13 @@ class AnnotatedOutput:
         shown = tuple(Named(like(attr), attr) for attr in chosen)
         in_order = (
             Sort(rows, (SortKey(rows.columns[-1]),), everywhere=True)
-            if self.table is not None and _ordered(plan)
+            if self.table is not None and _has_order(plan)
             else rows
         )
         return frame(Project(in_order, shown), jvm).toDF(*names)
 
 
-def _ordered(plan: Operator) -> bool:
+def _has_order(plan: Operator) -> bool:
     """Whether its rows come in an order."""
     while isinstance(plan, Project | Filter | Limit | Arrange):
         plan = plan.child

@@ -70,7 +70,7 @@ class Held:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="whence-"))
         self.cached: list[DataFrame] = []
-        weakref.finalize(self, _forget, self.folder, self.cached)
+        weakref.finalize(self, _remove_results, self.folder, self.cached)
 
     def persist(self, rows: DataFrame) -> None:
         """Cache rows, unless they are cached already."""
@@ -113,7 +113,7 @@ def described_jobs(jvm: Jvm, what: str) -> Iterator[None]:
     try:
         yield
     finally:
-        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type] # None clears it
 
 
 def first_line(error: BaseException) -> str:
@@ -122,7 +122,7 @@ def first_line(error: BaseException) -> str:
     return text[0][:300] if text else type(error).__name__
 
 
-def _forget(folder: Path, cached: list[DataFrame]) -> None:
+def _remove_results(folder: Path, cached: list[DataFrame]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for each in cached:
         try:

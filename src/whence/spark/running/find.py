@@ -35,7 +35,7 @@ def find(analysis: Analysis) -> Subject:
         if run.document.get("sources") == files:
             time = run.document.get("pinned_time")
             then = analysis if time is None else analysis.at(datetime.fromisoformat(time))
-            found = _artifacts(store, then, run)
+            found = _artifacts_of_run(store, then, run)
             if found is not None or time is not None:  # questions are about the last run, whatever is left of it
                 return Subject.of(then, found)
     return Subject(analysis)
@@ -57,7 +57,7 @@ def changed_since(analysis: Analysis) -> str:
     return ""
 
 
-def _artifacts(store: Store, analysis: Analysis, run: Run) -> RunArtifacts | None:
+def _artifacts_of_run(store: Store, analysis: Analysis, run: Run) -> RunArtifacts | None:
     """What a recorded run saved; None if rows cannot be traced with it."""
     plan, witness = analysis.plan, analysis.settings.witness
     saved = {tuple(each["place"]): each for each in run.document["saved"]}

@@ -38,6 +38,8 @@ def canonical(plan: Operator) -> str:
             return replace(part, id=numbers.setdefault(part.id, len(numbers)))
         if isinstance(part, Call) and part.name == "Uuid":  # its seed is another one in every session
             return replace(part, detail="")
+        if isinstance(part, Udf) and part.code:  # what Spark calls it by is another object in every session
+            return replace(part, detail=part.code)
         return part
 
     return written(transform(plan, change))
@@ -45,9 +47,13 @@ def canonical(plan: Operator) -> str:
 
 def fingerprint(analysis: Analysis) -> str | None:
     """A hash that is the same for the same pipeline; None where the plan does not show all that it does."""
-    hidden = (Udf, GroupedMap, Cogroup, Opaque)
+    hidden = (GroupedMap, Cogroup, Opaque)
     for part in walk(analysis.unpinned_plan):
-        if isinstance(part, hidden) or (isinstance(part, AggCall | WindowCall) and part.python):
+        if (
+            isinstance(part, hidden)
+            or (isinstance(part, Udf) and not part.code)
+            or (isinstance(part, AggCall | WindowCall) and part.python)
+        ):
             return None
         if isinstance(part, Source) and not part.paths:
             return None

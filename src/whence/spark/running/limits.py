@@ -38,24 +38,24 @@ def checked_limit(
     rows = frame(Project(more, (*keep(*columns), *keys)), jvm)
     with described_jobs(jvm, "the pipeline, up to its limit"):
         if few and place == () and columns == limit.output and surely_small(plan):
-            return plan, *_cut(rows, limit.count.value, len(columns))
+            return plan, *_first_rows(rows, limit.count.value, len(columns))
         cached.append(rows.persist())
         unique = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
         last = unique.select(*(f"c{len(columns) + index}" for index in range(len(keys)))).tail(2)
-        clear = rows.count() <= limit.count.value or not _tied(*last)
+        clear = rows.count() <= limit.count.value or not _are_tied(*last)
     below = replace(order, child=rows_under(rows, columns, columns))
     return replaced_at(plan, place, replace(limit, child=below)), None, clear
 
 
-def _cut(rows: DataFrame, count: int, columns: int) -> tuple[pa.Table, bool]:
+def _first_rows(rows: DataFrame, count: int, columns: int) -> tuple[pa.Table, bool]:
     """The first rows, without their keys, and whether the one after them has other keys than the last of them."""
     table = rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).toArrow()
     keys = [_as_bytes(key).slice(max(0, count - 1), 2).to_pylist() for key in table.columns[columns:]]
-    clear = table.num_rows <= count or count == 0 or not _tied(*zip(*keys, strict=True))
+    clear = table.num_rows <= count or count == 0 or not _are_tied(*zip(*keys, strict=True))
     return table.select(range(columns)).slice(0, count), clear
 
 
-def _tied(one: Sequence[object], other: Sequence[object]) -> bool:
+def _are_tied(one: Sequence[object], other: Sequence[object]) -> bool:
     """Whether an order takes two keys for the same: NaN is NaN there."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 

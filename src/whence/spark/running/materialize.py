@@ -38,7 +38,7 @@ def run_saving(
     `local` makes a frame of the rows of a small output, if it can; `few`: it can, and the output is likely to be small.
     """
     try:
-        return _artifacts(df, plan, planned, witness, jvm, local, few)
+        return _save_artifacts(df, plan, planned, witness, jvm, local, few)
     except Exception as error:  # if it was the pipeline that failed, it fails again
         held = Held()
         held.persist(df)
@@ -47,7 +47,7 @@ def run_saving(
         return RunArtifacts(TracePlan(unavailable_reason=why), output=df, failures=(why,), held=(held,))
 
 
-def _artifacts(
+def _save_artifacts(
     df: DataFrame, plan: Operator, planned: TracePlan, witness: str, jvm: Jvm, local: Local, few: bool
 ) -> RunArtifacts:
     held = Held()
@@ -57,7 +57,7 @@ def _artifacts(
     for each in reversed(planned.written):  # what lies below comes first
         try:
             with described_jobs(jvm, f"saving what {type(each.operator).__name__} gives"):
-                rows, attrs = _rows_of(each, planned.written, going, jvm)
+                rows, attrs = _rows_to_save(each, planned.written, going, jvm)
                 result = _saved(each, rows, folder / f"result{len(results)}")
         except Exception as error:  # whatever it was: it is the pipeline that counts
             failures.append(f"the output of {type(each.operator).__name__} could not be saved: {first_line(error)}")
@@ -72,7 +72,7 @@ def _artifacts(
             planned = TracePlan(unavailable_reason="Limit: equal rows may lie on both sides of the limit")
     output = df if going is plan else frame(going, jvm).toDF(*df.columns)
     if first is None:
-        first = _run(output, plan, few, held, failures, jvm)
+        first = _compute_output(output, plan, few, held, failures, jvm)
     if first is not None:
         try:
             results[OUTPUT] = output_result(first, plan.output, folder / "output")
@@ -87,13 +87,15 @@ def _artifacts(
     return RunArtifacts(refined, results, output, tuple(failures), (held,))
 
 
-def _run(output: DataFrame, plan: Operator, few: bool, held: Held, failures: list[str], jvm: Jvm) -> pa.Table | None:
+def _compute_output(
+    output: DataFrame, plan: Operator, few: bool, held: Held, failures: list[str], jvm: Jvm
+) -> pa.Table | None:
     """Compute the output: its rows in memory if they are few; else they are cached, so that they are computed once."""
     if not few:
         held.persist(output)
     with described_jobs(jvm, "the pipeline"):
         try:
-            first = _first(output, surely_small(plan))
+            first = _small_output(output, surely_small(plan))
         except Exception as error:  # a type that Arrow does not have, perhaps
             first = None
             failures.append(f"the output could not be saved: {first_line(error)}")
@@ -117,13 +119,15 @@ def _instead(output: DataFrame, rows: pa.Table, local: Local, held: Held, failur
     return found
 
 
-def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -> tuple[DataFrame, tuple[Attr, ...]]:
+def _rows_to_save(
+    each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm
+) -> tuple[DataFrame, tuple[Attr, ...]]:
     """The rows to save, and with them the columns that the pipeline goes on with; and which columns these are."""
     operator = each.operator
     done: list[PlanPath] = []
     for other in saved:  # those above come first
         inside = other.place[len(each.place) :]
-        if not inside or not _within(other.place, each.place) or any(_within(other.place, place) for place in done):
+        if not inside or not _is_below(other.place, each.place) or any(_is_below(other.place, place) for place in done):
             continue
         new = operator_at(going, other.place)
         done.append(other.place)
@@ -133,7 +137,7 @@ def _rows_of(each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm) -
     return frame(Project(operator, keep(*attrs)), jvm).persist(), attrs
 
 
-def _within(place: PlanPath, above: PlanPath) -> bool:
+def _is_below(place: PlanPath, above: PlanPath) -> bool:
     return place[: len(above)] == above
 
 
@@ -142,7 +146,7 @@ def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
     return Result(paths, each.columns, tuple(each.places), row_count(paths))
 
 
-def _first(output: DataFrame, few: bool) -> pa.Table | None:
+def _small_output(output: DataFrame, few: bool) -> pa.Table | None:
     """The output, in memory, if it is small. It is computed in either case, and cached."""
     unique = output
     if len({name.lower() for name in output.columns}) < len(output.columns):

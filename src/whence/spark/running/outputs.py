@@ -8,26 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whence.rows import (
-    Aggregate,
-    Arrange,
-    Distinct,
-    Except,
-    Expand,
-    Filter,
-    Intersect,
-    Join,
-    Limit,
-    Literal,
-    Operator,
-    Project,
-    Sort,
-    Source,
-    Union,
-    Values,
-    Window,
-    walk,
-)
+from whence.rows import Literal, walk
+from whence.rows import operators as o
 from whence.rows.duck.types import leaves
 from whence.rows.questions.restrict import sources as sources_of
 from whence.spark.catalyst.jvm import items
@@ -46,8 +28,8 @@ REMEMBERED = 1000  # outputs of one session whose plans are known; one that is o
 MARK = "whence"
 # What can stand in a plan twice: a pipeline may join an output with itself, or with what it was made of.
 REPEATABLE = (
-    Aggregate, Arrange, Distinct, Except, Expand, Filter, Intersect, Join, Limit, Project, Sort, Source, Union, Values,
-    Window,
+    o.Aggregate, o.Arrange, o.Distinct, o.Except, o.Expand, o.Filter, o.Intersect, o.Join, o.Limit, o.Project, o.Sort,
+    o.Source, o.Union, o.Values, o.Window,
 )  # fmt: skip
 
 _numbers = itertools.count(1)
@@ -59,12 +41,12 @@ class Made:
     """How an output was made: Catalyst's plan, and the sources as they were."""
 
     plan: Any
-    sources: tuple[tuple[Source, Version], ...]
+    sources: tuple[tuple[o.Source, Version], ...]
 
 
-def holdable(plan: Operator) -> bool:
+def holdable(plan: o.Operator) -> bool:
     """Whether rows that the plan gives can be local data."""
-    operators = (part for part in walk(plan) if isinstance(part, Operator))
+    operators = (part for part in walk(plan) if isinstance(part, o.Operator))
     return (
         bool(plan.output)
         and all(isinstance(each, REPEATABLE) for each in operators)
@@ -72,22 +54,22 @@ def holdable(plan: Operator) -> bool:
     )
 
 
-def surely_small(plan: Operator) -> bool:
+def surely_small(plan: o.Operator) -> bool:
     """Whether the plan itself says that its output is small.
 
     >>> from whence.rows import Attr, Literal, Source
     >>> surely_small(Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer")))
     True
     """
-    while isinstance(plan, Project | Filter | Sort | Arrange):
+    while isinstance(plan, o.Project | o.Filter | o.Sort | o.Arrange):
         plan = plan.child
-    if isinstance(plan, Limit) and isinstance(plan.count, Literal) and isinstance(plan.count.value, int):
+    if isinstance(plan, o.Limit) and isinstance(plan.count, Literal) and isinstance(plan.count.value, int):
         return plan.count.value <= MOST_ROWS
-    return isinstance(plan, Aggregate) and not plan.keys
+    return isinstance(plan, o.Aggregate) and not plan.keys
 
 
 def local(
-    table: pa.Table, df: DataFrame, plan: Operator, versions: Mapping[str, Version], jvm: Jvm
+    table: pa.Table, df: DataFrame, plan: o.Operator, versions: Mapping[str, Version], jvm: Jvm
 ) -> DataFrame | None:
     """The rows as a DataFrame of local data, which runs nothing; None if it would not be the same.
 
@@ -98,7 +80,7 @@ def local(
         return None
     names = [f"c{index}" for index in range(len(plan.output))]
     analyzed = df._jdf.queryExecution().analyzed()
-    relation = _relation(table.rename_columns(names), df, names)
+    relation = _local_relation(table.rename_columns(names), df, names)
     if relation.nodeName() != "LocalRelation":  # it is more than Spark holds in a plan
         return None
     token = f"output{next(_numbers)}"
@@ -126,7 +108,7 @@ def plan_of(java: Any, jvm: Jvm) -> Any:
     return made.plan
 
 
-def _relation(table: pa.Table, df: DataFrame, names: list[str]) -> Any:
+def _local_relation(table: pa.Table, df: DataFrame, names: list[str]) -> Any:
     from pyspark.sql.types import StructField, StructType
 
     fields = [StructField(name, field.dataType) for name, field in zip(names, df.schema.fields, strict=True)]

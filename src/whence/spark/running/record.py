@@ -62,7 +62,7 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
             "row_ids": run.row_id is not None,
             "pinned_time": None if analysis.time is None else analysis.time.isoformat(),
         }
-        activity, document["artifacts"] = _activity(store, analysis, run, started)
+        activity, document["artifacts"] = _activity_of_run(store, analysis, run, started)
         stored = runs.record(store, activity, analysis.name, fingerprint(analysis), document, files)
         run = replace(run, results=opened(store, stored.files, saved, run.results), recorded=stored.id)
         record_tables(store, analysis, run, quickly=True)
@@ -111,7 +111,9 @@ def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], re
     return found
 
 
-def _activity(store: Store, analysis: Analysis, run: RunArtifacts, started: str) -> tuple[Activity, dict[str, str]]:
+def _activity_of_run(
+    store: Store, analysis: Analysis, run: RunArtifacts, started: str
+) -> tuple[Activity, dict[str, str]]:
     """The run as the project graph has it: what it read, in which versions; and which artifact each source is."""
     activity = store.activity(analysis.name, command=f"pipeline {analysis.name}")
     activity.started = started
@@ -120,7 +122,7 @@ def _activity(store: Store, analysis: Analysis, run: RunArtifacts, started: str)
     )
     paths = {source.name: source.paths for source in analysis.sources}
     read = {
-        name: _content(store, paths[name], files)
+        name: _content_of_source(store, paths[name], files)
         for name, files in analysis.files.items()
         if files and handed_file(paths[name]) is None  # which the log has itself
     }
@@ -130,7 +132,7 @@ def _activity(store: Store, analysis: Analysis, run: RunArtifacts, started: str)
     return activity, datasets
 
 
-def _content(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
+def _content_of_source(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
     """What a source held: a file by its bytes, unless it is large and not known yet; a directory by its files."""
     from whence.store.recording.artifacts import Content, artifact_name, content_of, project_of, unchanged
 

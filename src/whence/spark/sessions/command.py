@@ -62,7 +62,7 @@ def _started(master: str, settings: dict[str, str], log: Path | None) -> SparkSe
 
     if log is None:
         return local_session(master, **settings)
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # errors are told by whoever catches them
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # whoever catches an error reports it
     try:
         with _elsewhere(log):
             return local_session(master, **settings)

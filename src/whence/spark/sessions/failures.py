@@ -27,7 +27,7 @@ def plainly(script: str, known: Iterable[str] = ()) -> Iterator[None]:
 
 def spark_errors() -> tuple[type[Exception], ...]:
     """What Spark raises: its own errors, and those of the connection to its JVM."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped] # py4j has no types
     from pyspark.errors import PySparkException
 
     return PySparkException, Py4JError

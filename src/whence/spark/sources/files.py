@@ -236,10 +236,12 @@ def _partition_values(spec: Any, paths: list[Any]) -> dict[str, tuple[object, ..
     if any(row is None for row in rows):
         return {}
     known = [(place, field) for place, field in enumerate(fields) if field.dataType().typeName() in PARTITION_TYPES]
-    return {str(field.name()): tuple(_value(row, place, field.dataType()) for row in rows) for place, field in known}
+    return {
+        str(field.name()): tuple(_field_value(row, place, field.dataType()) for row in rows) for place, field in known
+    }
 
 
-def _value(row: Any, place: int, dtype: Any) -> object:
+def _field_value(row: Any, place: int, dtype: Any) -> object:
     return None if row.isNullAt(place) else PARTITION_TYPES[dtype.typeName()](row.get(place, dtype))
 
 

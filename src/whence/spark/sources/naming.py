@@ -66,7 +66,7 @@ class Sources:
         self._same_object = same_object
         self.views: dict[int, str] = {}
         self.count = 0
-        self.given = {name: _leaf(name, java, computed) for name, java in given.items()}
+        self.given = {name: _leaf_of_plan(name, java, computed) for name, java in given.items()}
         self._used: set[str] = set()
         self._cuts: list[str] = []
         self.notes: dict[int, str] = {}  # by RDD: why a checkpoint whose plan is known is not followed
@@ -85,7 +85,7 @@ class Sources:
 
     def given_name(self, leaf: Any) -> str | None:
         """The name that the user gave to a leaf. Of several names for one file, the name of that very DataFrame."""
-        names = [name for name, java in self.given.items() if _same(java, leaf)]
+        names = [name for name, java in self.given.items() if _reads_same_rows(java, leaf)]
         if len(names) > 1:
             names = [name for name in names if self._same_read(self.given[name], leaf)] or names
         return names[0] if names else None
@@ -153,7 +153,7 @@ class _Leaf:
     explicit: str | None
 
 
-def _same(one: Any, other: Any) -> bool:
+def _reads_same_rows(one: Any, other: Any) -> bool:
     """Whether two leaves read the same rows."""
     if one.sameResult(other):
         return True
@@ -169,7 +169,7 @@ def _same_relation(one: Any, other: Any) -> bool:
     return kind is kind_of(other) and kind.same_relation(one, other)
 
 
-def _leaf(name: str, java: Any, computed: Callable[[Any], bool]) -> Any:
+def _leaf_of_plan(name: str, java: Any, computed: Callable[[Any], bool]) -> Any:
     while java.children().size() == 1 and java.nodeName() in TRANSPARENT:
         java = java.children().apply(0)
     if java.children().size() or computed(java):

@@ -23,7 +23,7 @@ class RddKind(Kind):
         return bool(one.rdd().id() == other.rdd().id())
 
     def past(self, leaf: Any) -> Past | None:
-        rdds, kinds, files = _walk(leaf.rdd())
+        rdds, kinds, files = _ancestry_of_rdd(leaf.rdd())
         whole = not any("CheckpointRDD" in each for each in kinds)
         if not whole or "heckpoint at " in str(leaf.rdd().getCreationSite()):
             what = "they are a checkpoint that was made before whence was loaded, and does not say what it was made of"
@@ -35,7 +35,7 @@ class RddKind(Kind):
         return None
 
 
-def _walk(rdd: Any) -> tuple[frozenset[int], frozenset[str], frozenset[str]]:
+def _ancestry_of_rdd(rdd: Any) -> tuple[frozenset[int], frozenset[str], frozenset[str]]:
     """The numbers and the classes of an RDD and all that it is made of, and the files that are scanned for it."""
     numbers: set[int] = set()
     kinds: set[str] = set()

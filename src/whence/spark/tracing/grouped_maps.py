@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import NotTraceable
-from whence.rows import Attr, Cogroup, GroupedMap, Named, Operator, Project, Values, fresh
+from whence.rows import Attr, Cogroup, GroupedMap, Named, Opaque, Operator, Project, Values, fresh
 from whence.rows.expressions import Udf
 from whence.spark.catalyst.functions import Function, function_of
 
@@ -37,6 +37,17 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
     schema = _schema(plan)
     made = groups.applyInPandas(run, schema) if kind == PANDAS else groups.applyInArrow(run, schema)
     return _named(made, plan)
+
+
+def by_row(plan: Opaque, lower: Lower) -> Operator:
+    """A function that makes each row of one row, with ids beside it."""
+    _, function = _function(plan.origin)
+    (child,) = plan.inputs
+    lists = tuple(attr for attr, _ in plan.annotated)
+    values = tuple(attr for attr in child.output if attr not in lists)
+    rows, (_, value_names, list_names) = _prepared(lower, child, (), values, lists)
+    run = _row_by_row(function, [attr.name for attr in values], value_names, list_names, _out(plan))
+    return _named(rows.mapInPandas(run, _schema(plan)), plan)
 
 
 def cogrouped(plan: Cogroup, lower: Lower) -> Operator:
@@ -75,7 +86,7 @@ def _prepared(
     return lower(Project(child, tuple(columns))), names
 
 
-def _named(made: DataFrame, plan: GroupedMap | Cogroup) -> Operator:
+def _named(made: DataFrame, plan: GroupedMap | Cogroup | Opaque) -> Operator:
     from whence.spark.catalyst.operators import output_of
 
     java: Any = made._jdf.queryExecution().analyzed()
@@ -83,11 +94,11 @@ def _named(made: DataFrame, plan: GroupedMap | Cogroup) -> Operator:
     return Project(rows, tuple(Named(new, old) for new, old in zip(plan.output, rows.columns, strict=True)))
 
 
-def _out(plan: GroupedMap | Cogroup) -> list[str]:
+def _out(plan: GroupedMap | Cogroup | Opaque) -> list[str]:
     return [f"_whence_{index}" for index, _ in enumerate(plan.annotated)]
 
 
-def _schema(plan: GroupedMap | Cogroup) -> Any:
+def _schema(plan: GroupedMap | Cogroup | Opaque) -> Any:
     from pyspark.sql.types import StructType
 
     names = [*(attr.name for attr in plan.columns), *_out(plan)]
@@ -138,6 +149,24 @@ def _pandas(function: Function, values: list[str], names: Names, output: list[st
             ids = sorted({each for part in rows[column] for each in part})
             result[name] = [ids] * len(result)
         return result
+
+    return with_ids
+
+
+def _row_by_row(
+    function: Function, values: list[str], value_names: list[str], list_names: list[str], out: list[str]
+) -> Function:
+    def with_ids(parts: Any) -> Any:
+        for rows in parts:
+            given = rows[value_names]
+            given.columns = values
+            (result,) = function(iter([given]))
+            if len(result) != len(rows):
+                raise ValueError("a function that makes each row of one row made another number of rows")
+            result = result.copy()
+            for column, name in zip(list_names, out, strict=True):
+                result[name] = list(rows[column])
+            yield result
 
     return with_ids
 

@@ -41,7 +41,7 @@ def batches(connection: sa.Connection, table: sa.Table, names: Sequence[str]) ->
     for start in range(first, last + 1, _BATCH) if first is not None else ():
         some = sa.select(*wanted).where(key >= start, key < start + _BATCH)
         ids, *texts = connection.execute(some).one()
-        numbers = _integers(ids)
+        numbers = _integers_of_text(ids)
         if len(numbers):
             order = None if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers)
             yield Batch(numbers if order is None else numbers[order], tuple(texts), order)
@@ -50,7 +50,7 @@ def batches(connection: sa.Connection, table: sa.Table, names: Sequence[str]) ->
 def pairs(connection: sa.Connection, one: sa.Column[Any], other: sa.Column[Any]) -> tuple[Ints, Ints]:
     """Two columns of numbers of one table, in the same order."""
     first, second = connection.execute(sa.select(*(_gathered(connection, each) for each in (one, other)))).one()
-    return _integers(first), _integers(second)
+    return _integers_of_text(first), _integers_of_text(second)
 
 
 def _gathered(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
@@ -62,5 +62,5 @@ def _gathered(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnEle
     return sa.cast(sa.func.json_agg(column, type_=sa.Text), sa.Text)
 
 
-def _integers(text: str | None) -> Ints:
+def _integers_of_text(text: str | None) -> Ints:
     return np.zeros(0, np.int64) if text is None else np.fromstring(text.strip("[]"), np.int64, sep=",")

@@ -35,7 +35,7 @@ def put(connection: sa.Connection, rule: ReuseRule) -> None:
     key = key_of(rule.level, rule.signature)
     same = (t.views.c.identity == rule.identity) & (t.views.c.key == key)
     known = connection.execute(sa.select(t.views.c.state, t.views.c.payload).where(same)).one_or_none()
-    values: dict[str, Any] = {"state": rule.state, "payload": _merged(rule, known)}
+    values: dict[str, Any] = {"state": rule.state, "payload": _merged_observations(rule, known)}
     if known is None:
         connection.execute(
             t.views.insert().values(
@@ -47,7 +47,7 @@ def put(connection: sa.Connection, rule: ReuseRule) -> None:
         connection.execute(t.views.update().where(same).values(**values))
 
 
-def _merged(rule: ReuseRule, known: Any) -> dict[str, Any]:
+def _merged_observations(rule: ReuseRule, known: Any) -> dict[str, Any]:
     """Observations of several programs together; a doubt that any of them had stays."""
     if known is None or rule.level != "gen" or not known.payload:
         return rule.payload

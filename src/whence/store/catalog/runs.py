@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from whence.errors import NoLineage
-from whence.store.blobs.local import hash_of
+from whence.relation.parts import hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
@@ -104,7 +104,7 @@ def add_result(store: Store, number: int, saved: Mapping[str, Any], files: Seque
         connection.execute(t.runs.update().where(t.runs.c.id == number).values(document=document))
         rows = [{"run": number, "position": first + i, "hash": f.hash, "size": f.size} for i, f in enumerate(files)]
         connection.execute(t.results.insert(), rows)
-        return _run(connection, connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one())
+        return _run_of_row(connection, connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one())
 
     return commit(store, files, write)
 
@@ -115,14 +115,14 @@ def run_of(store: Store, number: int) -> Run:
         row = connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one_or_none()
         if row is None:
             raise NoLineage(f"run {number} is not in the log any more")
-        return _run(connection, row)
+        return _run_of_row(connection, row)
 
 
 def alike(store: Store, fingerprint: str, most: int = 10) -> list[Run]:
     """The last runs of the pipeline with this fingerprint, the latest first."""
     with store.database.read() as connection:
         chosen = sa.select(t.runs).where(t.runs.c.fingerprint == fingerprint).order_by(t.runs.c.id.desc()).limit(most)
-        return [_run(connection, row) for row in connection.execute(chosen).all()]
+        return [_run_of_row(connection, row) for row in connection.execute(chosen).all()]
 
 
 def listed(store: Store, pipeline: str | None = None) -> list[Run]:
@@ -131,10 +131,10 @@ def listed(store: Store, pipeline: str | None = None) -> list[Run]:
         chosen = sa.select(t.runs).order_by(t.runs.c.id)
         if pipeline is not None:
             chosen = chosen.where(t.runs.c.pipeline == pipeline)
-        return [_run(connection, row) for row in connection.execute(chosen).all()]
+        return [_run_of_row(connection, row) for row in connection.execute(chosen).all()]
 
 
-def _run(connection: sa.Connection, row: Any) -> Run:
+def _run_of_row(connection: sa.Connection, row: Any) -> Run:
     of = t.results.c
     files = connection.execute(sa.select(of.hash).where(of.run == row.id).order_by(of.position)).scalars()
     return Run(row.id, row.pipeline, row.fingerprint, row.document, tuple(files), row.created, row.activity)

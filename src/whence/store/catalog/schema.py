@@ -73,6 +73,16 @@ relations = sa.Table(
     sa.Column("data", sa.LargeBinary),
 )
 
+# The parts of a relation of many: blobs that its own blob, the index, names.
+parts = sa.Table(
+    "parts",
+    metadata,
+    sa.Column("relation", sa.ForeignKey("relations.hash"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+)
+
 used = sa.Table(
     "used",
     metadata,
@@ -162,7 +172,7 @@ was_attributed_to = sa.Table(
     sa.Column("agent", sa.ForeignKey("agents.id"), primary_key=True),
 )
 
-# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that cannot be told.
+# A run of a pipeline; `fingerprint` is the same for the same plan, and NULL where that is not known.
 runs = sa.Table(
     "runs",
     metadata,

@@ -28,6 +28,7 @@ class Stored:
     boxes: int
     tuples: int
     data: bytes | None = None
+    parts: tuple[tuple[str, int], ...] = ()  # hash and size of each, of a relation of many
 
     def row(self, created: str) -> dict[str, Any]:
         """Its row in the catalog."""
@@ -89,7 +90,7 @@ def operations(connection: sa.Connection, dataset: str | None = None) -> list[Op
         query = query.where(t.activities.c.id.in_(sa.union(*touched)))
     rows = connection.execute(query).all()
     wanted = None if dataset is None else [row.id for row in rows]
-    inputs, outputs = (_members(connection, table, wanted) for table in (t.used, t.was_generated_by))
+    inputs, outputs = (_names_by_activity(connection, table, wanted) for table in (t.used, t.was_generated_by))
     return [
         Operation(
             row.id,
@@ -112,7 +113,9 @@ def _first_agent(table: sa.Table, joined: sa.ColumnElement[bool]) -> sa.Label[st
     return query.order_by(t.agents.c.id).limit(1).scalar_subquery().label("by")
 
 
-def _members(connection: sa.Connection, table: sa.Table, activities: list[int] | None) -> dict[int, list[str]]:
+def _names_by_activity(
+    connection: sa.Connection, table: sa.Table, activities: list[int] | None
+) -> dict[int, list[str]]:
     query = sa.select(table.c.activity, t.entities.c.name).join(t.entities).order_by(table.c.activity, table.c.position)
     if activities is not None:
         query = query.where(table.c.activity.in_(activities))
@@ -262,7 +265,7 @@ def counts(connection: sa.Connection) -> tuple[int, int, int]:
 def referenced(connection: sa.Connection, among: Iterable[str] | None = None) -> set[str]:
     """The hashes of all blobs that are in use, or of those among the given ones that are."""
     among = None if among is None else list(among)
-    tables = (t.relations, t.results, t.table_rows)
+    tables = (t.relations, t.parts, t.results, t.table_rows)
     return set().union(*(_hashes(connection, table, among) for table in tables))
 
 
@@ -345,6 +348,14 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
     new = [item.row(time) for hash, item in stored.items() if hash not in known]
     if new:
         connection.execute(t.relations.insert(), new)
+    parts = [
+        {"relation": hash, "position": position, "hash": part, "size": size}
+        for hash, item in stored.items()
+        if hash not in known
+        for position, (part, size) in enumerate(item.parts)
+    ]
+    if parts:
+        connection.execute(t.parts.insert(), parts)
     connection.execute(
         t.was_derived_from.insert(),
         [
@@ -431,6 +442,11 @@ def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int])
 def forget_relations(connection: sa.Connection) -> None:
     """Drop the relations that no derivation refers to; garbage collection then removes their blobs."""
     edges = t.was_derived_from
+    connection.execute(
+        t.parts.delete().where(
+            t.parts.c.relation.not_in(sa.select(edges.c.relation).where(edges.c.relation.is_not(None)))
+        )
+    )
     in_use = sa.select(edges.c.relation).where(edges.c.relation == t.relations.c.hash)
     connection.execute(t.relations.delete().where(~in_use.exists()))
 

@@ -62,7 +62,7 @@ def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = N
     with store.database.write("import into", removing=True) as connection:
         for prefix, uri in (prefixes or {}).items():
             _prefix(connection, prefix, uri)
-        taker = _Taker(connection, len(graph))
+        taker = _VertexWriter(connection, len(graph))
         for start in range(0, len(graph), _SOME):
             numbers = np.arange(start, min(start + _SOME, len(graph)), dtype=np.int32)
             for number, properties in zip(numbers.tolist(), graph.properties.rows(numbers), strict=True):
@@ -75,7 +75,7 @@ def add_graph(store: Store, graph: Graph, prefixes: Mapping[str, str] | None = N
 
 
 def prefixes_of(store: Store) -> dict[str, str]:
-    """What prefixes in the names of a log mean, as far as documents that were imported told."""
+    """What the prefixes in the names of a log mean, according to the documents that were imported."""
     with store.database.read() as connection:
         return {row.prefix: row.uri for row in connection.execute(sa.select(t.prefixes))}
 
@@ -89,7 +89,7 @@ def _prefix(connection: sa.Connection, prefix: str, uri: str) -> None:
         raise Redefined(f"the prefix {prefix!r} means {known} in this log, and {uri} in the document: rename it there")
 
 
-class _Taker:
+class _VertexWriter:
     """Takes vertices: those that are new are inserted some at a time, those that are known are compared."""
 
     def __init__(self, connection: sa.Connection, count: int) -> None:
@@ -216,7 +216,7 @@ def _times(activity: str, properties: Row) -> Row:
     for column, prov in (("started", "prov:startTime"), ("ended", "prov:endTime")):
         given = [name for name in (prov, column) if properties.get(name) is not None]
         value = properties[given[0]] if given else None
-        moment = _time(value)
+        moment = _in_utc(value)
         if given and moment is None:
             raise BadGraph(f"{given[0]} of {activity!r} is {value!r}, which is no time such as 2026-01-31T12:00:00Z")
         found[column] = None if moment is None else moment.strftime(_FORMAT)
@@ -229,13 +229,13 @@ def _times(activity: str, properties: Row) -> Row:
 
 def _created(properties: Row) -> str | None:
     """When an entity was created, if a property says so as the catalog writes it; the property is then removed."""
-    moment = _time(properties.get("created"))
+    moment = _in_utc(properties.get("created"))
     if moment is None or moment.strftime(_FORMAT) != properties["created"]:
         return None  # another spelling, or no time at all, stays a property as any other
     return str(properties.pop("created"))
 
 
-def _time(value: object) -> dt.datetime | None:
+def _in_utc(value: object) -> dt.datetime | None:
     """A point in time, in UTC; without a zone it is taken as UTC."""
     if not isinstance(value, str):
         return None
@@ -247,7 +247,7 @@ def _time(value: object) -> dt.datetime | None:
 
 
 def _same_time(one: object, other: object) -> bool:
-    return _time(one) is not None and _time(one) == _time(other)
+    return _in_utc(one) is not None and _in_utc(one) == _in_utc(other)
 
 
 def _not_none(**values: Any) -> Row:

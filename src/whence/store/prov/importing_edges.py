@@ -40,12 +40,12 @@ class EdgeTaker:
         """Write what the log does not have; how many edges that is."""
         edges = self.graph.edge_table
         described = self._described()
-        told = described | ~np.isin(edges.relation, [CODES[name] for name in _TABLES])
+        as_statements = described | ~np.isin(edges.relation, [CODES[name] for name in _TABLES])
         rows = np.zeros(len(edges), np.bool_)  # those whose row is new
         for relation in _TABLES:
             own = np.flatnonzero(edges.relation == CODES[relation])
             rows[own[self._rows(relation, own)]] = True
-        return int((rows | self._statements(np.flatnonzero(told))).sum())
+        return int((rows | self._statements(np.flatnonzero(as_statements))).sum())
 
     def _described(self) -> NDArray[np.bool_]:
         """The edges that have attributes, or the ends and the relation of one that has: each is written down."""
@@ -103,7 +103,7 @@ class EdgeTaker:
             relation = RELATIONS[code].name
             ends = (self._kind(source), int(self.ids[source]), self._kind(target), int(self.ids[target]))
             own = plain(several(given), f"an attribute of {relation}")
-            key = (relation, *ends, _text(own))
+            key = (relation, *ends, _json_text(own))
             if key not in known:
                 known.add(key)
                 new[row] = True
@@ -116,10 +116,10 @@ class EdgeTaker:
 
     def _known(self) -> Keys:
         return {
-            (row.relation, row.source_kind, row.source, row.target_kind, row.target, _text(row.properties))
+            (row.relation, row.source_kind, row.source, row.target_kind, row.target, _json_text(row.properties))
             for row in self.connection.execute(sa.select(t.statements))
         }
 
 
-def _text(properties: dict[str, Any]) -> str:
+def _json_text(properties: dict[str, Any]) -> str:
     return json.dumps(properties, sort_keys=True)

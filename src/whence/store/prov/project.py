@@ -23,7 +23,7 @@ from whence.store.prov.statements import Numbering, Relations, joined
 
 
 @dataclass(frozen=True)
-class _Part:
+class _VertexTable:
     """One kind of vertices: its table, the columns that are properties, and those that hold properties as JSON."""
 
     table: sa.Table
@@ -32,9 +32,9 @@ class _Part:
 
 
 _PARTS = (
-    _Part(t.entities, {"kind": "kind", "created": "created"}, ("properties",)),
-    _Part(t.activities, {"name": "command", "started": "started", "ended": "ended"}, ("args", "properties")),
-    _Part(t.agents, {"name": "name", "kind": "kind"}, ("properties",)),
+    _VertexTable(t.entities, {"kind": "kind", "created": "created"}, ("properties",)),
+    _VertexTable(t.activities, {"name": "command", "started": "started", "ended": "ended"}, ("args", "properties")),
+    _VertexTable(t.agents, {"name": "name", "kind": "kind"}, ("properties",)),
 )
 _EDGES = {  # relation: its source and target, each with the kind it is of
     "used": (t.used.c.activity, 1, t.used.c.entity, 0),
@@ -49,17 +49,17 @@ _EDGES = {  # relation: its source and target, each with the kind it is of
 class _Read:
     """What the catalog has of one kind, by column: names, properties, documents of properties, identifiers."""
 
-    part: _Part
+    part: _VertexTable
     rows: list[Batch]
 
     @classmethod
-    def of(cls, connection: sa.Connection, part: _Part) -> _Read:
+    def of(cls, connection: sa.Connection, part: _VertexTable) -> _Read:
         columns = ["name", *part.columns, *part.documents, *(["identifier"] if part.table is t.activities else [])]
         return cls(part, list(batches(connection, part.table, columns)))
 
     @cached_property
     def ids(self) -> Ints:
-        return _whole([each.ids for each in self.rows])
+        return _concatenated([each.ids for each in self.rows])
 
     def column(self, place: int) -> list[Any]:
         return [value for batch in self.rows for value in batch.values(place)]
@@ -94,7 +94,7 @@ def graph_of(connection: sa.Connection) -> Graph:
     """
     found = [_Read.of(connection, part) for part in _PARTS]
     numbering = Numbering(tuple(each.ids for each in found))
-    edges: Relations = {relation: _edges(connection, relation, numbering) for relation in _EDGES}
+    edges: Relations = {relation: _edges_of_relation(connection, relation, numbering) for relation in _EDGES}
     edge_properties = joined(connection, edges, numbering)
 
     def properties() -> Held:
@@ -102,15 +102,15 @@ def graph_of(connection: sa.Connection) -> Graph:
         for start, own in zip(numbering.starts[:3], found, strict=True):
             for name, rows, values in own.properties(start):
                 columns.setdefault(name, []).append((rows, values))
-        return {name: _column(parts) for name, parts in columns.items()}
+        return {name: _property_column(parts) for name, parts in columns.items()}
 
     return Graph(
-        _names(found), np.repeat(np.array([0, 1, 2], np.uint8), [len(ids) for ids in numbering.ids]),
+        _names_of_vertices(found), np.repeat(np.array([0, 1, 2], np.uint8), [len(ids) for ids in numbering.ids]),
         Edges.of_relations(edges), Columns(properties), edge_properties, lenient=True,
     )  # fmt: skip
 
 
-def _names(found: Sequence[_Read]) -> Ids:
+def _names_of_vertices(found: Sequence[_Read]) -> Ids:
     """What vertices are called; an index of the catalog sees to it that no two datasets have the same name."""
     entities, activities, agents = found
     columns = (activities.column(0), activities.ids.tolist(), activities.column(-1))
@@ -120,12 +120,12 @@ def _names(found: Sequence[_Read]) -> Ids:
     if len(others) == len(labels) + len(people) and others.isdisjoint(names):
         return Ids([*names, *labels, *people], len(names) + len(others), unique=True)
     taken = set(names)
-    names += [_free(name, "activity", taken) for name in labels]
-    names += [_free(name, "agent", taken) for name in people]
+    names += [_free_name(name, "activity", taken) for name in labels]
+    names += [_free_name(name, "agent", taken) for name in people]
     return Ids(names, len(names))
 
 
-def _free(name: str, prefix: str, taken: set[str]) -> str:
+def _free_name(name: str, prefix: str, taken: set[str]) -> str:
     found = name if name not in taken else f"{prefix}:{name}"
     while found in taken:
         found += "'"
@@ -133,9 +133,9 @@ def _free(name: str, prefix: str, taken: set[str]) -> str:
     return found
 
 
-def _column(parts: list[tuple[Ints, list[Any]]]) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[Any]]:
+def _property_column(parts: list[tuple[Ints, list[Any]]]) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[Any]]:
     """A column by ascending row; of two values of one row (an argument called like a property) the first counts."""
-    rows = _whole([own for own, _ in parts])
+    rows = _concatenated([own for own, _ in parts])
     values = [value for _, own in parts for value in own]
     if (rows[1:] > rows[:-1]).all():
         return rows.astype(np.int32), values
@@ -143,11 +143,11 @@ def _column(parts: list[tuple[Ints, list[Any]]]) -> tuple[np.ndarray[Any, np.dty
     return rows.astype(np.int32), [values[place] for place in first.tolist()]
 
 
-def _whole(parts: Sequence[Ints]) -> Ints:
+def _concatenated(parts: Sequence[Ints]) -> Ints:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
-def _edges(connection: sa.Connection, relation: str, numbering: Numbering) -> tuple[Ints, Ints]:
+def _edges_of_relation(connection: sa.Connection, relation: str, numbering: Numbering) -> tuple[Ints, Ints]:
     """The edges of one relation, each once, as numbers of vertices."""
     source, source_kind, target, target_kind = _EDGES[relation]
     found = pairs(connection, source, target)

@@ -55,8 +55,8 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
     if not read:
         return Columns()
     relation = np.array([value for batch in read for value in batch.values(0)])
-    source, target = (_vertices(read, place, numbering) for place in (1, 3))
-    told: list[tuple[Ints, Ints]] = []  # statements, and the rows of their edges
+    source, target = (_vertex_numbers(read, place, numbering) for place in (1, 3))
+    found_at: list[tuple[Ints, Ints]] = []  # statements, and the rows of their edges
     row = 0
     for name in dict.fromkeys([*edges, *relation.tolist()]):
         own = np.flatnonzero(relation == name)
@@ -66,12 +66,12 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
             left = ~np.isin(numbering.key(one, other), known)
             one, other = (np.concatenate([source[own], one[left]]), np.concatenate([target[own], other[left]]))
             edges[name] = one, other
-            told.append((own, np.arange(row, row + len(own))))
+            found_at.append((own, np.arange(row, row + len(own))))
         row += len(one)
 
     def attributes() -> Held:
         rows = np.zeros(len(relation), np.int64)
-        for own, places in told:
+        for own, places in found_at:
             rows[own] = places
         columns: dict[str, tuple[list[int], list[Any]]] = {}
         documents = [held for batch in read for held in batch.values(5)]
@@ -85,7 +85,7 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
     return Columns(attributes)
 
 
-def _vertices(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
+def _vertex_numbers(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
     """The vertices at one end of the statements: a column with their kinds, and the next with their ids."""
     kinds = np.array([value for batch in read for value in batch.values(place)])
     ids = np.array([value for batch in read for value in batch.values(place + 1)], np.int64)

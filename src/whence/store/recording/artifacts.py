@@ -99,7 +99,7 @@ def found(connection: sa.Connection, content: Content) -> tuple[int, str]:
     known = connection.execute(chosen.order_by(of.version.desc()).limit(1)).one_or_none()
     if known is not None:
         return int(known.entity), f"{content.artifact}@v{known.version}"
-    return _add(connection, content, _latest(connection, content.artifact), is_derived=False)
+    return _add_version(connection, content, _latest(connection, content.artifact), is_derived=False)
 
 
 def made(connection: sa.Connection, content: Content, agent: int, used: Collection[int] = ()) -> tuple[int, str]:
@@ -112,13 +112,13 @@ def made(connection: sa.Connection, content: Content, agent: int, used: Collecti
     of = t.snapshots.c
     equal = sa.select(of.entity, of.version).where(of.artifact == content.artifact, of.hash == content.hash)
     for known in connection.execute(equal.order_by(of.version.desc())).all():
-        if not _descend(connection, used, int(known.entity)):
+        if not _came_from(connection, used, int(known.entity)):
             entity, name = int(known.entity), f"{content.artifact}@v{known.version}"
             break
     else:
         latest = _latest(connection, content.artifact)
         is_derived = latest is not None and int(latest.entity) in used
-        entity, name = _add(connection, content, latest, is_derived=is_derived)
+        entity, name = _add_version(connection, content, latest, is_derived=is_derived)
     of_agent = t.was_attributed_to.c
     attributed = sa.select(of_agent.entity).where(of_agent.entity == entity, of_agent.agent == agent)
     if connection.execute(attributed).first() is None:
@@ -126,7 +126,7 @@ def made(connection: sa.Connection, content: Content, agent: int, used: Collecti
     return entity, name
 
 
-def _descend(connection: sa.Connection, entities: Collection[int], origin: int) -> bool:
+def _came_from(connection: sa.Connection, entities: Collection[int], origin: int) -> bool:
     """Whether any of the entities, other than the origin itself, came from the origin."""
     wanted, seen, frontier = {*entities} - {origin}, {origin}, [origin]
     steps = (
@@ -152,7 +152,7 @@ def _descend(connection: sa.Connection, entities: Collection[int], origin: int) 
 def unchanged(connection: sa.Connection, artifact: str, size: int, changed: int) -> str | None:
     """The hash of the latest version of a file, if it has its size and was last changed before that was recorded."""
     latest = _latest(connection, artifact)
-    if latest is None or not _same(connection, latest, size, changed):
+    if latest is None or not _is_unchanged(connection, latest, size, changed):
         return None
     return str(latest.hash)
 
@@ -163,10 +163,10 @@ def removed(connection: sa.Connection, gone: Gone) -> tuple[int, str] | None:
     if latest is None:
         return None
     name = connection.execute(sa.select(t.entities.c.name).where(t.entities.c.id == latest.entity)).scalar_one()
-    return (int(latest.entity), str(name)) if _same(connection, latest, gone.size, gone.changed) else None
+    return (int(latest.entity), str(name)) if _is_unchanged(connection, latest, gone.size, gone.changed) else None
 
 
-def _same(connection: sa.Connection, latest: sa.Row[*tuple[Any, ...]], size: int, changed: int) -> bool:
+def _is_unchanged(connection: sa.Connection, latest: sa.Row[*tuple[Any, ...]], size: int, changed: int) -> bool:
     of = t.entities.c
     created, properties = connection.execute(sa.select(of.created, of.properties).where(of.id == latest.entity)).one()
     recorded = max(filter(None, (created, latest.made)), default=None)
@@ -212,10 +212,10 @@ def latest_version(connection: sa.Connection, artifact: str) -> str | None:
     return str(connection.execute(sa.select(t.entities.c.name).where(t.entities.c.id == latest.entity)).scalar_one())
 
 
-def _add(
+def _add_version(
     connection: sa.Connection, content: Content, latest: sa.Row[*tuple[Any, ...]] | None, *, is_derived: bool
 ) -> tuple[int, str]:
-    time, name, version = now(), *_free(connection, content.artifact)
+    time, name, version = now(), *_next_version(connection, content.artifact)
     properties = plain(
         {**content.described, "artifact": content.artifact, "version": version}, f"a property of {name!r}"
     )
@@ -233,7 +233,7 @@ def _add(
     return entity, name
 
 
-def _free(connection: sa.Connection, artifact: str) -> tuple[str, int]:
+def _next_version(connection: sa.Connection, artifact: str) -> tuple[str, int]:
     """The name and the number of the next version."""
     last = sa.select(sa.func.max(t.snapshots.c.version)).where(t.snapshots.c.artifact == artifact)
     version = int(connection.execute(last).scalar_one() or 0) + 1

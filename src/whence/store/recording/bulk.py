@@ -38,6 +38,7 @@ class Call:
     properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of its arrays
     revisions: Mapping[str, str] = field(default_factory=dict)  # versions, and what each was before
     chosen: Collection[str] = ()  # names that users gave
+    where: Mapping[str, Any] = field(default_factory=dict)  # the script and the line of the call
 
 
 def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, str]]:
@@ -46,7 +47,7 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
         return []
     names = {name for call in calls for name in call.shapes}
     present = _present(connection, names)
-    renamed = _renamed(connection, calls, present)
+    renamed = _renamed_outputs(connection, calls, present)
     agent, _ = statements._agent(connection)
     time = now()
     fresh: dict[str, Shape] = {}
@@ -65,18 +66,18 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
     _describe(connection, {name: own for name, own in properties.items() if name in present})
     ids = {name: id for name, (id, _) in present.items()}
     ids.update(zip(fresh, _inserted(connection, t.entities, entities), strict=True))
-    _many(connection, t.was_attributed_to, [{"entity": ids[name], "agent": agent} for name in fresh])
+    _insert_many(connection, t.was_attributed_to, [{"entity": ids[name], "agent": agent} for name in fresh])
     activities = _inserted(
         connection,
         t.activities,
         [
             {"name": call.operation, "args": call.args, "started": call.started, "ended": time,
-             "properties": {"reuse": call.reused}}
+             "properties": {"reuse": call.reused, **call.where}}
             for call in calls
             if call.operation
         ],
     )  # fmt: skip
-    _many(connection, t.was_associated_with, [{"activity": each, "agent": agent} for each in activities])
+    _insert_many(connection, t.was_associated_with, [{"activity": each, "agent": agent} for each in activities])
     used, generated, derived = [], [], []
     relations: dict[str, statements.Stored] = {}
     numbers = iter(activities)
@@ -98,13 +99,13 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
                  "relation": relation.hash, "created": time}
             )  # fmt: skip
     known_relations = statements.relations(connection, relations)
-    _many(
+    _insert_many(
         connection,
         t.relations,
         [each.row(time) for hash, each in relations.items() if hash not in known_relations],
     )
     for table, rows in ((t.used, used), (t.was_generated_by, generated), (t.was_derived_from, derived)):
-        _many(connection, table, rows)
+        _insert_many(connection, table, rows)
     return renamed
 
 
@@ -118,7 +119,7 @@ def _present(connection: sa.Connection, names: set[str]) -> dict[str, tuple[int,
     return found
 
 
-def _renamed(
+def _renamed_outputs(
     connection: sa.Connection, calls: Sequence[Call], present: Mapping[str, tuple[int, Shape]]
 ) -> list[Mapping[str, str]]:
     """Names that were free when the call was made and are not any more."""
@@ -167,7 +168,7 @@ def _inserted(connection: sa.Connection, table: sa.Table, rows: list[dict[str, A
     return [int(id) for id in connection.execute(statement, rows).scalars()]
 
 
-def _many(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+def _insert_many(connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
     if rows:
         connection.execute(sa.insert(table), rows)
 

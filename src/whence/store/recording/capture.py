@@ -32,32 +32,31 @@ def relation_from(capture: object, output: str, out_shape: Shape, input: str, in
     >>> relation_from(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).count()
     4
     """
-    with _naming(output, input):
+    with naming(output, input):
         if isinstance(capture, Relation):
-            return _fitting(capture, out_shape, in_shape)
+            return _of_shapes(capture, out_shape, in_shape)
         if isinstance(capture, str) and capture in ("whole", "identity"):
-            return _named(capture, out_shape, in_shape)
-        if _module(capture) == "pyspark":
-            return compress(_collected(capture), out_shape, in_shape)
+            return _relation_named(capture, out_shape, in_shape)
         if callable(capture) and not isinstance(capture, type):
             called = cast("Callable[[tuple[int, ...]], Iterable[Any]]", capture)
             return compress(_chunks(called, output, out_shape, input, in_shape), out_shape, in_shape)
         if isinstance(capture, (list, tuple)):
-            return compress(_listed(capture, len(out_shape) + len(in_shape)), out_shape, in_shape)
+            return compress(_array_or_chunks(capture, len(out_shape) + len(in_shape)), out_shape, in_shape)
         if isinstance(capture, (str, os.PathLike)) and not os.path.exists(capture):
             raise BadType(f"there is no file {os.fspath(capture)!r}: give the path of a Parquet file of index tuples")
         return compress(cast("Any", capture), out_shape, in_shape)
 
 
 @contextmanager
-def _naming(output: str, input: str) -> Iterator[None]:
+def naming(output: str, input: str) -> Iterator[None]:
+    """Errors within name the two datasets."""
     try:
         yield
     except WhenceError as error:
         raise type(error)(f"the lineage of {output!r} from {input!r}: {error}") from error
 
 
-def _fitting(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
+def _of_shapes(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
     if (relation.out_shape, relation.in_shape) != (out_shape, in_shape):
         raise ShapeMismatch(
             f"the relation is of shapes {relation.out_shape} <- {relation.in_shape}, "
@@ -66,7 +65,7 @@ def _fitting(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
     return relation
 
 
-def _named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation:
+def _relation_named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation:
     if capture == "whole":
         return Relation.whole(out_shape, in_shape)
     if out_shape != in_shape:
@@ -74,19 +73,7 @@ def _named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation:
     return Relation.identity(out_shape)
 
 
-def _module(capture: object) -> str:
-    return type(capture).__module__.partition(".")[0]
-
-
-def _collected(frame: Any) -> Any:
-    """A Spark frame's rows, as Arrow where its version can."""
-    for method in ("toArrow", "toPandas", "to_pandas"):
-        if hasattr(frame, method):
-            return getattr(frame, method)()
-    raise BadType(f"a {type(frame).__name__} is no frame of index tuples: give a Spark DataFrame")
-
-
-def _listed(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:
+def _array_or_chunks(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:
     """A list of index tuples is an array; a list of anything else, chunks."""
     if not capture:
         return np.empty((0, columns), dtype=np.int64)
@@ -119,7 +106,7 @@ def _chunks(
     rows = 0
     for index in _watched(np.ndindex(*out_shape), int(np.prod(out_shape, dtype=object)), f"{output} <- {input}"):
         try:
-            inputs = _indices(capture(index), len(in_shape), in_shape)
+            inputs = _returned_cells(capture(index), len(in_shape), in_shape)
         except WhenceError as error:
             raise type(error)(f"for the output cell {index}, {error}") from error
         except Exception as error:
@@ -136,7 +123,7 @@ def _chunks(
     yield np.concatenate(parts) if parts else np.empty((0, len(out_shape) + len(in_shape)), dtype=np.int64)
 
 
-def _indices(found: object, axes: int, in_shape: Shape) -> Cells:
+def _returned_cells(found: object, axes: int, in_shape: Shape) -> Cells:
     """The input cells that a callable returned for one output cell."""
     expected = "the capture to return a list of indices"
     if isinstance(found, Selection):

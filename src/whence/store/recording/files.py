@@ -7,6 +7,7 @@ array and used what was computed from it would come before itself.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from whence.arrays.linking import files
 from whence.arrays.linking.frames import is_frame
+from whence.arrays.linking.places import caller, place_of
 
 if TYPE_CHECKING:
     from whence.store import Store
@@ -29,6 +31,7 @@ class Files:
         self._activity = activity
         self._hand_overs = hand_overs
         self._spark: Stoppable | None = None
+        self._parts: set[tuple[str, str]] = set()  # what was read of archives: arrays may be asked for again and again
 
     def start(self) -> None:
         """Watch from now on."""
@@ -43,27 +46,37 @@ class Files:
             self._spark.stop()
             self._spark = None
 
-    def read_file(self, function: str, path: str, value: Any) -> None:
-        """An array or a table was read from a file."""
+    def read_file(self, function: str, path: str, value: Any, part: str = "") -> None:
+        """An array or a table was read from a file, or a part of one."""
         if self._activity is not None:
             self._activity.used(Path(path))
         if not self._of_use(value):
             return
-        name = self._store.tracker.loaded(value, Path(path).stem)
-        with self._store.activity(function) as one:
+        name = self._store.tracker.loaded(value, f"{Path(path).stem}.{part}" if part else Path(path).stem)
+        if part and (path, name) in self._parts:
+            return
+        self._parts.add((path, name))
+        with self._store.activity(function, **_place()) as one:
             one.used(Path(path)).generated(name, derived_from=[Path(path)])
 
-    def wrote_file(self, function: str, path: str, value: Any) -> None:
-        """An array or a table was written to a file."""
+    def wrote_file(self, function: str, path: str, values: Sequence[Any]) -> None:
+        """Arrays or tables were written to a file."""
         if self._activity is not None:
             self._activity.generated(Path(path))
-        if not self._of_use(value):
+        own = list(filter(self._of_use, values))
+        if not own:
             return
-        name = self._store.tracker.known_as(value, Path(path).stem)
-        with self._store.activity(function) as one:
-            one.used(name).generated(Path(path), derived_from=[name])
+        names = [self._store.tracker.known_as(each, Path(path).stem) for each in own]
+        with self._store.activity(function, **_place()) as one:
+            one.used(*names).generated(Path(path), derived_from=list(dict.fromkeys(names)))
 
     def _of_use(self, value: Any) -> bool:
         """Whether there is something to record, and a log to record it in."""
         known = is_frame(value) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
         return known and not self._store.database.closed and not self._store.database.read_only
+
+
+def _place() -> dict[str, Any]:
+    """Where the program read or wrote."""
+    place = place_of(caller())
+    return {"script": Path(place.file).name, "line": place.line} if place.line else {}

@@ -14,6 +14,7 @@ from whence.arrays.linking.content import digest_of, is_telling
 from whence.arrays.linking.frames import array_behind, is_frame, table_digest
 from whence.arrays.linking.layout import Layout, shown
 from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
+from whence.arrays.linking.making import made_from_nothing
 from whence.arrays.linking.numbers import Numbers
 from whence.arrays.linking.places import (
     Place,
@@ -132,13 +133,15 @@ class Links:
     def _suspicious(self, value: Any, array: Any, frame: Any) -> bool:
         """Whether an array that is not known may have been computed from results of tracked calls.
 
-        Not if it was there before any result was, if it holds what can be made from nothing, or if the program holds no
-        result in its variables.
+        Not if it was there before any result was, if it holds what can be made from nothing, if the program holds no
+        result in its variables, or if the statement that made it used nothing of the program.
         """
         known = self._early.get(id(value))
         if not self._gave or (known is not None and known() is value) or not is_telling(array):
             return False
-        return self.living.has_results(root_of(each) for each in arrays_held(frame))
+        if not self.living.has_results(root_of(each) for each in arrays_held(frame)):
+            return False
+        return not made_from_nothing(frame, variable_of(frame, value))
 
     def _one(self, value: Any, frame: Any) -> Arrived:
         array = array_behind(value)
@@ -156,6 +159,10 @@ class Links:
         digest = table_digest(table) if array is None else digest_of(array)
         known = self._objects.get(id(table))
         return digest, known[1] if known is not None and known[0]() is table and known[2] == digest else None
+
+    def table_called(self, table: Any) -> str | None:
+        """The dataset that a table is, if it is known and has not been changed."""
+        return self._held(table, array_behind(table))[1]
 
     # --- after it
 

@@ -2,13 +2,15 @@
 
 A call that was traced is recorded before it returns. A call answered by reuse costs microseconds, a transaction costs
 milliseconds; so such calls wait for a while, and are recorded with the next traced call, before any question is
-answered, when the log is closed, and when the program ends.
+answered, when the log is closed, and when the program ends. In a process that another one started (joblib) they are
+recorded at once: it may be ended without a word.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import sys
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -19,6 +21,7 @@ import numpy as np
 
 from whence.arrays.linking.content import digest_of
 from whence.arrays.linking.frames import array_behind, table_digest
+from whence.arrays.linking.places import Place
 from whence.arrays.recording.calls import Captured, Edge, said
 from whence.arrays.recording.structures import Array
 from whence.arrays.reuse import Level, ReuseIndex, ReuseRule
@@ -69,6 +72,7 @@ class _Waiting:
     draft: Draft
     args: dict[str, Any]
     started: str
+    place: Place | None = None  # of the call
 
 
 class Tracker:
@@ -165,7 +169,7 @@ class Tracker:
             for link in links:
                 own_record = Record(link.operation, link.inputs, link.outputs, False)
                 self._waiting.append(_Waiting(own_record, link, {"line": str(place)}, started))
-            self._waiting.append(_Waiting(record, draft, args, started))
+            self._waiting.append(_Waiting(record, draft, args, started, place))
             for number, (name, own) in enumerate(zip(draft.inputs, arrived, strict=True)):
                 if number not in found.written:
                     self.links.remember(name, own)
@@ -177,7 +181,8 @@ class Tracker:
                     own_record = Record(around.operation, around.inputs, around.outputs, False)
                     self._waiting.append(_Waiting(own_record, around, {"line": str(place)}, started))
             self._arm()
-            if not reused or len(self._waiting) >= WAITING or time.monotonic() - self._since > PATIENCE:
+            late = len(self._waiting) >= WAITING or time.monotonic() - self._since > PATIENCE
+            if not reused or late or _is_started_by_another():  # which may end it at any time
                 self.flush()
             return record
 
@@ -333,8 +338,18 @@ def _call(waiting: _Waiting, items: dict[int, Prepared]) -> bulk.Call:
     ]
     return bulk.Call(
         record.operation, record.inputs, record.outputs, draft.shapes, draft.given, edges, waiting.args,
-        waiting.started, record.reused, draft.properties, draft.revisions, draft.chosen,
+        waiting.started, record.reused, draft.properties, draft.revisions, draft.chosen, _where(waiting.place),
     )  # fmt: skip
+
+
+def _is_started_by_another() -> bool:
+    """Whether this process was started by another one of Python's, as joblib's and multiprocessing's are."""
+    found = sys.modules.get("multiprocessing.process")
+    return found is not None and found.parent_process() is not None
+
+
+def _where(place: Place | None) -> dict[str, Any]:
+    return {} if place is None or not place.line else {"script": os.path.basename(place.file), "line": place.line}
 
 
 def _recordable(value: Any, key: str) -> Any:

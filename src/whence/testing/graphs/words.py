@@ -52,5 +52,6 @@ def new_word(
                 for edge, other in known.get(state, ())
                 if edge == label and known_labels[other] == labels[target]
             )
+            # A word is a tuple of any length.
             stack.append(((*word, label, labels[target]), target, following))  # type: ignore[arg-type]
     return None

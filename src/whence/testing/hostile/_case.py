@@ -22,9 +22,19 @@ def names(**held: Any) -> dict[str, Any]:
     return {"np": np, "__name__": "elsewhere", **held}
 
 
+def run(source: str, held: dict[str, Any]) -> None:
+    """Run a source with these globals, as importing or reloading a module does.
+
+    A function that is written down in this package has the globals of this package. A case needs a function whose
+    globals it can change, and helpers that it can define again: only running a source text gives these. The texts are
+    constants of this package.
+    """
+    exec(compile(textwrap.dedent(source), "<elsewhere>", "exec"), held)  # noqa: S102  # see above
+
+
 def made(source: str, held: dict[str, Any]) -> Any:
     """The function `f` of this source, with these globals."""
-    exec(compile(textwrap.dedent(source), "<elsewhere>", "exec"), held)  # noqa: S102  # sources of this package
+    run(source, held)
     return held["f"]
 
 

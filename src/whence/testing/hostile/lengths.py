@@ -40,7 +40,7 @@ def _remembered(n: int) -> int:
     return n * n % 7
 
 
-def _raised(n: int) -> int:
+def _by_exception(n: int) -> int:
     try:
         return TABLE[n - 9]
     except IndexError:
@@ -75,7 +75,7 @@ SHIFTS: dict[str, Callable[[Any], int]] = {
     "halved in a loop": lambda x: _halvings(len(x)),
     "broken off": _counted,
     "remembered": lambda x: _remembered(len(x)),
-    "exception": lambda x: _raised(len(x)),
+    "exception": lambda x: _by_exception(len(x)),
     "recursion": lambda x: _by_recursion(len(x)),
     "json": lambda x: len(json.dumps({"shape": list(x.shape)})),
     "packed": lambda x: struct.pack("<i", len(x))[0] % 6,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.testing.hostile._case import Case, Cases, made, names, nothing
+from whence.testing.hostile._case import Case, Cases, made, names, nothing, run
 
 CASES = case = Cases()
 
@@ -146,7 +146,7 @@ def mutable_default() -> Case:
 
 @case
 def default_that_grows() -> Case:
-    def f(x: Any, steps: list[int] = []) -> Any:  # noqa: B006
+    def f(x: Any, steps: list[int] = []) -> Any:  # noqa: B006 # that it outlives the call is the point
         steps.append(1)
         return np.roll(x, len(steps) % 5)
 
@@ -195,7 +195,7 @@ def annotated() -> Case:
 def helper_redefined() -> Case:
     held = names()
     f = made("def helper(x): return x[::-1]\ndef f(x): return helper(x) * 1", held)
-    return f, lambda: exec("def helper(x): return x[1:]", held)  # noqa: S102
+    return f, lambda: run("def helper(x): return x[1:]", held)
 
 
 @case
@@ -215,9 +215,9 @@ def code_replaced() -> Case:
 @case
 def helper_of_a_module() -> Case:
     helpers = types.ModuleType("helpers")
-    exec("def helper(x): return x[::-1] * 1", vars(helpers))  # noqa: S102
+    run("def helper(x): return x[::-1] * 1", vars(helpers))
     f = made("def f(x): return helpers.helper(x)", names(helpers=helpers))
-    return f, lambda: exec("def helper(x): return x * 1", vars(helpers))  # noqa: S102
+    return f, lambda: run("def helper(x): return x * 1", vars(helpers))
 
 
 @case
@@ -242,7 +242,7 @@ def module_edited_and_reloaded() -> Case:
     edits = iter(["x[1:] * 1", "x[:-2] * 1"])
 
     def change() -> None:
-        exec(f"def moved(x): return {next(edits)}\n", vars(module))  # noqa: S102  # as reloading it does
+        run(f"def moved(x): return {next(edits)}\n", vars(module))  # as reloading it does
         directory.cleanup()
 
     return (lambda x: module.moved(x)), change

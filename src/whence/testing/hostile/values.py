@@ -29,7 +29,7 @@ def _suppressed(x: Any, k: Any) -> Any:
     return x[::-1] * 1
 
 
-def _raised(x: Any, k: Any) -> Any:
+def _raised_by_numpy(x: Any, k: Any) -> Any:
     try:
         with np.errstate(all="raise"):
             1 / (x - k)
@@ -45,7 +45,7 @@ def _warned(x: Any, k: Any) -> Any:
     return x[::-1] * 1 if said else x * 1
 
 
-def _called(x: Any, k: Any) -> Any:
+def _called_back(x: Any, k: Any) -> Any:
     said: list[str] = []
     with np.errstate(divide="call", call=lambda kind, _: said.append(kind)):
         1 / (x - k)
@@ -81,14 +81,14 @@ FUNCTIONS: dict[str, Function] = {
     "pairs": lambda x, k: sum(a for a, b in itertools.pairwise(x) if b > 2**k),
     "inverse": _inverse_or_not,
     "suppressed": _suppressed,
-    "raised": _raised,
+    "raised": _raised_by_numpy,
     "warned": _warned,
-    "called": _called,
+    "called": _called_back,
     "first above": _first_above,
 }
 
 
-def _case(function: Function) -> Callable[[], Case]:
+def _case_of(function: Function) -> Callable[[], Case]:
     def case() -> Case:
         state = {"k": 2}
         return (lambda x: function(x, state["k"])), lambda: state.update(k=1)
@@ -96,4 +96,4 @@ def _case(function: Function) -> Callable[[], Case]:
     return case
 
 
-CASES: dict[str, Callable[[], Case]] = {f"value: {name}": _case(function) for name, function in FUNCTIONS.items()}
+CASES: dict[str, Callable[[], Case]] = {f"value: {name}": _case_of(function) for name, function in FUNCTIONS.items()}

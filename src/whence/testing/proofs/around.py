@@ -31,7 +31,7 @@ def window(op: Window, table: Table) -> Table:
         frames: dict[Frame, list[Any]] = {}
         for function in op.functions:
             frame = frame_of(function)
-            inside = [z3.And(t, _inside(op, frame, table, i, j)) for j, t in enumerate(together)]
+            inside = [z3.And(t, _in_frame(op, frame, table, i, j)) for j, t in enumerate(together)]
             frames[frame] = inside
         for named in op.calls:
             if not isinstance(named.expr, WindowCall):
@@ -51,7 +51,7 @@ def window(op: Window, table: Table) -> Table:
     return out
 
 
-def _inside(op: Window, frame: Frame, table: Table, i: int, j: int) -> Any:
+def _in_frame(op: Window, frame: Frame, table: Table, i: int, j: int) -> Any:
     if frame.whole:
         return z3.BoolVal(True)
     before, tied = _order(op.order, table[j], table[i])

@@ -51,7 +51,7 @@ def evaluate(expr: Expr, row: Row) -> Value:
     if isinstance(expr, In):
         return evaluate(disjunction(*(Compare("=", expr.arg, value) for value in expr.values)), row)
     if isinstance(expr, Call) and expr.name == "exists":
-        return _some(expr, row)
+        return _exists_element(expr, row)
     if isinstance(expr, Call) and expr.name == "array_size":
         array = evaluate(expr.args[0], row)
         found = (z3.If(there, 1, 0) for there, _ in elements(array, "integer"))
@@ -60,7 +60,7 @@ def evaluate(expr: Expr, row: Row) -> Value:
         first, second = (evaluate(arg, row) for arg in expr.args)
         return choose(first.null, second, first)
     if isinstance(expr, Call) and expr.deterministic:
-        return _function(f"{type(expr).__name__}.{expr.name}.{expr.detail}", expr, row)
+        return _applied(f"{type(expr).__name__}.{expr.name}.{expr.detail}", expr, row)
     raise BadType(f"{type(expr).__name__} {expr} has no meaning in a symbolic row")
 
 
@@ -73,7 +73,7 @@ def elements(array: Value, dtype: str) -> list[tuple[Any, Value]]:
     return out
 
 
-def _some(expr: Call, row: Row) -> Value:
+def _exists_element(expr: Call, row: Row) -> Value:
     """Whether a condition holds for some element: as in a filter, null counts as no."""
     array, function = expr.args
     assert isinstance(function, Call)
@@ -86,7 +86,7 @@ def _some(expr: Call, row: Row) -> Value:
 
 def applied(name: str, args: list[Value], dtype: str) -> Value:
     """An uninterpreted function of nullable arguments: equal for equal arguments, and nothing else is known."""
-    flat = [part for arg in args for part in (arg.null, _shown(arg))]
+    flat = [part for arg in args for part in (arg.null, _visible(arg))]
     sorts = [part.sort() for part in flat]
     if not flat:
         return symbol(f"constant.{name}", dtype)
@@ -95,13 +95,13 @@ def applied(name: str, args: list[Value], dtype: str) -> Value:
     return Value(null(*flat), value(*flat))
 
 
-def _shown(arg: Value) -> Any:
+def _visible(arg: Value) -> Any:
     """What a function may see of a value: nothing, if it is null."""
     blank = z3.BoolVal(False) if z3.is_bool(arg.value) else (z3.RealVal(0) if z3.is_real(arg.value) else z3.IntVal(0))
     return z3.If(arg.null, blank, arg.value)
 
 
-def _function(name: str, expr: Call, row: Row) -> Value:
+def _applied(name: str, expr: Call, row: Row) -> Value:
     args = [evaluate(arg, row) for arg in expr.args]
     return applied(f"{name}/{'/'.join(arg.dtype for arg in expr.args)}", args, expr.dtype)
 

@@ -33,7 +33,7 @@ def equivalent(
     solver.set("timeout", DEADLINE_MS)
     solver.add(*promised(op, inputs))
     if aim is Aim.RESTRICT:
-        cut = [_cut(table, each) for table, each in zip(inputs, pushed.inputs, strict=True)]
+        cut = [_selected_rows(table, each) for table, each in zip(inputs, pushed.inputs, strict=True)]
         differs = []
         for before, after, chosen in zip(whole, run(op, cut, witness), selected, strict=True):
             still = z3.And(after.there, true(evaluate(predicate, after.values)))
@@ -53,7 +53,7 @@ def equivalent(
     return bool(solver.check() == z3.unsat)
 
 
-def _cut(table: Table, predicate: Expr) -> Table:
+def _selected_rows(table: Table, predicate: Expr) -> Table:
     return [
         SymbolicRow(z3.And(row.there, true(evaluate(predicate, row.values))), row.values, row.made_of) for row in table
     ]

@@ -92,12 +92,12 @@ def promised(op: Operator, inputs: list[Table]) -> list[z3.BoolRef]:
     """What holds of the inputs, or the pipeline would have failed: a scalar subquery has one value a row."""
     if not isinstance(op, Join) or op.how != "single":
         return []
-    match = _matches(op, *inputs)
+    match = _matching_pairs(op, *inputs)
     pairs = combinations(range(len(inputs[1])), 2)
     return [z3.Not(z3.And(match[i, j], match[i, k])) for j, k in pairs for i in range(len(inputs[0]))]
 
 
-def _matches(op: Join, left: Table, right: Table) -> dict[tuple[int, int], z3.BoolRef]:
+def _matching_pairs(op: Join, left: Table, right: Table) -> dict[tuple[int, int], z3.BoolRef]:
     condition: Expr = TRUE if op.condition is None else op.condition
     return {
         (i, j): z3.And(a.there, b.there, true(evaluate(condition, {**a.values, **b.values})))
@@ -107,7 +107,7 @@ def _matches(op: Join, left: Table, right: Table) -> dict[tuple[int, int], z3.Bo
 
 
 def _join(op: Join, left: Table, right: Table) -> Table:
-    match = _matches(op, left, right)
+    match = _matching_pairs(op, left, right)
     out: Table = []
     if op.how in ("semi", "anti", "existence"):
         for i, a in enumerate(left):
@@ -155,8 +155,8 @@ def _groups(keys: Sequence[Expr], table: Table, values: Any, rows_of: Any = None
 
 def _aggregate(op: Aggregate, table: Table, witness: str) -> Table:
     def values(row: SymbolicRow, together: list[Any]) -> dict[Attr, Value]:
-        made = {call: _called(call, table, together) for call in op.calls}
-        return {column.attr: _output(column.expr, row, made, op.keys) for column in op.outputs}
+        made = {call: _aggregated(call, table, together) for call in op.calls}
+        return {column.attr: _output_value(column.expr, row, made, op.keys) for column in op.outputs}
 
     def rows_of(row: SymbolicRow, together: list[Any], whole: dict[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
         reached: dict[tuple[int, int], Any] = {}
@@ -169,7 +169,7 @@ def _aggregate(op: Aggregate, table: Table, witness: str) -> Table:
         if witness == "group" or not op.witnessed:
             return whole
         for j, other in enumerate(table):
-            attains = [same(evaluate(c.args[0], other.values), _called(c, table, together)) for c in op.calls]
+            attains = [same(evaluate(c.args[0], other.values), _aggregated(c, table, together)) for c in op.calls]
             for key in other.made_of:
                 reached[key] = z3.And(together[j], z3.Or(*attains))
         return reached
@@ -182,7 +182,7 @@ def _aggregate(op: Aggregate, table: Table, witness: str) -> Table:
     return [SymbolicRow(z3.BoolVal(True), values(blank, together), rows_of(blank, together, made_of))]
 
 
-def _called(call: AggCall, table: Table, together: list[Any]) -> Value:
+def _aggregated(call: AggCall, table: Table, together: list[Any]) -> Value:
     """min and max as they are; any other aggregate is a function of which rows there are and what they hold."""
     held = [[evaluate(arg, row.values) for arg in call.args] for row in table]
     if call.where is not None:
@@ -199,7 +199,7 @@ def _called(call: AggCall, table: Table, together: list[Any]) -> Value:
     return applied(f"agg.{call.name}.{call.distinct}.{call.detail}.{len(call.args)}", args, call.dtype)
 
 
-def _output(expr: Expr, row: SymbolicRow, made: dict[AggCall, Value], keys: Sequence[Expr]) -> Value:
+def _output_value(expr: Expr, row: SymbolicRow, made: dict[AggCall, Value], keys: Sequence[Expr]) -> Value:
     if expr in keys:
         return evaluate(expr, row.values)
     if isinstance(expr, AggCall):
@@ -207,7 +207,7 @@ def _output(expr: Expr, row: SymbolicRow, made: dict[AggCall, Value], keys: Sequ
     if isinstance(expr, Attr):
         return row.values[expr]
     parts: list[Tree] = [part for part in expr.parts() if isinstance(part, Expr)]
-    values = [_output(part, row, made, keys) for part in parts if isinstance(part, Expr)]
+    values = [_output_value(part, row, made, keys) for part in parts if isinstance(part, Expr)]
     return applied(f"{type(expr).__name__}.{getattr(expr, 'name', '')}.{len(values)}", values, expr.dtype)
 
 

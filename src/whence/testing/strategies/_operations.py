@@ -15,7 +15,7 @@ Draw = st.DrawFn
 Builder = Callable[[Draw, Shape], Raw]
 
 
-def _axis(draw: Draw, shape: Shape) -> int:
+def _draw_axis(draw: Draw, shape: Shape) -> int:
     return draw(st.integers(0, len(shape) - 1))
 
 
@@ -68,14 +68,14 @@ def _pad(draw: Draw, shape: Shape) -> Raw:
     return ops.pad(shape, width, draw(st.sampled_from(["constant", "edge", "symmetric", "wrap"])))
 
 
-def _broadcast(draw: Draw, shape: Shape) -> Raw:
+def _draw_broadcast(draw: Draw, shape: Shape) -> Raw:
     sides = [draw(st.integers(1, 3)) if side == 1 else side for side in shape]
     lead = [draw(st.integers(1, 3))] if len(shape) < 4 and draw(st.booleans()) else []
     return ops.broadcast(shape, (*lead, *sides))
 
 
 def _concatenate(draw: Draw, shape: Shape) -> Raw:
-    return ops.concatenate(shape, _axis(draw, shape), draw(st.integers(0, 3)), draw(st.integers(0, 3)))
+    return ops.concatenate(shape, _draw_axis(draw, shape), draw(st.integers(0, 3)), draw(st.integers(0, 3)))
 
 
 def _stack(draw: Draw, shape: Shape) -> Raw:
@@ -84,7 +84,7 @@ def _stack(draw: Draw, shape: Shape) -> Raw:
 
 
 def _take(draw: Draw, shape: Shape) -> Raw:
-    axis = _axis(draw, shape)
+    axis = _draw_axis(draw, shape)
     return ops.take(shape, draw(st.lists(st.integers(0, shape[axis] - 1), max_size=5)), axis)
 
 
@@ -127,9 +127,9 @@ BUILDERS: dict[str, tuple[Callable[[Shape], bool], Builder]] = {
     "assigned": (_some_axis, _assigned),
     "roll": (_some_axis, lambda draw, s: ops.roll(s, draw(st.integers(-3, 3)), draw(st.sampled_from([None, 0])))),
     "tile": (_some_axis, lambda draw, s: ops.tile(s, [draw(st.integers(1, 2)) for _ in s])),
-    "repeat": (_some_axis, lambda draw, s: ops.repeat(s, draw(st.integers(1, 3)), _axis(draw, s))),
+    "repeat": (_some_axis, lambda draw, s: ops.repeat(s, draw(st.integers(1, 3)), _draw_axis(draw, s))),
     "upsample": (_some_axis, lambda draw, s: ops.upsample(s, [draw(st.integers(1, 2)) for _ in s])),
-    "broadcast": (_nonempty, _broadcast),
+    "broadcast": (_nonempty, _draw_broadcast),
     "pad": (_some_axis, _pad),
     "concatenate": (_some_axis, _concatenate),
     "stack": (_nonempty, _stack),
@@ -143,16 +143,16 @@ BUILDERS: dict[str, tuple[Callable[[Shape], bool], Builder]] = {
     "kron": (_rank(1, 2), lambda draw, s: ops.kron_right(s, tuple(draw(st.integers(1, 2)) for _ in s))),
     "one hot": (_rank(0, 1, 2), lambda draw, s: ops.one_hot(s, draw(st.integers(1, 3)))),
     "sum": (_any, lambda draw, s: ops.sum_over(s, _axes(draw, s), draw(st.booleans()))),
-    "cumsum": (_some_axis, lambda draw, s: ops.cumsum(s, _axis(draw, s))),
-    "diff": (_some_axis, lambda draw, s: ops.diff(s, _axis(draw, s))),
-    "gradient": (lambda s: _some_axis(s) and min(s) > 1, lambda draw, s: ops.gradient(s, _axis(draw, s))),
+    "cumsum": (_some_axis, lambda draw, s: ops.cumsum(s, _draw_axis(draw, s))),
+    "diff": (_some_axis, lambda draw, s: ops.diff(s, _draw_axis(draw, s))),
+    "gradient": (lambda s: _some_axis(s) and min(s) > 1, lambda draw, s: ops.gradient(s, _draw_axis(draw, s))),
     "convolve": (_some_axis, _convolve_nd),
     "pool": (_some_axis, _pool),
     "matmul left": (_rank(2, 3), lambda draw, s: ops.matmul_left(s, draw(st.integers(1, 3)))),
     "matmul right": (_rank(2, 3), lambda draw, s: ops.matmul_right(s, draw(st.integers(1, 3)))),
     "all to all": (_any, lambda draw, s: ops.all_to_all(s, draw(st.sampled_from([(), (2,), (2, 3), (0,)])))),
     "nothing": (_any, lambda draw, s: ops.nothing(s, draw(st.sampled_from([(), (2,), (2, 3), (0,)])))),
-    "sort": (_some_axis, lambda draw, s: ops.sort(s, _axis(draw, s), _seed(draw))),
+    "sort": (_some_axis, lambda draw, s: ops.sort(s, _draw_axis(draw, s), _seed(draw))),
     "filter rows": (_some_axis, lambda draw, s: ops.filter_rows(s, 0.6, _seed(draw))),
     "filter cells": (_some_axis, lambda draw, s: ops.filter_cells(s, 0.6, _seed(draw))),
     "where": (_some_axis, lambda draw, s: ops.where_disc(s, draw(st.sampled_from([0.2, 0.4, 0.6])))),

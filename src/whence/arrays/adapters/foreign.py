@@ -1,0 +1,120 @@
+"""Functions of other packages in a traced run: known by a rule, or replaced by one that works on traced arrays.
+
+They read the memory of what they are given, so a traced array must never reach them. The tracked function runs with
+stand-ins for them under the names that its code uses: the function itself, or the module that it is in.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
+
+from whence.arrays.rules._rules import FOREIGN, RULES, VALUES_MATTER, Links
+
+if TYPE_CHECKING:
+    from whence.arrays.tracing._run import Run
+
+Function = Callable[..., Any]
+Arguments = types.SimpleNamespace
+
+_stand_ins: dict[Function, Callable[..., Any]] = {}  # given the run, the function, and its arguments
+_packages: set[str] = set()
+
+
+def follow(package: str, names: Iterable[str], rule: Callable[[Arguments], Links | tuple[Links, ...]],
+           *, values: bool = False) -> None:  # fmt: skip
+    """These functions of a package have a rule, which takes their arguments by name, defaults too."""
+    for real in _found(package, names):
+        signature = inspect.signature(real)
+
+        def bound(
+            *args: Any, _signature: Any = signature, _name: str = real.__name__, **kwargs: Any
+        ) -> Links | tuple[Links, ...]:
+            given = _signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            return rule(Arguments(**given.arguments, function=_name))
+
+        RULES[real] = bound
+        FOREIGN[real] = f"{package.partition('.')[0]} {_version(package)}"
+        if values:
+            VALUES_MATTER.add(real)
+        _stand_ins[real] = _by_rule
+
+
+def compose(package: str, name: str, make: Callable[..., Any]) -> None:
+    """A function of a package is replaced by `make(run, real, *args, **kwargs)` when it is given traced arrays."""
+    for real in _found(package, [name]):
+        _stand_ins[real] = make
+
+
+def _found(package: str, names: Iterable[str]) -> list[Function]:
+    module = sys.modules[package]
+    _packages.add(package.partition(".")[0])
+    return [found for each in names if (found := getattr(module, each, None)) is not None and found not in _stand_ins]
+
+
+def _version(package: str) -> str:
+    return str(getattr(sys.modules[package.partition(".")[0]], "__version__", "?"))
+
+
+def traced_in(item: Any) -> Any:
+    """The first traced array among arguments, or None."""
+    if hasattr(type(item), "_is_traced"):
+        return item
+    if isinstance(item, (list, tuple)):
+        return next((found for each in item if (found := traced_in(each)) is not None), None)
+    if isinstance(item, dict):
+        return traced_in(list(item.values()))
+    return None
+
+
+def _by_rule(run: Run, real: Function, *args: Any, **kwargs: Any) -> Any:
+    return traced_in([*args, kwargs]).__array_function__(real, (), args, kwargs)
+
+
+def stand_in(run: Run, item: Any) -> Any:
+    """What a traced run has in the place of a function or a module of another package; the thing itself mostly."""
+    if isinstance(item, types.ModuleType):
+        return _Module(run, item) if item.__name__.partition(".")[0] in _packages else item
+    if not _stand_ins or not isinstance(item, types.FunctionType) or item not in _stand_ins:
+        return item
+    made = _stand_ins[item]
+
+    @wraps(item)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if run.finished or traced_in([*args, kwargs]) is None:
+            return item(*args, **kwargs)
+        return made(run, item, *args, **kwargs)
+
+    return called
+
+
+class _Module:
+    """A module of such a package, with stand-ins for what is in it."""
+
+    def __init__(self, run: Run, real: types.ModuleType) -> None:
+        self._run, self._real = run, real
+
+    def __getattr__(self, name: str) -> Any:
+        return stand_in(self._run, getattr(self._real, name))
+
+
+def importing(run: Run, numpy: Any) -> Callable[..., Any]:
+    """The `import` statement within a traced run."""
+    return partial(_imported, run, numpy)
+
+
+def _imported(run: Run, numpy: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    found = __import__(name, *args, **kwargs)
+    if run.finished:
+        return found
+    if name == "numpy" or (found is sys.modules.get("numpy")):
+        return numpy
+    from whence.arrays.adapters import load
+
+    load()
+    return stand_in(run, found)

@@ -1,0 +1,50 @@
+"""Why a function stays opaque, and how far looking into one may go."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+STEPS = 20_000  # statements and expressions that are visited for one function
+SECONDS = 2.0
+NESTED = 16  # functions that call one another
+LARGEST = 4_000  # expressions in a translation, each counted where it stands
+ITEMS = 1_000  # of a dictionary, set or list that is looked into
+TEXT = 100_000  # characters of a constant
+
+
+class Refusal(Exception):
+    """A part of a function that is not translated. It never leaves this package."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why)
+        self.why, self.line = why, line
+
+    def at(self, node: ast.AST) -> Refusal:
+        """The same, with the line if none is known yet."""
+        return self if self.line is not None else Refusal(self.why, getattr(node, "lineno", None))
+
+
+class Budget:
+    """How much may still be done for one function."""
+
+    def __init__(self) -> None:
+        self._steps, self._until, self._nested = STEPS, time.monotonic() + SECONDS, 0
+
+    def step(self, count: int = 1) -> None:
+        self._steps -= count
+        if self._steps < 0 or time.monotonic() > self._until:
+            raise Refusal("it is too long to be looked through")
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Inside of a function that is called."""
+        self._nested += 1
+        try:
+            if self._nested > NESTED:
+                raise Refusal("its functions call one another too deeply, or themselves")
+            yield
+        finally:
+            self._nested -= 1

@@ -1,0 +1,81 @@
+"""The source of a function, where it is surely that of its code."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whence.rows.functions.refusal import Refusal
+
+LONGEST = 2_000_000  # characters of a file
+Definition = ast.FunctionDef | ast.Lambda
+MADE = types.CodeType
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A definition, and the file around it."""
+
+    definition: Definition
+    module: ast.Module
+
+
+def source_of(function: types.FunctionType) -> Source:
+    """The definition of a function. The code that its text compiles to is compared with the function's own."""
+    code = function.__code__
+    text = "".join(linecache.getlines(code.co_filename))
+    if not text:
+        raise Refusal("its source is not there")
+    if len(text) > LONGEST:
+        raise Refusal("its source is in a very large file")
+    module, codes = _parsed(text, code.co_filename)
+    if not any(each == code for each in codes.get(code.co_name, ())):
+        raise Refusal("its source is not what it was made of: the file has changed")
+    found = [each for each in _definitions(module, code.co_name) if _lines(each) == code.co_firstlineno]
+    if len(found) > 1:
+        found = [each for each in found if _covers(each, code)]
+    if len(found) != 1:
+        raise Refusal("its source is not found among others on the line")
+    return Source(found[0], module)
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(text: str, name: str) -> tuple[ast.Module, dict[str, list[MADE]]]:
+    try:
+        module = ast.parse(text)
+        whole = compile(text, name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a cell with magic commands, say
+        raise Refusal("its source is no Python file") from error
+    found: dict[str, list[MADE]] = {}
+    left = [whole]
+    while left:
+        code = left.pop()
+        found.setdefault(code.co_name, []).append(code)
+        left.extend(each for each in code.co_consts if isinstance(each, MADE))
+    return module, found
+
+
+def _definitions(module: ast.Module, name: str) -> Iterator[Definition]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.Lambda):
+            if name == "<lambda>":
+                yield node
+        elif isinstance(node, ast.FunctionDef) and node.name == name:
+            yield node
+
+
+def _lines(node: Definition) -> int:
+    """The line that code objects name: of the first decorator, if there is one."""
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return decorators[0].lineno if decorators else node.lineno
+
+
+def _covers(node: Definition, code: MADE) -> bool:
+    """Whether all that the code computes stands inside of the definition, and its body is among it."""
+    body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
+    ends = body.lineno, body.col_offset, body.end_lineno, body.end_col_offset
+    return any((p[0], p[2], p[1], p[3]) == ends for p in code.co_positions())

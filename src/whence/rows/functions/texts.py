@@ -1,0 +1,372 @@
+"""Python's text in expressions that mean the same to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from whence.rows.expressions import FALSE, Call, Compare, Expr, IsNull, Literal
+from whence.rows.functions.numbers import NEVER, Context, Raised
+from whence.rows.functions.refusal import Refusal
+from whence.rows.functions.values import (
+    Bool,
+    Const,
+    Date,
+    Float,
+    Int,
+    Item,
+    Split,
+    Str,
+    as_type,
+    both,
+    case,
+    either,
+    lifted,
+    long,
+    negated,
+    text,
+)
+
+# All that str.strip removes: what str.isspace is true of.
+SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+MOST = (1 << 31) - 1  # characters of a text
+REPEATED = 64
+WIDEST = 1_000  # that a text is padded to
+
+Method: TypeAlias = Callable[[Expr, "list[Item]", Context], Item]
+
+
+def length(expr: Expr) -> Int:
+    return Int(as_type(Call("Length", (expr,), "integer"), "long"), 0, MOST)
+
+
+def ascii_only(expr: Expr, context: Context) -> None:
+    """Other letters are left to Python: which ones are upper case depends on the version of Unicode."""
+    bytes_ = Call("OctetLength", (expr,), "integer")
+    context.requires(either(IsNull(expr), Compare("=", Call("Length", (expr,), "integer"), bytes_)))
+
+
+def concat(*parts: Expr) -> Expr:
+    flat: list[Expr] = []
+    for part in parts:
+        pieces = part.args if isinstance(part, Call) and part.name == "Concat" else (part,)
+        for piece in pieces:
+            if isinstance(piece, Literal) and flat and isinstance(flat[-1], Literal):
+                flat[-1] = text(f"{flat[-1].value}{piece.value}")
+            elif piece != text("") or len(parts) == 1:
+                flat.append(piece)
+    if not flat:
+        return text("")
+    return flat[0] if len(flat) == 1 else Call("Concat", tuple(flat), "string")
+
+
+def contains(whole: Expr, part: Expr) -> Expr:
+    return Call("Contains", (whole, part), "boolean")
+
+
+def written(item: Item) -> Expr:
+    """`str(x)`, where Spark writes the same."""
+    item = lifted(item)
+    if isinstance(item, Str):
+        return item.expr
+    if isinstance(item, Bool):
+        return case(item.expr, text("True"), text("False"))
+    if isinstance(item, Int):
+        return text(str(item.low)) if item.low == item.high else Call("Cast", (item.expr,), "string", NEVER)
+    if isinstance(item, Date):
+        return Call("Cast", (item.expr,), "string", NEVER)
+    if isinstance(item, Const) and item.value is None:
+        return text("None")
+    raise Refusal("it writes a float as text" if isinstance(item, Float) else "it writes a value as text")
+
+
+def zero_padded(item: Item, width: int) -> Expr:
+    """`f"{x:05d}"`."""
+    item = lifted(item)
+    if not isinstance(item, Int) or not 0 < width <= WIDEST:
+        raise Refusal("a format of something else than a whole number")
+    return _zfill(written(item), width)
+
+
+# --- places
+
+
+def at(expr: Expr, index: int, context: Context) -> Expr:
+    """`s[i]`."""
+    needed = index + 1 if index >= 0 else -index
+    _longer(expr, needed, context)
+    if index >= 0:
+        return Call("Substring", (expr, _place(index + 1), _place(1)), "string")
+    return Call("Substring", (Call("Right", (expr, _place(-index)), "string"), _place(1), _place(1)), "string")
+
+
+def _longer(expr: Expr, needed: int, context: Context) -> None:
+    context.fails(Compare("<", Call("Length", (expr,), "integer"), Literal(needed, "integer")), IndexError)
+
+
+def sliced(expr: Expr, start: int | None, stop: int | None) -> Expr:
+    """`s[start:stop]`."""
+    for each in (start, stop):
+        if each is not None and abs(each) >= MOST:
+            raise Refusal("a slice is too large")
+    if start is not None and start < 0:
+        if stop is None:
+            return Call("Right", (expr, _place(-start)), "string")
+        if stop < 0 and stop > start:  # the last few, without the last of these
+            return _without_last(Call("Right", (expr, _place(-start)), "string"), -stop)
+        raise Refusal("a slice from the end up to a place from the start")
+    first = start or 0
+    if stop is None:
+        return expr if first == 0 else Call("Substring", (expr, _place(first + 1), _place(MOST)), "string")
+    if stop >= 0:
+        if stop <= first:
+            return text("")
+        return Call("Substring", (expr, _place(first + 1), _place(stop - first)), "string")
+    return sliced(_without_last(expr, -stop), first, None)
+
+
+def _without_last(expr: Expr, count: int) -> Expr:
+    """Spark's left() gives an empty text for a length below one."""
+    rest = Call("Subtract", (Call("Length", (expr,), "integer"), _place(count)), "integer", NEVER)
+    return Call("Left", (expr, rest), "string")
+
+
+def _place(value: int) -> Literal:
+    return Literal(value, "integer")
+
+
+# --- parts
+
+
+def part(split: Split, index: int, context: Context) -> Expr:
+    """`s.split(by)[index]`."""
+    if abs(index) > REPEATED:
+        raise Refusal("a part of a text that is far away")
+    needed = index if index >= 0 else -index - 1  # separators
+    if needed:
+        context.fails(Compare("<", parts(split).expr, long(needed + 1)), IndexError)
+    place = index + 1 if index >= 0 else index
+    return Call("SplitPart", (split.text, text(split.by), _place(place)), "string")
+
+
+def parts(split: Split) -> Int:
+    """`len(s.split(by))`."""
+    without = Call("StringReplace", (split.text, text(split.by), text("")), "string")
+    gone = Call("Subtract", (length(split.text).expr, length(without).expr), "long", NEVER)
+    if len(split.by) > 1:
+        gone = Call("IntegralDivide", (gone, long(len(split.by))), "long", NEVER)
+    return Int(Call("Add", (gone, long(1)), "long", NEVER), 1, MOST + 1)
+
+
+# --- methods
+
+
+def _constant(args: list[Item], place: int, default: str | None = None) -> str:
+    if place >= len(args):
+        if default is None:
+            raise Raised(TypeError)
+        return default
+    item = args[place]
+    if isinstance(item, Const) and type(item.value) is str:
+        return item.value
+    if isinstance(item, Const) and item.value is None and default is not None:
+        return default
+    raise Refusal("a method of a text whose argument is no constant text")
+
+
+def _number(args: list[Item], place: int) -> int:
+    item = args[place] if place < len(args) else None
+    if isinstance(item, Const) and type(item.value) is int and 0 <= item.value <= WIDEST:
+        return item.value
+    raise Refusal("a method of a text whose argument is no small constant number")
+
+
+def _lower(expr: Expr, args: list[Item], context: Context) -> Item:
+    _none(args)
+    ascii_only(expr, context)
+    return Str(Call("Lower", (expr,), "string"))
+
+
+def _upper(expr: Expr, args: list[Item], context: Context) -> Item:
+    _none(args)
+    ascii_only(expr, context)
+    return Str(Call("Upper", (expr,), "string"))
+
+
+def _capitalize(expr: Expr, args: list[Item], context: Context) -> Item:
+    _none(args)
+    ascii_only(expr, context)
+    first = Call("Upper", (sliced(expr, None, 1),), "string")
+    return Str(concat(first, Call("Lower", (sliced(expr, 1, None),), "string")))
+
+
+def _strip(name: str) -> Method:
+    def make(expr: Expr, args: list[Item], context: Context) -> Item:
+        if len(args) > 1:
+            raise Raised(TypeError)
+        characters = _constant(args, 0, SPACE)
+        return Str(expr if not characters else Call(name, (expr, text(characters)), "string"))
+
+    return make
+
+
+def _replace(expr: Expr, args: list[Item], context: Context) -> Item:
+    old, new = _constant(args, 0), _constant(args, 1)
+    if len(args) != 2 or not old:
+        raise Refusal("replace of nothing, or of some only")
+    return Str(Call("StringReplace", (expr, text(old), text(new)), "string"))
+
+
+def _affix(name: str) -> Method:
+    def make(expr: Expr, args: list[Item], context: Context) -> Item:
+        if len(args) != 1:
+            raise Refusal(f"{name.lower()} between places")
+        wanted = args[0]
+        if isinstance(wanted, Const) and type(wanted.value) is tuple:
+            each = [Const(value) for value in wanted.value]
+            if not all(type(one.value) is str for one in each):
+                raise Raised(TypeError)
+            return Bool(either(FALSE, *(Call(name, (expr, text(str(one.value))), "boolean") for one in each)))
+        item = lifted(wanted)
+        if not isinstance(item, Str):
+            raise Raised(TypeError)
+        return Bool(Call(name, (expr, item.expr), "boolean"))
+
+    return make
+
+
+def _split(expr: Expr, args: list[Item], context: Context) -> Item:
+    by = _constant(args, 0, "")
+    if len(args) != 1 or not by:
+        raise Refusal("split at white space, or into some parts only")
+    return Split(expr, by)
+
+
+def _find(expr: Expr, args: list[Item], context: Context) -> Item:
+    wanted = _constant(args, 0)
+    if len(args) != 1 or not wanted:
+        raise Refusal("find from a place")
+    place = as_type(Call("StringInstr", (expr, text(wanted)), "integer"), "long")
+    return Int(Call("Subtract", (place, long(1)), "long", NEVER), -1, MOST)
+
+
+def _every(characters: str) -> Method:
+    """Whether there are characters, and all of them are of a kind."""
+
+    def make(expr: Expr, args: list[Item], context: Context) -> Item:
+        _none(args)
+        ascii_only(expr, context)
+        inside = Call("StringTranslate", (expr, text(characters), text("")), "string")
+        return Bool(both(Compare("!=", expr, text("")), Compare("=", inside, text(""))))
+
+    return make
+
+
+def _zfill(expr: Expr, width: int) -> Expr:
+    short = Compare("<", Call("Length", (expr,), "integer"), _place(width))
+    signed = either(*(Call("StartsWith", (expr, text(sign)), "boolean") for sign in "+-"))
+    rest = Call("StringLPad", (sliced(expr, 1, None), _place(width - 1), text("0")), "string")
+    plain = Call("StringLPad", (expr, _place(width), text("0")), "string")
+    padded = case(signed, concat(sliced(expr, None, 1), rest), plain)
+    return case(short, padded, expr)
+
+
+def _filled(expr: Expr, args: list[Item], context: Context) -> Item:
+    width = _number(args, 0)
+    return Str(_zfill(expr, width) if width else expr)
+
+
+def _padded(name: str) -> Method:
+    def make(expr: Expr, args: list[Item], context: Context) -> Item:
+        width, fill = _number(args, 0), _constant(args, 1, " ")
+        if len(fill) != 1:
+            raise Raised(TypeError)
+        short = Compare("<", Call("Length", (expr,), "integer"), _place(width))
+        return Str(case(short, Call(name, (expr, _place(width), text(fill)), "string"), expr))
+
+    return make
+
+
+def _none(args: list[Item]) -> None:
+    if args:
+        raise Raised(TypeError)
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FIGURES = "0123456789"
+METHODS: dict[str, Method] = {
+    "lower": _lower,
+    "upper": _upper,
+    "casefold": _lower,
+    "capitalize": _capitalize,
+    "strip": _strip("StringTrim"),
+    "lstrip": _strip("StringTrimLeft"),
+    "rstrip": _strip("StringTrimRight"),
+    "replace": _replace,
+    "startswith": _affix("StartsWith"),
+    "endswith": _affix("EndsWith"),
+    "split": _split,
+    "find": _find,
+    "isdigit": _every(FIGURES),
+    "isdecimal": _every(FIGURES),
+    "isnumeric": _every(FIGURES),
+    "isalpha": _every(LETTERS + LETTERS.upper()),
+    "isalnum": _every(LETTERS + LETTERS.upper() + FIGURES),
+    "isspace": _every("".join(each for each in SPACE if each.isascii())),
+    "zfill": _filled,
+    "rjust": _padded("StringLPad"),
+    "ljust": _padded("StringRPad"),
+}
+
+
+# --- numbers in text
+
+SIGN, POINT = "+-", "."
+AROUND = " \t\n\r\x0b\x0c"  # what may stand around a number in ASCII text: less than strip() removes
+MOST_FIGURES = 15
+
+
+def parsed(expr: Expr, fraction: bool, context: Context) -> Item:
+    """`int(s)` or `float(s)` of texts that are plain numbers, or that are surely none."""
+    clean = Call("StringTrim", (expr, text(AROUND)), "string")
+    unsigned = case(
+        either(*(Call("StartsWith", (clean, text(sign)), "boolean") for sign in SIGN)), sliced(clean, 1, None), clean
+    )
+    figures = Call("StringTranslate", (unsigned, text(FIGURES), text("")), "string")
+    short = Compare("<=", Call("Length", (unsigned,), "integer"), _place(MOST_FIGURES))
+    some = Compare("!=", unsigned, text(""))
+    plain = both(some, Compare("=", figures, text("")))
+    if fraction:
+        inner = both(
+            Compare("=", figures, text(POINT)),
+            negated(Call("StartsWith", (unsigned, text(POINT)), "boolean")),
+            negated(Call("EndsWith", (unsigned, text(POINT)), "boolean")),
+        )
+        plain = either(plain, inner)
+    bad = _no_number(clean, fraction)
+    context.requires(either(IsNull(expr), both(plain, short), bad))
+    context.fails(bad, ValueError)
+    if not fraction:
+        most = 10**MOST_FIGURES
+        return Int(Call("Cast", (clean,), "long", "evalMode=TRY"), -most, most)
+    return Float(Call("Cast", (clean,), "double", "evalMode=TRY"))
+
+
+def _no_number(clean: Expr, fraction: bool) -> Expr:
+    """Empty, or with an ASCII character in it that no number has. Figures of other scripts are numbers, too."""
+    never = "".join(chr(code) for code in range(0x21, 0x7F))
+    allowed = FIGURES + "+-_" + (".eEinfatyINFATY" if fraction else "")
+    never = "".join(each for each in never if each not in allowed)
+    ascii_ = Compare("=", Call("Length", (clean,), "integer"), Call("OctetLength", (clean,), "integer"))
+    kept = Call("StringTranslate", (clean, text(never), text("")), "string")
+    return either(Compare("=", clean, text("")), both(ascii_, Compare("!=", kept, clean)))
+
+
+def truth(expr: Expr) -> Expr:
+    return Compare("!=", expr, text(""))
+
+
+def repeated(expr: Expr, count: int) -> Expr:
+    if count > REPEATED:
+        raise Refusal("a text repeated many times")
+    return concat(*[expr] * count) if count > 0 else text("")

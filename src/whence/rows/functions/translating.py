@@ -1,0 +1,168 @@
+"""From a Python function to an expression over its arguments."""
+
+from __future__ import annotations
+
+import functools
+import math
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from whence.rows.expressions import Attr, Call, Expr, Inside, IsNull, Literal, fresh
+from whence.rows.functions.checking import disagreement
+from whence.rows.functions.expressions import none_or
+from whence.rows.functions.looking import Findings, returned
+from whence.rows.functions.numbers import TRY, is_nan
+from whence.rows.functions.refusal import LARGEST, Refusal
+from whence.rows.functions.values import (
+    INTEGERS,
+    Bool,
+    Const,
+    Date,
+    Float,
+    Int,
+    Item,
+    Other,
+    Str,
+    Value,
+    as_type,
+    both,
+    case,
+    const,
+    lifted,
+    only,
+)
+from whence.rows.tree import walk
+
+NARROW = frozenset({*INTEGERS, "float"})
+PLAIN = frozenset({*INTEGERS, "float", "double", "string", "boolean", "date"})
+
+
+@dataclass(frozen=True, slots=True)
+class Untranslated:
+    """Why a function stays opaque, and the line of its file that is the reason, if there is one."""
+
+    why: str
+    line: int | None = None
+    file: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.why} (line {self.line})" if self.line is not None else self.why
+
+
+def translate(
+    function: object, arguments: Sequence[str], returns: str, *, travels: str = "arrow"
+) -> Inside | Untranslated:
+    """What a Python function computes, as an expression; or why it stays opaque.
+
+    `arguments` and `returns` are Spark's types. `travels` says how values go from Spark to Python and back: by "arrow",
+    the default of Spark 4.2 and later; by "pickle"; or in columns of "pandas", to which NULL is NaN. Nothing of the
+    function is run before all that it does is known; then it is compared with its translation on values that its own
+    conditions suggest.
+
+    >>> str(translate(len, ["string"], "long"))
+    'it is no plain function, but an object of type builtin_function_or_method'
+    """
+    try:
+        found = _translated(function, tuple(arguments), returns, travels)
+    except Refusal as refusal:
+        return Untranslated(refusal.why, refusal.line, _file(function))
+    except RecursionError:
+        return Untranslated("it nests too deeply to be looked through")
+    different = disagreement(function, found.parameters, found.value, found.domain, returns, travels)
+    if different is not None:
+        return Untranslated(f"its translation was wrong for {different}")
+    return found
+
+
+def _translated(function: object, arguments: tuple[str, ...], returns: str, travels: str) -> Inside:
+    if returns not in PLAIN:
+        raise Refusal(f"it returns values of the type {returns[:60]}")
+    if travels == "pandas" and (returns in (*INTEGERS, "float") or any(each in NARROW for each in arguments)):
+        raise Refusal("whole numbers become floats in a column of pandas that has nothing somewhere")
+    plain, before, named = _unwrapped(function)
+    if named:
+        raise Refusal("it is a partial function with arguments by name")
+    parameters = tuple(fresh(f"_{place}", dtype) for place, dtype in enumerate(arguments))
+    findings = Findings()
+    values = [*(const(each) for each in before), *(_column(each, travels) for each in parameters)]
+    answers = returned(plain, values, findings)
+    value: Expr | None = None
+    for guard, answer in reversed(answers):
+        expr = _returned(answer, returns, travels)
+        value = expr if value is None else case(guard, expr, value)
+    if value is None:
+        raise Refusal("it returns nothing")
+    domain = both(*findings.domain)
+    for each in (value, domain):
+        if sum(1 for _ in zip(walk(each), range(LARGEST + 1), strict=False)) > LARGEST:
+            raise Refusal("its translation would be very long")
+    return Inside(parameters, value, domain)
+
+
+def _unwrapped(function: object) -> tuple[types.FunctionType, tuple[object, ...], dict[str, object]]:
+    """The function inside of partials and methods, with the arguments that are given before."""
+    before: tuple[object, ...] = ()
+    while isinstance(function, functools.partial):
+        if function.keywords:
+            return _unwrapped(function.func)[0], (), dict(function.keywords)
+        before, function = (*function.args, *before), function.func
+    if not isinstance(function, types.FunctionType):
+        raise Refusal(f"it is no plain function, but an object of type {type(function).__name__}")
+    return function, before, {}
+
+
+def _column(attr: Attr, travels: str) -> Value:
+    dtype = attr.dtype
+    if travels == "pandas" and dtype == "double":
+        return only(Float(case(IsNull(attr), Literal(math.nan, "double"), attr)))
+    if dtype in INTEGERS:
+        bits = INTEGERS[dtype]
+        return none_or(attr, Int(as_type(attr, "long"), -(1 << bits - 1), (1 << bits - 1) - 1))
+    if dtype in ("float", "double"):
+        return none_or(attr, Float(as_type(attr, "double")))
+    kinds: dict[str, type[Str] | type[Bool] | type[Date]] = {"string": Str, "boolean": Bool, "date": Date}
+    if dtype in kinds:
+        return none_or(attr, kinds[dtype](attr))
+    return none_or(attr, Other(attr))
+
+
+def _returned(value: Value, returns: str, travels: str) -> Expr:
+    """What Spark makes of what the function returns."""
+    result: Expr | None = None
+    for alternative in reversed(value):
+        expr = _converted(lifted(alternative.item), returns, travels == "pickle")
+        if travels == "pandas" and returns == "double":
+            expr = case(is_nan(expr), Literal(None, returns), expr)
+        result = expr if result is None else case(alternative.guard, expr, result)
+    return Literal(None, returns) if result is None else result
+
+
+def _converted(item: Item, returns: str, pickled: bool) -> Expr:
+    nothing = Literal(None, returns)
+    if isinstance(item, Const) and item.value is None:
+        return nothing
+    if isinstance(item, Str) and returns == "string":
+        return item.expr
+    if isinstance(item, Bool) and returns == "boolean":
+        return item.expr
+    if isinstance(item, Date) and returns == "date":
+        return item.expr
+    if isinstance(item, Float) and returns in ("double", "float"):
+        return item.expr if returns == "double" else Call("Cast", (item.expr,), "float", "evalMode=LEGACY")
+    if isinstance(item, Int) and returns in INTEGERS:
+        bits = INTEGERS[returns]
+        if pickled and not -(1 << bits - 1) <= item.low <= item.high < 1 << bits - 1 and returns != "long":
+            raise Refusal(f"it returns a number that may not fit {returns}")
+        if isinstance(item.expr, Literal) and item.low == item.high:
+            return Literal(item.low, returns) if -(1 << bits - 1) <= item.low < 1 << bits - 1 else nothing
+        return item.expr if item.expr.dtype == returns else Call("Cast", (item.expr,), returns, TRY)
+    if isinstance(item, Int) and returns == "double" and item.expr.dtype == "long":
+        return nothing if pickled else as_type(item.expr, "double")
+    raise Refusal(f"it returns a value of another kind than {returns}, which it is declared to return")
+
+
+def _file(function: object) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function.__code__.co_filename if isinstance(function, types.FunctionType) else ""

@@ -1,0 +1,326 @@
+"""Values of a function's variables while it is looked through: what each may be, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TypeAlias
+
+from whence.rows.expressions import (
+    FALSE,
+    TRUE,
+    Call,
+    Compare,
+    Expr,
+    Literal,
+    Not,
+    Or,
+    conjunction,
+    conjuncts,
+    disjunction,
+)
+from whence.rows.functions.refusal import TEXT, Refusal
+
+LONG = (-(1 << 63), (1 << 63) - 1)
+INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+DIGITS = 38  # of the widest decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """A whole number between two others; its expression is a long or a decimal without a fraction."""
+
+    expr: Expr
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Str:
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """`text.split(by)`: its parts."""
+
+    text: Expr
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """The difference of two dates."""
+
+    days: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What `re` found, if it found something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A value of a type that nothing is done with, but asking whether it is None."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    """A Python object that is the same in every call: None, text, numbers, collections, functions, modules."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a value, about to be called."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list or tuple made inside of the function."""
+
+    items: tuple[Value, ...]
+
+
+Item: TypeAlias = Int | Float | Str | Bool | Date | Split | Days | Match | Other | Const | Method | Items
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One thing that a value may be: when `guard` holds, which no other alternative's does."""
+
+    guard: Expr
+    item: Item
+
+
+Value: TypeAlias = tuple[Alternative, ...]  # where none holds, the function has raised an error
+
+NONE = Const(None)
+
+
+def only(item: Item) -> Value:
+    """A value that is one thing in every call."""
+    return (Alternative(TRUE, item),)
+
+
+def const(value: object) -> Value:
+    return only(Const(value))
+
+
+def constant(value: Value) -> Const | None:
+    """The constant that a value is, if it is one."""
+    if len(value) == 1 and isinstance(value[0].item, Const) and value[0].guard == TRUE:
+        return value[0].item
+    return None
+
+
+# --- expressions, simplified where that is easy
+
+
+def both(*args: Expr) -> Expr:
+    return conjunction(*args)
+
+
+def either(*args: Expr) -> Expr:
+    return disjunction(*args)
+
+
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def negated(expr: Expr) -> Expr:
+    """NOT, with Spark's order of all values: a comparison becomes the opposite one."""
+    if expr == TRUE:
+        return FALSE
+    if expr == FALSE:
+        return TRUE
+    if isinstance(expr, Not):
+        return expr.arg
+    if isinstance(expr, Compare) and expr.op in _OPPOSITE:
+        return Compare(_OPPOSITE[expr.op], expr.left, expr.right)
+    return Not(expr)
+
+
+def case(guard: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """CASE WHEN, flat: what follows in its ELSE becomes further branches."""
+    if guard == TRUE or then == otherwise:
+        return then
+    if guard == FALSE:
+        return otherwise
+    if then.dtype == "boolean" and then in (TRUE, FALSE) and otherwise in (TRUE, FALSE):
+        return guard if then == TRUE else negated(guard)
+    if isinstance(otherwise, Call) and otherwise.name == "CaseWhen" and otherwise.dtype == then.dtype:
+        return Call("CaseWhen", (guard, then, *otherwise.args), then.dtype)
+    return Call("CaseWhen", (guard, then, otherwise), then.dtype)
+
+
+def long(value: int) -> Literal:
+    return Literal(value, "long")
+
+
+def text(value: str) -> Literal:
+    return Literal(value, "string")
+
+
+def as_type(expr: Expr, dtype: str) -> Expr:
+    """The same value in a wider type."""
+    if expr.dtype == dtype:
+        return expr
+    if isinstance(expr, Literal) and dtype == "long":
+        return Literal(expr.value, dtype)
+    if isinstance(expr, Literal) and dtype == "double" and isinstance(expr.value, int):
+        return Literal(float(expr.value), dtype)
+    return Call("Cast", (expr,), dtype, "evalMode=LEGACY")
+
+
+# --- constants as expressions
+
+
+def lifted(item: Item) -> Item:
+    """A constant of a plain type as an expression; anything else as it is."""
+    if not isinstance(item, Const):
+        return item
+    value = item.value
+    if type(value) is bool:
+        return Bool(TRUE if value else FALSE)
+    if type(value) is int:
+        return whole(value)
+    if type(value) is float:
+        return Float(Literal(value, "double"))
+    if type(value) is str:
+        if len(value) > TEXT or not _encodes(value):
+            raise Refusal("a constant text is too long, or no text that Spark has")
+        return Str(text(value))
+    if type(value) is date:
+        return Date(Literal(value, "date"))
+    return item
+
+
+def _encodes(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def whole(value: int) -> Int:
+    if not LONG[0] <= value <= LONG[1]:
+        raise Refusal("it uses a number of more than 64 bits")
+    return Int(long(value), value, value)
+
+
+def is_plain(value: object) -> bool:
+    """Whether a constant is of a type whose values never change and compare as they look."""
+    return value is None or type(value) in (bool, int, float, str, date, datetime, bytes)
+
+
+# --- merging
+
+
+def merged(guard: Expr, then: Value, otherwise: Value) -> Value:
+    """What a value is after two branches: one if `guard` holds, else the other."""
+    if guard == TRUE or then is otherwise:
+        return then
+    if guard == FALSE:
+        return otherwise
+    if not then:
+        return otherwise
+    if not otherwise:
+        return then
+    parts = [Alternative(both(guard, each.guard), each.item) for each in then]
+    parts += [Alternative(both(negated(guard), each.guard), each.item) for each in otherwise]
+    return combined(parts)
+
+
+def combined(parts: Iterable[Alternative]) -> Value:
+    """Alternatives of one kind made one."""
+    possible = [part for part in parts if part.guard != FALSE]
+    if len(possible) == 1:
+        return (Alternative(TRUE, possible[0].item),)
+    groups: dict[object, list[Alternative]] = {}
+    for part in possible:
+        item = part.item
+        if (
+            isinstance(item, Const)
+            and is_plain(item.value)
+            and item.value is not None
+            and type(item.value) is not bytes
+        ):
+            item = item if type(item.value) is datetime else lifted(item)
+        key: object = type(item)
+        if isinstance(item, Const):
+            key = None if item.value is None else ("const", id(item.value))
+        elif isinstance(item, Split | Match | Items | Method | Other):
+            key = item
+        groups.setdefault(key, []).append(Alternative(part.guard, item))
+    found = [_one(group) for group in groups.values()]
+    if len(found) == 1:
+        return (Alternative(TRUE, found[0].item),)
+    return tuple(found)
+
+
+def _one(group: list[Alternative]) -> Alternative:
+    first = group[0].item
+    if len(group) == 1:
+        return group[0]
+    guard = either(*(each.guard for each in group))
+    if isinstance(first, Const | Split | Match | Items | Method | Other):
+        return Alternative(guard, first)
+    if isinstance(first, Days):
+        days = _one([Alternative(each.guard, each.item.days) for each in group if isinstance(each.item, Days)])
+        assert isinstance(days.item, Int)
+        return Alternative(guard, Days(days.item))
+    if isinstance(first, Int):
+        ints = [each.item for each in group if isinstance(each.item, Int)]
+        dtype = widest([each.expr.dtype for each in ints])
+        expr = _cases([(each.guard, as_type(item.expr, dtype)) for each, item in zip(group, ints, strict=True)])
+        return Alternative(guard, Int(expr, min(each.low for each in ints), max(each.high for each in ints)))
+    exprs = [(each.guard, each.item.expr) for each in group if isinstance(each.item, Float | Str | Bool | Date)]
+    return Alternative(guard, type(first)(_cases(exprs)))
+
+
+def _cases(pairs: list[tuple[Expr, Expr]]) -> Expr:
+    """The last guard is left out: if none holds, there is no value."""
+    found = pairs[-1][1]
+    for guard, expr in reversed(pairs[:-1]):
+        found = case(guard, expr, found)
+    return found
+
+
+def widest(dtypes: list[str]) -> str:
+    """The type among long and decimals without a fraction that has room for all."""
+    sizes = [int(each[len("decimal(") :].split(",")[0]) for each in dtypes if each.startswith("decimal")]
+    if not sizes:
+        return "long"
+    return f"decimal({max(*sizes, 19) if 'long' in dtypes else max(sizes)},0)"
+
+
+def facts_of(expr: Expr) -> tuple[Expr, ...]:
+    """What holds, each by itself, where a condition holds."""
+    if isinstance(expr, Not) and isinstance(expr.arg, Or):
+        return tuple(fact for arg in expr.arg.args for fact in facts_of(negated(arg)))
+    return (expr, *conjuncts(expr))

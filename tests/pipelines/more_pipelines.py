@@ -1,0 +1,237 @@
+"""More pipelines: long chains, functions with many branches, functions of groups, subqueries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from tests.pipelines.pipeline import Lineage, pipeline
+from tests.pipelines.tables import Tables, ids, same
+
+
+def zone(minute: Any) -> Any:
+    if minute is None:
+        return "none"
+    if minute < 10:
+        return "a"
+    elif minute < 20:
+        return "b"
+    elif minute < 30:
+        return "c"
+    elif minute < 40:
+        return "d"
+    elif minute < 50:
+        return "e"
+    elif minute < 60:
+        return "f"
+    elif minute < 75:
+        return "g"
+    elif minute < 90:
+        return "h"
+    elif minute < 105:
+        return "i"
+    elif minute < 120:
+        return "j"
+    elif minute < 140:
+        return "k"
+    elif minute < 160:
+        return "l"
+    return "m"
+
+
+zone.__annotations__.clear()
+
+
+@pipeline("a function of fourteen branches", "spark", "transform aggregation")
+def zones(spark: Any, F: Any, t: Any) -> Any:
+    return t.visits.groupBy(F.udf(zone, "string")("minute").alias("zone")).agg(F.count("*").alias("n"))
+
+
+@zones.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"visits": ids(t.visits[t.visits["minute"].map(zone) == row["zone"]])}
+
+
+@pipeline("fifty steps", "spark", " ".join(["transform"] * 40 + ["selection"] * 10))
+def steps(spark: Any, F: Any, t: Any) -> Any:
+    rows = t.scores
+    for number in range(40):
+        rows = rows.withColumn("points", F.col("points") + number % 3)
+    for number in range(10):
+        rows = rows.where(F.col("points") > number)
+    return rows.select("id", "points")
+
+
+@steps.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"scores": {row["id"]}}
+
+
+@pipeline("people who bought and visited", "sql", "subquery subquery selection")
+def both(spark: Any, F: Any, t: Any) -> Any:
+    return spark.sql(
+        "select id, name from people where id in (select person from visits where page = 'buy') "
+        "and id in (select person from orders where quantity > 3)"
+    )
+
+
+@both.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    bought = t.visits[(t.visits["page"] == "buy") & (t.visits["person"] == row["id"])]
+    orders = t.orders[(t.orders["quantity"] > 3) & (t.orders["person"] == row["id"])]
+    return {"people": {row["id"]}, "visits": ids(bought), "orders": ids(orders)}
+
+
+@pipeline("the largest order of all", "sql", "subquery compare aggregation")
+def largest(spark: Any, F: Any, t: Any) -> Any:
+    return spark.sql("select id, quantity from orders where quantity = (select max(quantity) from orders)")
+
+
+@largest.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    """The order, and those that have the largest quantity."""
+    return {"orders": ids(t.orders[t.orders["quantity"] == t.orders["quantity"].max()])}
+
+
+@pipeline("points above the team's mean, by group", "spark", "grouped-map transform")
+def centred(spark: Any, F: Any, t: Any) -> Any:
+    def minus(rows: pd.DataFrame) -> pd.DataFrame:
+        return rows.assign(points=rows["points"] - rows["points"].min())[["id", "team", "points"]]
+
+    return t.scores.groupBy("team").applyInPandas(minus, "id long, team string, points long")
+
+
+@centred.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"scores": ids(t.scores[t.scores["team"] == row["team"]])}
+
+
+@pipeline("every team in every week", "sql", "join join selection")
+def grid(spark: Any, F: Any, t: Any) -> Any:
+    return spark.sql(
+        "select g.team, g.week, s.points from (select * from (select distinct team from scores) "
+        "cross join (select distinct week from scores where week < 2)) g "
+        "left join scores s on s.team = g.team and s.week = g.week"
+    )
+
+
+@grid.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    scores = t.scores
+    return {"scores": ids(scores[(scores["team"] == row["team"]) | (scores["week"] == row["week"])])}
+
+
+@pipeline("running totals", "spark", "compare aggregation")
+def running(spark: Any, F: Any, t: Any) -> Any:
+    from pyspark.sql import Window
+
+    order = Window.partitionBy("team").orderBy("week").rowsBetween(Window.unboundedPreceding, 0)
+    return t.scores.select("team", "week", F.sum("points").over(order).alias("total"))
+
+
+@running.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"scores": ids(t.scores[(t.scores["team"] == row["team"]) & (t.scores["week"] <= row["week"])])}
+
+
+@pipeline("change since the week before", "spark", "compare transform")
+def change(spark: Any, F: Any, t: Any) -> Any:
+    from pyspark.sql import Window
+
+    before = F.lag("points").over(Window.partitionBy("team").orderBy("week"))
+    return t.scores.select("team", "week", (F.col("points") - before).alias("change"))
+
+
+@change.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    mine = t.scores[(t.scores["team"] == row["team"]) & t.scores["week"].isin([row["week"], row["week"] - 1])]
+    return {"scores": ids(mine)}
+
+
+@pipeline("orders exploded into units", "spark", "transform")
+def units(spark: Any, F: Any, t: Any) -> Any:
+    some = t.orders.where("quantity between 1 and 2")
+    return some.select("id", F.explode(F.sequence(F.lit(1), F.col("quantity").cast("int"))).alias("unit"))
+
+
+@units.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"orders": {row["id"]}}
+
+
+@pipeline("a limit after an order", "spark", "compare selection")
+def dearest(spark: Any, F: Any, t: Any) -> Any:
+    return t.items.orderBy(F.desc("price"), "id", "item", "kind").limit(3)
+
+
+@dearest.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"items": {row["id"]}}
+
+
+@pipeline("two lists, what is in both", "sql", "selection selection join")
+def shared(spark: Any, F: Any, t: Any) -> Any:
+    return spark.sql("select person from orders where quantity > 2 intersect select person from visits")
+
+
+@shared.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    orders = t.orders[(t.orders["quantity"] > 2) & (t.orders["person"] == row["person"])]
+    return {"orders": ids(orders), "visits": ids(t.visits[t.visits["person"] == row["person"]])}
+
+
+@pipeline("a function with a closure over a table of rates", "spark", "transform selection")
+def rates(spark: Any, F: Any, t: Any) -> Any:
+    known = {"pen": 2, "ink": 3}
+
+    def rated(item, quantity):  # type: ignore[no-untyped-def]
+        rate = known.get(item)
+        if rate is None:
+            return None
+        return rate * quantity
+
+    return t.orders.select("id", F.udf(rated, "long")("item", "quantity").alias("cost")).where("cost >= 6")
+
+
+@rates.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"orders": {row["id"]}}
+
+
+@pipeline("cities with their oldest and their number", "pandas", "aggregation selection")
+def oldest(ps: Any, t: Any) -> Any:
+    people = t.people[t.people["city"].notnull()]
+    return people.groupby("city").agg({"age": "sum"}).reset_index()
+
+
+@oldest.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    return {"people": ids(t.people[same(t.people["city"], row["city"])])}
+
+
+@pipeline("visits with what was bought", "pandas", "join selection transform")
+def bought(ps: Any, t: Any) -> Any:
+    visits = t.visits[t.visits["page"] == "buy"][["id", "person"]]
+    joined = visits.merge(t.people[["id", "city"]], left_on="person", right_on="id", suffixes=("", "_person"))
+    return joined[["id", "city"]]
+
+
+@bought.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    person = t.visits.loc[t.visits["id"] == row["id"], "person"].iloc[0]
+    return {"visits": {row["id"]}, "people": {person}}
+
+
+@pipeline("labels of rows, then counted", "pandas", "transform aggregation")
+def labelled(ps: Any, t: Any) -> Any:
+    def label(row: Any) -> str:
+        return "dear" if row["price"] > 3.5 else "cheap"
+
+    labels = t.items[["price"]].apply(label, axis=1).to_frame("label")
+    return labels.groupby("label").size().to_frame("n").reset_index()
+
+
+@labelled.lineage
+def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    labels = t.items["price"].map(lambda price: "dear" if price > 3.5 else "cheap")
+    return {"items": ids(t.items[labels == row["label"]])}
