@@ -58,7 +58,11 @@ def edited(folder: Path, column: str, row: int, change: Callable[[float], float]
         frame.to_csv(path, index=False)
     else:
         frame.to_parquet(path)
-    return lambda: path.write_bytes(before) and None
+
+    def undo() -> None:
+        path.write_bytes(before)
+
+    return undo
 
 
 def test_answers_are_what_changes(spark: SparkSession, churn: Any, tmp_path: Path) -> None:
@@ -70,8 +74,8 @@ def test_answers_are_what_changes(spark: SparkSession, churn: Any, tmp_path: Pat
         assert [town for town, _, _ in report.tolist()] == list(made["report"])
         assert np.allclose(np.array(report[:, 1:], float), list(made["report"].values()))
         forward: dict[tuple[str, int], wh.Answer] = {}
-        for table, column, row in (("months", 2, 7), ("months", 2, 4), ("customers", 2, 3)):
-            forward[table, row] = log.forward(table, [(row, column)], lineage="value")
+        for table, row in (("months", 7), ("months", 4), ("customers", 3)):
+            forward[table, row] = log.forward(table, [(row, 2)], lineage="value")
         towns = [town for town, _, _ in report.tolist()]
         backward = log.backward("report", {"town": towns[0]}, columns=["hand"], lineage="value")
         assert backward.precise, backward.reason
