@@ -18,7 +18,7 @@ ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py test
   tests/unit/test_relation_named.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types imports doctest bench docs clean asan
+.PHONY: help setup demo test check lint types imports doctest bench docs clean asan ui
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,13 +43,16 @@ asan: setup ## the native core's tests under AddressSanitizer and UBSan
 bench: setup ## every claim against its baselines, at small sizes
 	@$(BIN)/whence bench --size small
 
+ui: ## the explorer's page, from ui/ into src/whence/ui/static (needs npm; only who changes the page needs it)
+	@cd ui && npm ci --silent && npm run --silent types && npm run --silent build
+
 docs: setup ## the documentation, into docs/_build/html
 	@$(BIN)/python docs/_ext/commands.py
 	@$(BIN)/python docs/_ext/operators.py
 	@$(BIN)/python -m sphinx -q -W --keep-going -j auto -b html -d docs/_build/doctrees docs docs/_build/html
 
 clean: ## remove whatever the other targets made
-	rm -rf build $(VENV) docs/_build demo-out bench-out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build $(VENV) ui/node_modules docs/_build demo-out bench-out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # The parts of `make check`, each of which runs on its own too.
 lint: setup

@@ -6,6 +6,7 @@ import html
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from whence.errors import BadType, Closed, InUse, NoLineage, Redefined, WhenceError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from whence.arrays.reuse import ReuseRule
     from whence.graph import Graph
     from whence.graph.compare import Difference
+    from whence.relation import Relation
     from whence.selection import Selection
     from whence.spark.pipeline import Pipeline
     from whence.spark.stored import Runs
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from whence.store.recording.files import Files
     from whence.store.records import Collected
     from whence.story import Erasure, Story
+
+Shape = tuple[int, ...]
 
 SHOWN_DATASETS = 20  # datasets in a notebook
 RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
@@ -125,14 +129,27 @@ class Log:
         out, inp = self._store.reader.called((name_of(output), name_of(input)))
         shapes = self._store.reader.shapes((out, inp))
         kinds = capture.kinds() if hasattr(capture, "kinds") else [("boxes", capture)]
-        relations = [(kind, relation_from(each, out, shapes[out], inp, shapes[inp])) for kind, each in kinds]
-        items = [prepare(out, inp, relation, kind) for kind, relation in relations]
 
         def record(connection: sa.Connection) -> Derivation:
             statements.require_shapes(connection, shapes)
             return statements.add_edges(connection, [item.edge for item in items], None)[0]
 
-        return commit(self._store, items, record)
+        with ExitStack() as held:
+            items = [
+                prepare(out, inp, self._captured(held, each, out, shapes[out], inp, shapes[inp]), kind)
+                for kind, each in kinds
+            ]
+            return commit(self._store, items, record)
+
+    def _captured(
+        self, held: ExitStack, capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape
+    ) -> Relation:
+        """The relation of a capture; while `held` lasts, what a cluster wrote of it is no garbage."""
+        if type(capture).__module__.partition(".")[0] != "pyspark":
+            return relation_from(capture, output, out_shape, input, in_shape)
+        from whence.spark.scale.recording import relation_of_frame
+
+        return relation_of_frame(held, self._store, capture, output, out_shape, input, in_shape)
 
     def register_operation(
         self,
@@ -166,9 +183,6 @@ class Log:
         pairs = paired(capture, inputs, outputs)
         inputs, outputs = self._store.reader.called(inputs), self._store.reader.called(outputs)
         shapes = self._store.reader.shapes((*inputs, *outputs))
-        items = [
-            prepare(out, inp, relation_from(each, out, shapes[out], inp, shapes[inp])) for (out, inp), each in pairs
-        ]
 
         def record(connection: sa.Connection) -> Operation:
             statements.require_shapes(connection, shapes)
@@ -176,7 +190,12 @@ class Log:
             statements.add_edges(connection, [item.edge for item in items], added)
             return added
 
-        return commit(self._store, items, record)
+        with ExitStack() as held:
+            items = [
+                prepare(out, inp, self._captured(held, each, out, shapes[out], inp, shapes[inp]))
+                for (out, inp), each in pairs
+            ]
+            return commit(self._store, items, record)
 
     def track(
         self,
@@ -425,7 +444,7 @@ class Log:
         >>> answer.precise, [str(step) for step in answer.steps]
         (True, ['C -> B: 3 cells (boxes)', 'B -> A: 6 cells (boxes)'])
         """
-        return asking.walk(self._store, "backward", name, cells, to, above, lineage, columns)
+        return asking.walk(self._store, "backward", name, self._given(name, cells), to, above, lineage, columns)
 
     @overload
     def forward(
@@ -474,7 +493,17 @@ class Log:
 
         See `backward`: the way goes on through activities to what they generated.
         """
-        return asking.walk(self._store, "forward", name, cells, to, above, lineage, columns)
+        return asking.walk(self._store, "forward", name, self._given(name, cells), to, above, lineage, columns)
+
+    def _given(self, name: str, cells: object) -> object:
+        """The cells of a question; those in a Spark frame are fetched."""
+        if type(cells).__module__.partition(".")[0] != "pyspark":
+            return cells
+        from whence.spark.scale.asking import selected_of
+
+        dataset = asking.latest(self._store, name)
+        shape = self._store.reader.shapes((dataset,))[dataset]
+        return selected_of(cells, shape, table=self._store.reader.is_table(dataset))
 
     def explain(
         self, name: str, cells: object = None, *, direction: Direction = "backward",
@@ -650,6 +679,11 @@ class Log:
 
     def __repr__(self) -> str:
         return f"Log({self.where!r}: {self._summary()})"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
 
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.where)}</b>: {html.escape(self._summary())}"

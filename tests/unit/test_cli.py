@@ -43,6 +43,11 @@ def log_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_has_an_example(name: str) -> None:
+    assert f"  whence {name}" in run(name, "--help").output.partition("Options:")[0].partition("\n")[2]
+
+
 def test_help_lists_every_command_with_a_sentence() -> None:
     result = run("--help")
     assert result.exit_code == 0

@@ -17,7 +17,7 @@ import whence as wh
 from whence.cli._output import emit_table
 from whence.errors import BadType, StoreError
 from whence.graph import Graph, Segment, Summary
-from whence.graph.picture import scene
+from whence.graph.picture import scene, style
 from whence.graph.picture.layout import lay_out, ranks_of
 from whence.testing.graphs import lifecycle
 from whence.testing.graphs.strategies import Drawn, provenance
@@ -45,15 +45,72 @@ def groups(svg: str, name: str) -> list[ET.Element]:
 
 def test_each_kind_has_its_shape_and_colour(segment: Segment) -> None:
     svg = segment.to_svg()
-    for kind, shape in SHAPES.items():
+    for kind in ("entity", "activity"):
         found = groups(svg, kind)
         assert len(found) == sum(segment.graph[name].kind == kind for name in segment)
-        assert all(each.find(f"{SVG}{shape}") is not None for each in found)
+        assert all(each.find(f"{SVG}{SHAPES[kind]}") is not None for each in found)
     ellipse = groups(svg, "entity")[0].find(f"{SVG}ellipse")
     assert ellipse is not None
-    assert ellipse.get("fill") == "#FFFC87"
-    drawn = sum(len(groups(svg, relation)) for relation in ("used", "wasGeneratedBy", "wasAssociatedWith"))
-    assert drawn == len(segment.edges)
+    assert ellipse.get("fill") == style.FILL["entity"]
+    drawn = sum(len(groups(svg, relation)) for relation in ("used", "wasGeneratedBy"))
+    assert drawn == sum(relation != "wasAssociatedWith" for _, relation, _ in segment.edges)
+
+
+def test_agents_are_named_by_their_activities(segment: Segment) -> None:
+    assert groups(segment.to_svg(), "agent") == []
+    [activity] = groups(segment.to_svg(), "activity")
+    assert [each.text for each in activity.iter(f"{SVG}text")][1:] == ["Alice"]
+    alone = Graph.build([("ada", "agent"), ("bob", "agent")], [("ada", "actedOnBehalfOf", "bob")])
+    assert [each.find(f"{SVG}polygon") is not None for each in groups(alone.to_svg(), "agent")] == [True, True]
+
+
+def sweep(count: int, *, chained: bool = False) -> Graph:
+    """Runs of one program, each with a parameter of its own; with `chained`, each goes on from the one before."""
+    vertices: list[tuple[str, str, dict[str, object]]] = [("data.csv@v1", "entity", {"artifact": "data.csv"})]
+    edges = []
+    for run in range(1, count + 1):
+        command = f"python train.py --data data.csv --rate 0.{run:03} --out models/model.bin"
+        told: dict[str, object] = {"command": command}
+        vertices += [(f"train.py#{run}", "activity", told | ({"exit_code": 1} if run == 2 else {})),
+                     (f"models/model.bin@v{run}", "entity", {"artifact": "models/model.bin"})]  # fmt: skip
+        edges += [(f"train.py#{run}", "used", "data.csv@v1"),
+                  (f"models/model.bin@v{run}", "wasGeneratedBy", f"train.py#{run}")]  # fmt: skip
+        if chained and run > 1:
+            edges.append((f"train.py#{run}", "used", f"models/model.bin@v{run - 1}"))
+    return Graph.build(vertices, edges)
+
+
+def test_labels_keep_what_differs_and_the_number_of_the_run() -> None:
+    nodes = [node for node in scene.scene_of(sweep(3)).nodes if node.kind == "activity"]
+    assert [node.label for node in nodes] == [f"train.py --rate 0.{run:03}" for run in (1, 2, 3)]
+    assert [node.note for node in nodes] == ["#1", "#2 · failed", "#3"]
+    assert [node.failed for node in nodes] == [False, True, False]
+
+
+def test_what_failed_looks_failed() -> None:
+    [first, second, _] = groups(sweep(3).to_svg(), "activity")
+    rects = [each.find(f"{SVG}rect") for each in (first, second)]
+    assert [rect is not None and rect.get("stroke-dasharray") is not None for rect in rects] == [False, True]
+    assert ">failed</text>" in sweep(3).to_svg()
+    assert ">failed</text>" not in sweep(1).to_svg()
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_what_does_not_fit_the_page_is_folded_and_counted(chained: bool) -> None:
+    graph = sweep(77, chained=chained)
+    found, layout = scene.placed(graph)
+    assert layout.width <= scene.PAGE[0]
+    assert len(found.nodes) <= 8
+    assert sorted(each for node in found.nodes for each in node.ids) == sorted(graph.vertices)
+    assert sum(node.stands_for for node in found.nodes) == len(graph)
+    [failed] = [node for node in found.nodes if node.failed]
+    assert failed.ids == ("train.py#2",)
+
+
+def test_time_runs_from_left_to_right() -> None:
+    found, layout = scene.placed(sweep(3, chained=True))
+    for line in found.lines:
+        assert layout.centres[line.source][0] > layout.centres[line.target][0]
 
 
 def test_what_was_asked_about_has_a_thick_border(segment: Segment) -> None:
@@ -71,7 +128,7 @@ def test_edges_are_as_wide_as_they_are_frequent(summary: Summary) -> None:
         path = each.find(f"{SVG}path")
         assert path is not None
         widths.setdefault(str(each.findtext(f"{SVG}text")), set()).add(path.get("stroke-width"))
-    assert widths == {"50%": {"2.75"}, "100%": {"4.5"}}
+    assert widths == {"50%": {"2.6"}, "100%": {"4.0"}}
 
 
 def read_dot(text: str) -> list[dict[str, str]]:
@@ -127,7 +184,7 @@ NASTY = [
 @pytest.mark.parametrize("text", NASTY)
 def test_text_is_shown_as_it_is_by_every_program(text: str, tmp_path: Path) -> None:
     vertices = [("e", "entity", {"filename": text}), ("a", "activity", {"command": text}), (f"{text}?", "agent", {})]
-    graph = Graph.build(vertices, [("a", "used", "e"), ("a", "wasAssociatedWith", f"{text}?")])
+    graph = Graph.build(vertices, [("a", "used", "e"), ("e", "wasInfluencedBy", f"{text}?")])
     label = " ".join(f"{text}?".split())  # a label is on one line
     expected = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in label)
     dot = read_dot(graph.to_dot())

@@ -124,7 +124,7 @@ def test_rows_that_share_nothing_pass(name: str) -> None:
 def test_the_check_of_a_log_says_which(name: str, tmp_path: Path) -> None:
     import sqlite3
 
-    from whence.store.blobs.local import hash_of
+    from whence.relation.parts import hash_of
 
     data = TWICE[name] if name in TWICE else ONCE[name]
     relation = wh.Relation.from_bytes(data)

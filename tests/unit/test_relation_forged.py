@@ -310,7 +310,7 @@ def test_many_flips_in_little_memory() -> None:
 def test_the_check_of_a_log_finds_them(tmp_path: Path) -> None:
     import sqlite3
 
-    from whence.store.blobs.local import hash_of
+    from whence.relation.parts import hash_of
 
     for number, (name, data) in enumerate({**FORGED, "other shapes": file_of((9,), (9,), [boxed((0, 0))])}.items()):
         where = tmp_path / str(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,8 +14,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import whence as wh
 from whence.errors import Damaged, MissingExtra, StoreError
+from whence.relation.parts import PartedRelation, hash_of, index_of, write_part
 from whence.store.blobs import local as module
-from whence.store.blobs.local import LocalBlobs, hash_of
+from whence.store.blobs.local import LocalBlobs
 from whence.store.blobs.remote import RemoteBlobs
 from whence.store.derivations.cache import RelationCache
 
@@ -216,3 +218,27 @@ def test_a_file_system_with_ideas_of_its_own(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Forgetful, "broken", True)
     with pytest.raises(StoreError, match="cannot read forgetful://bucket: the bucket answered 503"):
         blobs.has(NAME, len(DATA))
+
+
+def test_the_parts_of_a_relation_are_blobs(blobs: Any) -> None:
+    halves = [wh.compress([[i, (i * i) % 7] for i in part], 40, 7) for part in (range(20), range(20, 40))]
+    entries = [write_part(pickle.loads(pickle.dumps(blobs)), each) for each in halves]  # as another process would
+    index = index_of((40,), (7,), [each for each in entries if each is not None])
+    data = index.to_bytes()
+    blobs.put(hash_of(data), data)
+    opened = blobs.open(hash_of(data), "it")
+    assert isinstance(opened, PartedRelation)
+    opened.verify()
+    assert opened.backward([25]).cells().tolist() == [[625 % 7]]
+    blobs.remove(index.entries[1].name)
+    with pytest.raises(Damaged, match=r"part 1 of it: its blob .* is missing"):
+        blobs.open(hash_of(data), "it").backward([25])
+
+
+def test_a_job_at_work_leaves_a_mark(blobs: Any) -> None:
+    blobs.mark(f"{module.JOB}1700000000-1")
+    [file] = blobs.listing()
+    assert file.temporary
+    assert file.since == 1_700_000_000
+    blobs.remove(file.name)
+    assert list(blobs.listing()) == []

@@ -16,19 +16,10 @@ from whence.cli._shell import spoken
 from whence.errors import WhenceError
 
 # The order of `whence --help`: first contact, then recording and questions, then care of the log, then measurements.
-COMMANDS: tuple[str, ...] = (
-    "demo",
-    "doctor",
-    "run",
-    "ls",
-    "show",
-    "backward",
-    "forward",
-    "explain",
+COMMANDS: tuple[str, ...] = ("demo", "doctor", "ui", "run", "ls", "show", "backward", "forward", "explain")
+COMMANDS += (
     "query",
     "pipeline",
-)
-COMMANDS += (
     "ancestors",
     "descendants",
     "blame",

@@ -36,6 +36,10 @@ def command(name: str | None, list_: bool, size: str, json_file: Path | None, pl
     """Measure what whence claims, against its baselines, in one run on the same data.
 
     NAME is one benchmark; without it all of them run. They are scripts of a source checkout, in bench/.
+
+    \b
+      whence bench --list
+      whence bench query-latency --size tiny
     """
     scripts = find_scripts(bench_directory(Path.cwd(), Path(__file__).resolve()))
     if list_:

@@ -16,6 +16,10 @@ def command(log: str | None, blobs: str | None, as_json: bool) -> None:
     """Verify every reference and every checksum of the log.
 
     Ends with status 1 when something is wrong, and says what and what to do. Changes nothing.
+
+    \b
+      whence check
+      whence check --json
     """
     with open_log(log, blobs) as opened:
         report = opened.check()

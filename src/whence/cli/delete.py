@@ -17,6 +17,10 @@ def command(dataset: str, yes: bool, force: bool, log: str | None, blobs: str | 
     """Delete a dataset and its lineage.
 
     A dataset that others were derived from is kept, unless with --force. The space is given back by `whence gc`.
+
+    \b
+      whence delete draft
+      whence delete raw --force --yes
     """
     with open_log(log, blobs) as opened:
         description = opened.show(dataset)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from whence.selection import Selection
 
 LOG_NAME = "hotspot.whence"
+SHOP = "shop.whence"
+VALUES = "values"  # the arrays, which the log does not hold, for the explorer
 ASKED_SPOT = 0
 FORWARD_ENDS = ("spots", "overview")
 DATASETS = ("thermal", "smooth", "spots", "overview")
@@ -76,8 +78,9 @@ class Answer:
     type=click.Choice(["arrays", "rows"]),
     help="One part: cells of arrays, or rows of a Spark pipeline. Otherwise both.",
 )
+@click.option("--open", "open_", is_flag=True, help="Then look at the image, its spots and their lineage in a browser.")
 @json_option
-def command(out: Path, only: str | None, as_json: bool) -> None:
+def command(out: Path, only: str | None, open_: bool, as_json: bool) -> None:
     """Trace a hot spot of an image to its pixels, and a row of a Spark report to its source rows.
 
     A made-up thermal image is rotated, flipped, smoothed and thresholded; hot pixels are grouped into spots. These are
@@ -88,6 +91,10 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
 
     A made-up shop's tables are joined, filtered and grouped by Spark; one row of the result is traced back to the rows
     of three files, and a customer forward to the rows it is in; pandas checks the answers.
+
+    \b
+      whence demo
+      whence demo --only arrays --open
     """
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
@@ -101,10 +108,20 @@ def command(out: Path, only: str | None, as_json: bool) -> None:
     if not agrees:
         click.echo("the log and the brute force disagree: this is a bug of whence, please report it", err=True)
         raise SystemExit(1)
+    if open_:
+        _show(out / (SHOP if only == "rows" else LOG_NAME), out)
+
+
+def _show(log: Path, out: Path) -> None:
+    from whence.cli.ui import show
+
+    show(str(log), None, values=(str(out / VALUES),), port=0, is_opened=True)
 
 
 def _demo_of_arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
     """Cells of arrays; whether the answers are right."""
+    import numpy as np
+
     import whence as wh
     from whence.cli import _demo_nan, _hotspot
 
@@ -115,6 +132,9 @@ def _demo_of_arrays(out: Path, as_json: bool, found: dict[str, Any]) -> bool:
         sizes = [measure(log, name, array) for name, array in arrays.items()]
         answers = ask(log, _hotspot.Brute(image))
         seen = log.backward("spots", f"{ASKED_SPOT},:", to="smooth")
+    (out / VALUES).mkdir(exist_ok=True)
+    for name, array in {"thermal": image, **arrays}.items():
+        np.save(out / VALUES / f"{name}.npy", array)
     picture = draw(image, arrays, answers[0], seen, out / "hotspot.png")
     traced = _demo_nan.run(out)
     found |= {
@@ -269,6 +289,7 @@ def report(spots: Floats, sizes: list[Stored], answers: list[Answer], log: Path,
     click.echo(f"\nThe picture:  {picture}")
     click.echo(f"The log:      {log}")
     click.echo(f"Ask yourself: whence backward spots 1,: --to thermal --log {log}")
+    click.echo(f"Look at it:   whence ui --log {log} --values {log.parent / VALUES}")
 
 
 def _brief(cells: Selection, most: int = 4) -> str:

@@ -24,6 +24,10 @@ def command(log: str | None, as_json: bool) -> None:
     """Say what whence finds on this machine, what is missing and what to do.
 
     Ends with status 1 only when something that whence cannot do without is missing.
+
+    \b
+      whence doctor
+      whence doctor --json
     """
     from whence.cli._environment import examine
 

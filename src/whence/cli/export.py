@@ -20,7 +20,13 @@ from whence.cli._output import emit_json
 @blobs_option
 @json_option
 def command(file: Path, form: str | None, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Export the project graph: as a PROV document, as OpenLineage events, or as a picture."""
+    """Export the project graph: as a PROV document, as OpenLineage events, or as a picture.
+
+    \b
+      whence export project.svg
+      whence export project.provn
+      whence export events.jsonl --format openlineage
+    """
     with open_log(log, blobs) as opened:
         graph = opened.graph
         opened.export(file, form)

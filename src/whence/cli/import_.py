@@ -18,6 +18,10 @@ def command(source: str, log: str | None, blobs: str | None, as_json: bool) -> N
 
     SOURCE is a file (.json, .provn, .xml, .ttl, .trig; .jsonl for events), or `git`, or `git:PATH`. What the log has
     already is not imported again; on an error nothing is. Installed packages may add kinds of sources.
+
+    \b
+      whence import provenance.json
+      whence import git
     """
     with open_or_make_log(log, blobs) as opened:
         imported = opened.import_(source)

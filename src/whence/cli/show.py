@@ -25,6 +25,11 @@ def command(name: str, log: str | None, blobs: str | None, as_json: bool) -> Non
 
     Of a file NAME stands for the version that it was when it was last seen. NAME may also be a run, such as train.py#3:
     its command and other properties, what it used and generated, and who ran it.
+
+    \b
+      whence show report
+      whence show model.bin@v2
+      whence show train.py#3
     """
     with open_log(log, blobs) as opened:
         try:

@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.errors import BadCells, Damaged, ShapeMismatch, StoreError, TooLarge
-from whence.relation import codec, compress
+from whence.relation import codec, compress, sources
 from whence.relation.blocks import Ints
 from whence.relation.header import MOST_CELLS
 from whence.relation.layout import Shape
@@ -114,6 +115,11 @@ class Relation:
             f"in {boxes:,} box{'' if boxes == 1 else 'es'})"
         )
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         import html
 
@@ -166,11 +172,17 @@ class Relation:
 
         >>> Relation.identity(5).backward([(3,)])
         Selection(shape=(5,), 1 cell: [3])
+
+        A Spark frame of cells, or of boxes, is answered with a frame of boxes.
         """
+        if not isinstance(cells, Selection) and sources.module_of(cells) == "pyspark":
+            return _asked_on_spark(self, cells, True)
         return self._ask(Selection.of(cells, self._out_shape), True)
 
     def forward(self, cells: Any) -> Selection:
         """The output cells that the given input cells went into."""
+        if not isinstance(cells, Selection) and sources.module_of(cells) == "pyspark":
+            return _asked_on_spark(self, cells, False)
         return self._ask(Selection.of(cells, self._in_shape), False)
 
     def _ask(self, given: Selection, backward: bool) -> Selection:
@@ -346,7 +358,11 @@ class Relation:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Relation:
-        """Open a relation's file: memory-mapped, and read only as far as questions need it."""
+        """Open a relation's file, or a directory of its parts: read only as far as questions need it."""
+        if cls is Relation and os.path.isdir(path):
+            from whence.relation.parts import PartedRelation
+
+            return PartedRelation.load(path)
         name = repr(os.fspath(path))
         try:
             with open(path, "rb") as file:
@@ -356,6 +372,12 @@ class Relation:
         except OSError as error:
             raise StoreError(f"cannot read {name}: {error.strerror or error}") from error
         return cls.from_bytes(memoryview(data), name)
+
+
+def _asked_on_spark(relation: Relation, frame: Any, backward: bool) -> Selection:
+    """A frame is handed to the package that knows it by that package's name: imports point down."""
+    found: Selection = import_module("whence.spark.scale").ask_frame(relation, frame, backward)  # it is a frame as well
+    return found
 
 
 def _ask_table(table: _core.Table, given: Selection, backward: bool) -> Ints:

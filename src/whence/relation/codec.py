@@ -90,12 +90,12 @@ def _directory_of_part(part: Part, blocks: Sequence[tuple[bytes, ...]], rows: in
     checks = np.array([[columns.checksum(block) for block in column] for column in blocks], dtype="<u4")
     out = sizes.tobytes() + checks.tobytes()
     if sizes.shape[1] > 1:
-        bounds = np.array([_bounding_box(part, *span) for span in columns.block_rows(part.rows, rows)], dtype="<i8")
+        bounds = np.array([row_bounds(part, *span) for span in columns.block_rows(part.rows, rows)], dtype="<i8")
         out += np.ascontiguousarray(bounds.transpose(1, 2, 0)).tobytes()  # axes, least and greatest, blocks
     return out
 
 
-def _bounding_box(part: Part, start: int, stop: int) -> list[tuple[int, int]]:
+def row_bounds(part: Part, start: int, stop: int) -> list[tuple[int, int]]:
     """The smallest box around some rows of a part: the least and the greatest value of each axis."""
     lo = [columns.spread(column, start, stop) for column in part.lo]
     hi = [low + columns.spread(column, start, stop) for low, column in zip(lo, part.width, strict=True)]

@@ -81,7 +81,7 @@ class Header:
 def parse(data: bytes) -> Header:
     """The header from its bytes; Damaged, with the reason alone, if it describes no relation."""
     reader = varint.Reader(data)
-    out_shape, in_shape = _checked_shape(reader.read_all()), _checked_shape(reader.read_all())
+    out_shape, in_shape = checked_shape(reader.read_all()), checked_shape(reader.read_all())
     out_view, in_view = _view(reader.read_all(), out_shape), _view(reader.read_all(), in_shape)
     axes = len(out_view) + len(in_view)
     parts = tuple(_read_part(reader, axes) for _ in range(reader.read()))
@@ -93,7 +93,7 @@ def parse(data: bytes) -> Header:
     return header
 
 
-def _checked_shape(sizes: Shape) -> Shape:
+def checked_shape(sizes: Shape) -> Shape:
     if len(sizes) > MOST_AXES or math.prod(size for size in sizes if size) >= MOST_CELLS:
         raise Damaged("its arrays have more axes or cells than any relation's")
     return sizes
@@ -102,7 +102,7 @@ def _checked_shape(sizes: Shape) -> Shape:
 def _view(listed: tuple[int, ...], shape: Shape) -> Shape:
     if not listed:
         return shape
-    view = _checked_shape(listed[1:])
+    view = checked_shape(listed[1:])
     if listed[0] != 1 or math.prod(view) != math.prod(shape):
         raise Damaged("a view has another number of cells than its array")
     return view

@@ -56,8 +56,6 @@ def chunks(raw: Any, width: int) -> Iterator[Tuples]:
     if isinstance(raw, (str, os.PathLike)):
         yield from _parquet(raw, width)
         return
-    if module_of(raw) == "pyspark":
-        raise BadType("give a Spark frame to log.lineage, or its toArrow() here")
     if not isinstance(raw, Iterable):
         raise BadType(f"cannot read tuples from {type(raw).__name__}; give {FORMS}")
     for chunk in raw:

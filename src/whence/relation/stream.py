@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from whence import _core
-from whence.errors import TooLarge
+from whence.errors import BadType, TooLarge
 from whence.relation import sources
 from whence.relation._relation import EXPAND_LIMIT, Relation, as_shape
 from whence.relation.codec import Encoded, Part, assemble
@@ -42,16 +44,34 @@ SPILL = 1 << 21
 """How many finished rows are held before they are encoded."""
 
 
-def compress(raw: Any, out_shape: Sequence[int] | int, in_shape: Sequence[int] | int) -> Relation:
+def compress(
+    raw: Any,
+    out_shape: Sequence[int] | int,
+    in_shape: Sequence[int] | int,
+    *,
+    engine: str = "auto",
+    path: str | os.PathLike[str] | None = None,
+) -> Relation:
     """The relation of raw tuples: each row an output index followed by an input index.
 
     `raw` is an integer array (n, axes of the output + axes of the input), an Arrow table, a pandas frame, the path of a
     Parquet file, or an iterator of such chunks, which together may be larger than memory. The order of tuples does not
     matter, and duplicates collapse.
 
+    A Spark frame of any size is compressed on Spark if it is large, or with engine="spark"; what a few boxes do not
+    hold is written to the directory `path` in parts.
+
     >>> compress([[0, 1], [1, 0]], out_shape=2, in_shape=2).to_array().tolist()
     [[0, 1], [1, 0]]
     """
+    if sources.module_of(raw) == "pyspark":
+        # Imports point down: a frame is handed to the package that knows it by the package's name.
+        found: Relation = import_module("whence.spark.scale").compress_frame(
+            raw, out_shape, in_shape, engine=engine, path=path
+        )
+        return found
+    if engine not in ("auto", "local") or path is not None:
+        raise BadType("`engine` and `path` are for Spark frames; save what compress gives with .save(path)")
     out, into = as_shape(out_shape), as_shape(in_shape)
     width = len(out) + len(into)
     held: _core.Table | Stored

@@ -49,7 +49,7 @@ def united(rows: Sequence[Rows], count: int) -> list[list[Rows]] | None:
     for each in rows:
         turned = _from_output(each, count)
         groups.setdefault(turned.axes, []).append(turned.bounds)
-    found = [part for axes, bounds in groups.items() for part in _united(Rows(axes, np.concatenate(bounds)))]
+    found = [part for axes, bounds in groups.items() for part in united_rows(Rows(axes, np.concatenate(bounds)))]
     if sum(map(len, found)) > GROWTH * (sum(map(len, rows)) + MOST_AXES):
         return None
     return _disjoint_lists(_without_contained([each for each in found if len(each)]))
@@ -63,7 +63,7 @@ def _from_output(rows: Rows, count: int) -> Rows:
         return rows
 
 
-def _united(rows: Rows) -> list[Rows]:
+def united_rows(rows: Rows) -> list[Rows]:
     """Rows of one pattern, made disjoint."""
     if len(rows) == 1:
         return [rows]

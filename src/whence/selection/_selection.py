@@ -379,6 +379,11 @@ class Selection:
             ranges += f", ... and {more:,} more box{'es' if more > 1 else ''}"
         return f"{counted}: {ranges}"
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         from whence.selection import _picture
 

@@ -235,6 +235,11 @@ class Lineage(Mapping[str, "DataFrame"]):
         rows = "a row" if self.rows == 1 else f"{self.rows} rows"
         return f"<Lineage of {rows} in {', '.join(self._sources)}; {how}>"
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         import html
 

@@ -281,6 +281,11 @@ class Pipeline:
         self._analysis.require_unchanged()
         return tracer_for(self._known(), asking)
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         import html
 

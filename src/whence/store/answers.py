@@ -242,6 +242,11 @@ class Answer(dict[str, Selection]):
             parts.append(_table_text(("dataset", "count", "cells"), self._rows(), len(self), "no cells"))
         return "\n".join([*parts, *self._said()])
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_html_(self) -> str:
         how = f"<p>{html.escape(self.how)}</p>" if self.how else ""
         said = "".join(f"<p>{html.escape(each)}</p>" for each in self._said())

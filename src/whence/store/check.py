@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from whence.errors import Damaged, FutureVersion, WhenceError
 from whence.relation import Relation
-from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs, hash_of
+from whence.relation.parts import PartedRelation, hash_of
+from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.database import Database
@@ -85,6 +86,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
             problems = list(_catalog(connection, database.where))
             counts = statements.counts(connection)
             relations = connection.execute(sa.select(t.relations)).all()
+            parts = set(connection.execute(sa.select(t.parts.c.hash)).scalars())
             edges = connection.execute(sa.select(t.was_derived_from)).all()
             entities = {row.id: row for row in connection.execute(sa.select(t.entities))}
             runs = sa.select(t.results.c.hash, "a run of the pipeline " + t.runs.c.pipeline).join_from(
@@ -112,7 +114,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
         with database.read("check") as connection:
             present = statements.referenced(connection)
         problems += [finding for hash, finding in suspects if hash in present]
-    notes = _files(blobs, {row.hash for row in relations} | {hash for hash, _ in kept})
+    notes = _files(blobs, {row.hash for row in relations} | parts | {hash for hash, _ in kept})
     size = sum(row.size for row in relations)
     return Report(where, counts[0], counts[2], len(relations), size, tuple(problems), tuple(notes))
 
@@ -181,7 +183,10 @@ def _opened(row: Any, blobs: Blobs) -> Relation:
     title = f"the blob {row.hash[:12]}..."
     if row.data is None:
         blobs.verify(row.hash)
-        return blobs.open(row.hash, title)
+        relation = blobs.open(row.hash, title)
+        if isinstance(relation, PartedRelation):
+            relation.verify()
+        return relation
     if hash_of(row.data) != row.hash:
         raise Damaged(f"the relation {row.hash[:12]}... in the catalog is altered: its checksum is another")
     return Relation.from_bytes(bytes(row.data), title)

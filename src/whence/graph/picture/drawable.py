@@ -59,5 +59,10 @@ class Drawable:
         except OSError as error:
             raise StoreError(f"{place} cannot be written: {error.strerror or error}") from error
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
+        from whence.shown import bundle
+
+        return bundle(self)
+
     def _repr_svg_(self) -> str | None:
         return self.to_svg() if 0 < len(self) <= MOST_SHOWN else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 Pair = tuple[int, int]
 Point = tuple[float, float]
 _SWEEPS = 12
-_ACROSS = 64.0  # between ranks
+_ACROSS = 48.0  # between ranks
 _DOWN = 16.0  # between neighbours of one rank
 _MARGIN = 16.0
 _CROWDED = 200  # ranks that all edges together pass

@@ -9,7 +9,7 @@ import math
 from whence.errors import TooLarge
 from whence.graph.picture import style
 from whence.graph.picture.layout import Layout, Point
-from whence.graph.picture.scene import Scene
+from whence.graph.picture.nodes import Scene
 
 SCALE = 2
 MOST_PIXELS = 100_000_000
@@ -20,7 +20,10 @@ def png(picture: tuple[Scene, Layout]) -> bytes:
     from PIL import Image, ImageDraw, ImageFont
 
     scene, layout = picture
-    size = max(1, round(layout.width * SCALE)), max(1, round(layout.height * SCALE))
+    said = style.legend(scene)
+    wide = 20 + sum(46 + 6.2 * len(words) for _, words in said)
+    high = layout.height + style.LEGEND * bool(said)
+    size = max(1, round(max(layout.width, wide) * SCALE)), max(1, round(high * SCALE))
     if size[0] * size[1] > MOST_PIXELS:
         raise TooLarge(f"a picture of {size[0]:,} x {size[1]:,} pixels: draw it as .svg instead")
     image = Image.new("RGB", size, "#FFFFFF")
@@ -48,7 +51,8 @@ def png(picture: tuple[Scene, Layout]) -> bytes:
             )
     for node, centre, extent in zip(scene.nodes, layout.centres, layout.sizes, strict=True):
         (x, y), (width, height) = centre, extent
-        look = {"fill": style.FILL[node.kind], "outline": style.STROKE[node.kind], "width": 6 if node.strong else 2}
+        fill, stroke = style.look_of(node)
+        look = {"fill": fill, "outline": stroke, "width": 6 if node.strong else 4 if node.failed else 2}
         box = [at((x - width / 2, y - height / 2)), at((x + width / 2, y + height / 2))]
         if node.kind == "entity":
             pen.ellipse(box, **look)  # type: ignore[arg-type] # a dict of several types
@@ -56,7 +60,19 @@ def png(picture: tuple[Scene, Layout]) -> bytes:
             pen.rectangle(box, **look)  # type: ignore[arg-type] # likewise
         else:
             pen.polygon([at(point) for point in style.house(centre, extent)], **look)  # type: ignore[arg-type] # likewise
-        pen.text(at(centre), node.label, fill="#000000", font=font, anchor="mm")
+        pen.text(at((x, y - 7 if node.note else y)), node.label, fill=style.INK, font=font, anchor="mm")
+        if node.note:
+            pen.text(at((x, y + 9)), node.note, fill=stroke if node.failed else style.FAINT, font=small, anchor="mm")
+    left, y = 20.0, layout.height + style.LEGEND / 2
+    for mark, words in said:
+        if mark.startswith("#"):
+            pen.line([at((left, y)), at((left + 22, y))], fill=mark, width=2 * SCALE)
+        else:
+            fill, stroke = style.FAILED if mark == "failed" else (style.FILL[mark], style.STROKE[mark])  # type: ignore[index] # a kind
+            box = [at((left, y - 7)), at((left + 22, y + 7))]
+            pen.rounded_rectangle(box, (7 if mark == "entity" else 2) * SCALE, fill=fill, outline=stroke, width=2)
+        pen.text(at((left + 28, y)), words, fill=style.FAINT, font=small, anchor="lm")
+        left += 46 + 6.2 * len(words)
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()

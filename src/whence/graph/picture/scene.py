@@ -1,15 +1,18 @@
-"""What is to be drawn: nodes with a few words, edges with a weight; much of it collapsed into counts by rank."""
+"""What is to be drawn, and where: as it is if that fits the page, else folded, else collapsed into counts by rank."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from whence.errors import BadType
-from whence.graph.model import KINDS, RELATIONS, Kind
+from whence.graph.model import KINDS, RELATIONS
+from whence.graph.picture.folding import folded, part_of
+from whence.graph.picture.folding import scene as plain_scene
+from whence.graph.picture.labels import shortened, titled
 from whence.graph.picture.layout import Layout, lay_out, ranks_of
+from whence.graph.picture.nodes import Line, Node, Scene
 
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
@@ -19,46 +22,20 @@ MOST_NODES = 150  # beyond that, nodes of one rank and kind are one
 MOST_EDGES = 600
 MOST_STEPS = 5000  # ranks that all edges together pass
 MOST_RANKS = 8
-LONGEST = 26  # characters of a label
+FOLDED = 4000  # vertices up to which alike ones are looked for
+PAGE = (2200.0, 2600.0)  # what a picture may be wide and high before it is folded
 _PLURAL = {"entity": "entities", "activity": "activities", "agent": "agents"}
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A shape with its words; `stands_for` counts what it stands for, `strong` marks what was asked about."""
-
-    kind: Kind
-    label: str
-    title: str
-    stands_for: int = 1
-    strong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """An edge between nodes by number; `weight` is between 0 and 1, `label` stands beside it."""
-
-    source: int
-    target: int
-    relation: str
-    weight: float = 0.0
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """Nodes and the edges between them."""
-
-    nodes: tuple[Node, ...]
-    lines: tuple[Line, ...]
-    ranks: tuple[int, ...] | None = None  # where these are not to be found by the edges
 
 
 def placed(what: object) -> tuple[Scene, Layout]:
     """What is to be drawn, and where."""
-    found = scene_of(what)
-    sizes = [(max(84.0, 7.0 * len(node.label) + 34.0), 38.0) for node in found.nodes]
-    return found, lay_out(sizes, [(line.source, line.target) for line in found.lines], found.ranks)
+    return laid_out(scene_of(what))
+
+
+def laid_out(scene: Scene) -> tuple[Scene, Layout]:
+    """A scene with places for its nodes."""
+    sizes = [node.size for node in scene.nodes]
+    return scene, lay_out(sizes, [(line.source, line.target) for line in scene.lines], scene.ranks)
 
 
 def scene_of(what: object) -> Scene:
@@ -68,15 +45,35 @@ def scene_of(what: object) -> Scene:
     from whence.graph.summary import Summary
 
     if isinstance(what, Segment):
-        named = set(what.query.named.tolist())
-        found = _of_graph(what.graph, what.numbers.tolist(), what.rows.tolist(), named)
-    elif isinstance(what, Graph):
-        found = _of_graph(what, range(len(what)), range(len(what.edge_table)), set())
-    elif isinstance(what, Summary):
-        found = _of_summary(what)
-    else:
-        raise BadType(f"graphs, segments and summaries can be drawn, not {type(what).__name__}")
+        return of_graph(what.graph, what.numbers.tolist(), what.rows.tolist(), what.query.named.tolist())
+    if isinstance(what, Graph):
+        return of_graph(what, range(len(what)), range(len(what.edge_table)), ())
+    if isinstance(what, Summary):
+        found = of_summary(what)
+        return collapsed(found) if _too_much(found) else found
+    raise BadType(f"graphs, segments and summaries can be drawn, not {type(what).__name__}")
+
+
+def of_graph(graph: Graph, numbers: Sequence[int], rows: Sequence[int], named: Sequence[int]) -> Scene:
+    """Vertices of a graph: each by itself if that fits the page; else alike ones as one; else counts."""
+    if len(numbers) > FOLDED:
+        return collapsed(_bare(graph, numbers, rows))
+    part = part_of(graph, list(numbers), rows, named)
+    found = plain_scene(part)
+    if _fits(found):
+        return found
+    for chains in (False, True):
+        found = folded(part, chains=chains)
+        if _fits(found):
+            return found
     return collapsed(found) if _too_much(found) else found
+
+
+def _fits(scene: Scene) -> bool:
+    if _too_much(scene):
+        return False
+    _, layout = laid_out(scene)
+    return layout.width <= PAGE[0] and layout.height <= PAGE[1]
 
 
 def _too_much(scene: Scene) -> bool:
@@ -87,19 +84,13 @@ def _too_much(scene: Scene) -> bool:
     return sum(abs(ranks[line.source] - ranks[line.target]) for line in scene.lines) > MOST_STEPS
 
 
-def _of_graph(graph: Graph, numbers: Iterable[int], rows: Iterable[int], named: set[int]) -> Scene:
-    place: dict[int, int] = {}
-    nodes: list[Node] = []
-    for number in numbers:
-        place[number] = len(nodes)
-        name, kind = graph.ids[number], KINDS[graph.kinds[number]]
-        label = (graph.properties.get(number, "command") or name) if kind == "activity" else name
-        nodes.append(Node(kind, shortened(str(label)), name, strong=number in named))
-    if len(nodes) <= MOST_NODES:
-        nodes = [
-            Node(node.kind, node.label, titled(node.title, graph.properties.row(number)), strong=node.strong)
-            for number, node in zip(place, nodes, strict=True)
-        ]
+def _bare(graph: Graph, numbers: Sequence[int], rows: Sequence[int]) -> Scene:
+    """Nodes with names and nothing else, to be counted."""
+    place = {number: at for at, number in enumerate(numbers)}
+    nodes = [
+        Node(KINDS[graph.kinds[number]], shortened(name), name, ids=(name,))
+        for number, name in zip(numbers, graph.ids.of(numbers), strict=True)
+    ]
     table = graph.edge_table
     lines = [
         Line(place[int(table.source[row])], place[int(table.target[row])], RELATIONS[table.relation[row]].name)
@@ -108,11 +99,15 @@ def _of_graph(graph: Graph, numbers: Iterable[int], rows: Iterable[int], named: 
     return Scene(tuple(nodes), tuple(lines))
 
 
-def _of_summary(summary: Summary) -> Scene:
+def of_summary(summary: Summary) -> Scene:
+    """Vertices of a summary, with what they stand for, and the share of the segments that have each edge."""
     nodes = [
-        Node(each.kind, shortened(each.label), titled(", ".join(each.members[:8]), each.properties), len(each.members))
+        Node(
+            each.kind, shortened(each.label), titled(", ".join(each.members[:8]), each.properties), len(each.members),
+            note=f"x {len(each.members):,}" if len(each.members) > 1 else "", ids=each.members,
+        )
         for each in summary.vertices
-    ]
+    ]  # fmt: skip
     place = {each.id: number for number, each in enumerate(summary.vertices)}
     lines = [
         Line(place[each.source.id], place[each.target.id], each.relation, each.frequency, f"{each.frequency:.0%}")
@@ -151,26 +146,10 @@ def collapsed(scene: Scene) -> Scene:
 
 def _merged_node(nodes: list[Node]) -> Node:
     kind, labels = nodes[0].kind, {node.label for node in nodes}
-    label = (
-        f"{len(nodes):,} {_PLURAL[kind]}" if len(labels) > 1 else f"{shortened(nodes[0].label, 16)} x {len(nodes):,}"
-    )
-    title = ", ".join(node.title for node in nodes[:8]) + (", ..." if len(nodes) > 8 else "")
-    return Node(kind, label, title, sum(node.stands_for for node in nodes), any(node.strong for node in nodes))
-
-
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """A text that fits, with the middle left out: beginnings and ends tell most.
-
-    >>> shortened("data/2026/01/measurements-of-the-north.csv")
-    'data/2026/01...e-north.csv'
-    """
-    text = " ".join(text.split())
-    if len(text) <= longest:
-        return text
-    left = (longest - 3) // 2 + (longest - 3) % 2
-    return f"{text[:left]}...{text[-((longest - 3) // 2) :]}"
-
-
-def titled(name: str, properties: dict[str, Any]) -> str:
-    """What is shown when the mouse rests on a node."""
-    return "\n".join([name, *(f"{key}: {shortened(str(value), 80)}" for key, value in list(properties.items())[:12])])
+    count = sum(node.stands_for for node in nodes)
+    label = f"{count:,} {_PLURAL[kind]}" if len(labels) > 1 else f"{shortened(nodes[0].label, 16)} x {count:,}"
+    title = ", ".join(node.title.partition("\n")[0] for node in nodes[:8]) + (", ..." if len(nodes) > 8 else "")
+    return Node(
+        kind, label, title, count, any(node.strong for node in nodes), any(node.failed for node in nodes),
+        ids=tuple(each for node in nodes for each in node.ids),
+    )  # fmt: skip

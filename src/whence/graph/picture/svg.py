@@ -7,13 +7,14 @@ from html import escape
 
 from whence.graph.picture import style
 from whence.graph.picture.layout import Layout, Point
-from whence.graph.picture.scene import Line, Node, Scene
+from whence.graph.picture.nodes import Line, Node, Scene
 
 
 def svg(picture: tuple[Scene, Layout]) -> str:
     """The document."""
     scene, layout = picture
-    width, height = (max(1, round(side)) for side in (layout.width, layout.height))
+    legend, wide = _legend(scene, layout.height)
+    width, height = round(max(1.0, layout.width, wide)), round(max(1.0, layout.height + style.LEGEND * bool(legend)))
     colours = dict.fromkeys(style.LINE.get(line.relation, style.OTHER_LINE) for line in scene.lines)
     heads = "".join(
         f'<marker id="to-{colour[1:]}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
@@ -22,7 +23,8 @@ def svg(picture: tuple[Scene, Layout]) -> str:
     )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'style="max-width:100%;height:auto" font-family="Helvetica, Arial, sans-serif" font-size="12">',
+        'style="max-width:100%;height:auto" font-family="system-ui, Helvetica, Arial, sans-serif" font-size="12" '
+        f'fill="{style.INK}">',
         f"<defs>{heads}</defs>",
         f'<rect width="{width}" height="{height}" fill="#FFFFFF"/>',
     ]
@@ -30,22 +32,52 @@ def svg(picture: tuple[Scene, Layout]) -> str:
     parts += [
         _node(node, centre, size) for node, centre, size in zip(scene.nodes, layout.centres, layout.sizes, strict=True)
     ]
-    return "\n".join([*parts, "</svg>\n"])
+    return "\n".join([*parts, *legend, "</svg>\n"])
 
 
 def _node(node: Node, centre: Point, size: Point) -> str:
     (x, y), (width, height) = centre, size
-    look = f'fill="{style.FILL[node.kind]}" stroke="{style.STROKE[node.kind]}" stroke-width="{3 if node.strong else 1}"'
+    fill, stroke = style.look_of(node)
+    look = f'fill="{fill}" stroke="{stroke}" stroke-width="{3 if node.strong else 1}"'
+    look += ' stroke-dasharray="5 3"' if node.failed else ""
     if node.kind == "entity":
         shape = f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}" {look}/>'
     elif node.kind == "activity":
-        corner = f'x="{x - width / 2:.1f}" y="{y - height / 2:.1f}"'
+        corner = f'x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" rx="4"'
         shape = f'<rect {corner} width="{width:.1f}" height="{height:.1f}" {look}/>'
     else:
         points = " ".join(f"{px:.1f},{py:.1f}" for px, py in style.house(centre, size))
         shape = f'<polygon points="{points}" {look}/>'
-    label = f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{_xml_text(node.label)}</text>'
+    down = -2 if node.note else 4
+    label = f'<text x="{x:.1f}" y="{y + down:.1f}" text-anchor="middle">{_xml_text(node.label)}</text>'
+    if node.note:
+        colour = stroke if node.failed else style.FAINT
+        label += f'<text x="{x:.1f}" y="{y + 13:.1f}" text-anchor="middle" font-size="10" fill="{colour}">'
+        label += f"{_xml_text(node.note)}</text>"
     return f'<g class="{node.kind}"><title>{_xml_text(node.title)}</title>{shape}{label}</g>'
+
+
+def _legend(scene: Scene, top: float) -> tuple[list[str], float]:
+    """What the shapes and colours mean, in one line below, and how wide that is."""
+    said = style.legend(scene)
+    if not said:
+        return [], 0.0
+    parts, x, y = [], 20.0, top + style.LEGEND / 2
+    for mark, words in said:
+        if mark.startswith("#"):
+            parts.append(f'<path d="M{x:.0f},{y:.0f} h22" stroke="{mark}" stroke-width="2"/>')
+        else:
+            failed = mark == "failed"
+            fill, stroke = style.FAILED if failed else (style.FILL[mark], style.STROKE[mark])  # type: ignore[index] # a kind
+            rx = 7 if mark == "entity" else 2
+            dashes = ' stroke-dasharray="4 2"' if failed else ""
+            parts.append(
+                f'<rect x="{x:.0f}" y="{y - 7:.0f}" width="22" height="14" rx="{rx}" fill="{fill}" '
+                f'stroke="{stroke}"{dashes}/>'
+            )
+        parts.append(f'<text x="{x + 28:.0f}" y="{y + 4:.0f}" font-size="11" fill="{style.FAINT}">{words}</text>')
+        x += 28 + 6.2 * len(words) + 18
+    return ['<g class="legend">', *parts, "</g>"], x
 
 
 def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) -> str:

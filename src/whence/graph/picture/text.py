@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whence.graph.model import Kind
 from whence.graph.picture import style
-from whence.graph.picture.scene import Scene
+from whence.graph.picture.nodes import Node, Scene
 
 _MERMAID: dict[Kind, tuple[str, str]] = {"entity": ("([", "])"), "activity": ("[", "]"), "agent": ("[/", "\\]")}
 _DOT: dict[Kind, str] = {"entity": "ellipse", "activity": "box", "agent": "house"}
@@ -15,7 +15,7 @@ def mermaid(scene: Scene) -> str:
     lines = ["flowchart RL"]
     for number, node in enumerate(scene.nodes):
         opening, closing = _MERMAID[node.kind]
-        lines.append(f'  n{number}{opening}"{_entities(node.label)}"{closing}:::{node.kind}')
+        lines.append(f'  n{number}{opening}"{_entities(_words(node))}"{closing}:::{node.kind}')
     lines += [
         f'  n{line.source} -- "{_entities(f"{line.relation} {line.label}".strip())}" --> n{line.target}'
         for line in scene.lines
@@ -34,13 +34,17 @@ def dot(scene: Scene) -> str:
     lines = ["digraph whence {", "  rankdir=RL;", '  node [style=filled, fontname="Helvetica"];']
     for number, node in enumerate(scene.nodes):
         look = f'shape={_DOT[node.kind]}, fillcolor="{style.FILL[node.kind]}", color="{style.STROKE[node.kind]}"'
-        lines.append(f"  n{number} [label={_dot_string(node.label)}, tooltip={_dot_string(node.title)}, {look}];")
+        lines.append(f"  n{number} [label={_dot_string(_words(node))}, tooltip={_dot_string(node.title)}, {look}];")
     for line in scene.lines:
         colour = style.LINE.get(line.relation, style.OTHER_LINE)
         label = f"{line.relation} {line.label}".strip()
         look = f'color="{colour}", penwidth={style.width_of(line.weight)}'
         lines.append(f"  n{line.source} -> n{line.target} [label={_dot_string(label)}, {look}];")
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _words(node: Node) -> str:
+    return f"{node.label} ({node.note})" if node.note else node.label
 
 
 def _entities(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.errors import NoLineage, WhenceError
+from whence.errors import MissingExtra, NoLineage, NotTraceable, SparkFailed, WhenceError
 from whence.relation.protocol import Traced
 from whence.selection import Selection
 from whence.spark.cell_questions import BOTH
@@ -31,8 +31,13 @@ if TYPE_CHECKING:
     from whence.spark.tables.seen import Seen
     from whence.store import Store
 
-_live: weakref.WeakValueDictionary[tuple[str, int], Pipeline] = weakref.WeakValueDictionary()
-"""Pipelines of this program, by log and run."""
+_live: weakref.WeakKeyDictionary[Store, dict[int, Pipeline]] = weakref.WeakKeyDictionary()
+"""The last pipelines of this program, by run."""
+
+MOST_LIVE = 100  # pipelines of a log that are kept
+
+UNAVAILABLE = (NotTraceable, MissingExtra, SparkFailed)
+"""Why cells may not be asked about, where rows can be."""
 
 EQUAL_ROWS = "equal rows of {!r} cannot be told apart, and share their lineage: p.materialize() tells them apart"
 
@@ -40,7 +45,10 @@ EQUAL_ROWS = "equal rows of {!r} cannot be told apart, and share their lineage: 
 def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
     """A pipeline of this program made this run."""
     if run is not None:
-        _live[store.where, run] = pipeline
+        known = _live.setdefault(store, {})
+        known[run] = pipeline
+        while len(known) > MOST_LIVE:
+            del known[next(iter(known))]
 
 
 class AskedTables:
@@ -144,8 +152,13 @@ class RunRelation:
             sources = numbering.numbers(ids_of(found.identities(self._source), files))
             selected = cells(sources, range(self.in_shape[1]), self.in_shape)
         else:
-            found = asker.backward(asked, columns=[held.names[place] for place in places], lineage=lineage)
-            selected = found.cells(self._source)
+            columns = [held.names[place] for place in places]
+            try:
+                found = asker.backward(asked, columns=columns, lineage=lineage)
+                selected = found.cells(self._source)
+            except UNAVAILABLE as error:
+                rows_alone = self._backward(numbers, None, BOTH)
+                return replace(rows_alone, reason=_by_rows(rows_alone.reason, error))
         alike = len(held.equal_to(rows)) > len(numbers)
         return Traced(selected, self._reason(found.reason, self._output, alike), f"run, {found.how}")
 
@@ -156,8 +169,13 @@ class RunRelation:
             found = asker.forward(self._source, rows)
             selected = cells(held.equal_to(found.arrow()), range(self.out_shape[1]), self.out_shape)
         else:
-            found = asker.forward(self._source, rows, columns=[names[place] for place in places], lineage=lineage)
-            selected = self._placed(found, held)
+            columns = [names[place] for place in places]
+            try:
+                found = asker.forward(self._source, rows, columns=columns, lineage=lineage)
+                selected = self._placed(found, held)
+            except UNAVAILABLE as error:
+                rows_alone = self._forward(numbers, None, BOTH)
+                return replace(rows_alone, reason=_by_rows(rows_alone.reason, error))
         return Traced(selected, self._reason(found.reason, self._input, alike > len(numbers)), "run")
 
     def _placed(self, found: Any, held: HeldTable) -> Selection:
@@ -173,7 +191,7 @@ class RunRelation:
         return "; ".join(filter(None, (reason, EQUAL_ROWS.format(table) if alike else None))) or None
 
     def _asker(self) -> Any:
-        live = _live.get((self._store.where, self._run))
+        live = _live.get(self._store, {}).get(self._run)
         if live is not None:
             return live
         from whence.spark.stored import open_run
@@ -195,13 +213,19 @@ class RunRelation:
         try:
             held = held_table(self._store, self._input)
         except NoLineage:
-            live = _live.get((self._store.where, self._run))
+            live = _live.get(self._store, {}).get(self._run)
             if live is None:
                 raise
             ids = self._numbering()[0].ids(numbers)
             return _rows_by_spark(live, self._source, ids)
         rows = held.arrow(numbers)
         return _dicts(rows, held), held.names, len(held.equal_to(rows))
+
+
+def _by_rows(reason: str | None, error: WhenceError) -> str:
+    return "; ".join(
+        filter(None, (reason, f"these are all cells of the rows; which of them count is not known: {error}"))
+    )
 
 
 def has_whole_rows(selection: Selection) -> bool:

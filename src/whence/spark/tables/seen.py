@@ -1,17 +1,26 @@
-"""Plain `toPandas()` and `createDataFrame(...)`, seen while a capture is open: rows keep their lineage through both."""
+"""Plain `toPandas()`, `createDataFrame(...)` and what is between, seen while a capture is open.
+
+Rows keep their lineage through both. `frame[...]` and `to_numpy()` of a known frame are known, too: which columns
+of which dataset they hold, unless somebody changed them in between.
+"""
 
 from __future__ import annotations
 
 import functools
 import threading
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.linking.frames import is_frame
+from whence.arrays.linking.content import digest_of
+from whence.arrays.linking.frames import array_behind, is_frame, table_digest
 from whence.arrays.linking.places import UnknownOrigin, assigned_to, caller, variable_of
+from whence.arrays.rules.shapes import reshaped
 from whence.errors import WhenceError
+from whence.relation.tables import chosen_columns
+from whence.store.recording.tables import record_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,12 +31,14 @@ _lock = threading.RLock()
 _stores: list[Store] = []
 _replaced: list[tuple[Any, str, Any]] = []
 _inside = threading.local()
+_parts: dict[int, tuple[weakref.ref[Any], str, list[int], bytes]] = {}  # frames: dataset, its columns, and the digest
 
 
 class Seen:
     """Watches a log's hand-overs until it is stopped. Of several, only the latest is told."""
 
     def __init__(self, store: Store) -> None:
+        import pandas as pd
         from pyspark.sql import SparkSession
         from pyspark.sql.classic.dataframe import DataFrame
 
@@ -37,6 +48,9 @@ class Seen:
             if len(_stores) == 1:
                 _put(DataFrame, "toPandas", _to_pandas)
                 _put(SparkSession, "createDataFrame", _create)
+                _put(pd.DataFrame, "__getitem__", _columns)
+                _put(pd.DataFrame, "to_numpy", _to_numpy)
+                _put(pd.Series, "to_numpy", _to_numpy)
 
     def stop(self) -> None:
         """Watch no more."""
@@ -46,6 +60,7 @@ class Seen:
                 while _replaced:
                     owner, name, original = _replaced.pop()
                     setattr(owner, name, original)
+                _parts.clear()
 
 
 def _put(owner: Any, name: str, wrapped: Callable[[Any], Any]) -> None:
@@ -87,6 +102,72 @@ def _create(original: Any) -> Any:
                 return original(self, data)
 
     return create
+
+
+def _columns(original: Any) -> Any:
+    def columns(self: Any, key: Any) -> Any:
+        found = original(self, key)
+        wanted = [key] if isinstance(key, str) else key
+        if _quiet() or not is_frame(found) or not isinstance(wanted, list) or len(found) != len(self):
+            return found
+        with _Own():
+            names = list(self.columns)
+            known = _held_as(self)
+            if known is not None and all(names.count(each) == 1 for each in wanted):
+                name, places = known
+                _parts[id(found)] = (
+                    weakref.ref(found),
+                    name,
+                    [places[names.index(each)] for each in wanted],
+                    _digest(found),
+                )
+        return found
+
+    return columns
+
+
+def _to_numpy(original: Any) -> Any:
+    def to_numpy(self: Any, *args: Any, **options: Any) -> Any:
+        found = original(self, *args, **options)
+        if _quiet() or not isinstance(found, np.ndarray) or found.dtype.kind not in "biuf":
+            return found
+        frame = caller()
+        with _Own():
+            known = _held_as(self)
+            if known is not None:
+                _record_array(found, *known, assigned_to(frame))
+        return found
+
+    return to_numpy
+
+
+def _record_array(array: Any, name: str, places: list[int], variable: str | None) -> None:
+    store = _stores[-1]
+    rows, columns = store.reader.shapes([name])[name]
+    relation = chosen_columns(rows, columns, places)
+    if array.ndim == 1:
+        relation = reshaped((rows, 1), (rows,)).compose(relation)
+    record_value(store, variable or f"{name}_array", array, relation, name, "to_numpy", None)
+
+
+def _held_as(frame: Any) -> tuple[str, list[int]] | None:
+    """The dataset that a frame holds columns of, and which; None if that is not known, or it was changed."""
+    store = _stores[-1]
+    known = _parts.get(id(frame))
+    if known is not None and known[0]() is frame and known[3] == _digest(frame):
+        return known[1], known[2]
+    with store.database.lock:
+        name = store.tracker.links.table_called(frame)
+    return None if name is None or frame.ndim != 2 else (name, list(range(frame.shape[1])))
+
+
+def _digest(frame: Any) -> bytes:
+    array = array_behind(frame)
+    return table_digest(frame) if array is None else digest_of(array)
+
+
+def _quiet() -> bool:
+    return getattr(_inside, "yes", False) or not _stores
 
 
 class _Own:

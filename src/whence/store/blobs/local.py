@@ -16,24 +16,17 @@ from typing import Protocol
 
 from whence.errors import Damaged, StoreError
 from whence.relation import Relation
+from whence.relation.parts import PartedRelation, is_index, parse
 from whence.store.failures import explained
 
 NAME = re.compile(r"[0-9a-f]{64}")
 TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
+JOB = f"{TEMPORARY}job-"  # how the name of the file begins that says since when a job writes parts here
 OWNER = "LOG"  # the file that says whose blobs these are
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
 AGAIN = "run the pipeline again, which saves it again, or restore the file from a copy"
 MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
 GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
-
-
-def hash_of(data: bytes | memoryview) -> str:
-    """The name under which these bytes are stored: BLAKE2b with 256 bits, in hexadecimal.
-
-    >>> hash_of(b"")[:16]
-    '0e5751c026e543b2'
-    """
-    return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +38,13 @@ class Found:
     modified: float
     hash: str | None
     temporary: bool
+
+    @property
+    def since(self) -> float | None:
+        """When the job began whose mark this is."""
+        file = self.name.rpartition("/")[2]
+        begun = file.removeprefix(JOB).partition("-")[0]
+        return float(begun) if file.startswith(JOB) and begun.isdecimal() else None
 
     @property
     def abandoned(self) -> bool:
@@ -80,6 +80,9 @@ class Blobs(Protocol):
 
     def claim(self, log: str) -> None:
         """Make sure that these blobs belong to that log: two logs would collect each other's as garbage."""
+
+    def mark(self, name: str) -> None:
+        """Write an empty file, or write it again: a job is at work, and what it wrote is no garbage yet."""
 
 
 def missing(name: str, where: str, title: str = "", remedy: str = RESTORE) -> Damaged:
@@ -136,8 +139,8 @@ class LocalBlobs:
                 raise missing(name, self.where, title) from None
             with file:
                 if os.fstat(file.fileno()).st_size < MAPPED:  # a map would keep the file open, and there may be many
-                    return Relation.from_bytes(file.read(), title)
-                return Relation.from_bytes(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), title)
+                    return opened(file.read(), title, self)
+                return opened(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), title, self)
 
     def local(self, name: str, title: str) -> Path:
         """The blob's own file."""
@@ -184,6 +187,12 @@ class LocalBlobs:
                 if owner != log:
                     raise belongs_elsewhere(self.where, owner)
 
+    def mark(self, name: str) -> None:
+        """Touch a file beside the directories of blobs."""
+        with explained("write to", self.where):
+            make_directory(self._root)
+            (self._root / name).touch()
+
     def _path(self, name: str) -> Path:
         return self._root / name[:2] / name
 
@@ -205,6 +214,11 @@ class LocalBlobs:
         finally:
             temporary.unlink(missing_ok=True)
         _sync_directory(path.parent)
+
+
+def opened(data: bytes | memoryview, title: str, blobs: Blobs) -> Relation:
+    """The relation of a blob; one of many parts has each of them in a blob of its own."""
+    return PartedRelation(parse(data, title), blobs, title) if is_index(data) else Relation.from_bytes(data, title)
 
 
 def found(name: str, size: int, modified: float) -> Found:

@@ -15,7 +15,8 @@ from typing import Any
 
 from whence.errors import MissingExtra, StoreError, WhenceError
 from whence.relation import Relation
-from whence.store.blobs.local import NAME, OWNER, TEMPORARY, Found, altered, belongs_elsewhere, found, hash_of, missing
+from whence.relation.parts import hash_of
+from whence.store.blobs.local import NAME, OWNER, TEMPORARY, Found, altered, belongs_elsewhere, found, missing, opened
 from whence.store.failures import explained
 
 
@@ -49,7 +50,7 @@ class RemoteBlobs:
 
     def open(self, name: str, title: str) -> Relation:
         """The relation, from its bytes."""
-        return Relation.from_bytes(self._fetch(name, title), title)
+        return opened(self._fetch(name, title), title, self)
 
     def local(self, name: str, title: str) -> Path:
         """A copy of the blob, for as long as this process lives."""
@@ -102,6 +103,16 @@ class RemoteBlobs:
             owner = fs.cat_file(path).decode().strip()
             if owner != log:
                 raise belongs_elsewhere(self.where, owner)
+
+    def mark(self, name: str) -> None:
+        """Write an empty file beside the directories of blobs."""
+        with self._reached("write to"):
+            fs = self._file_system()
+            fs.makedirs(self._root, exist_ok=True)
+            fs.pipe_file(f"{self._root}/{name}", b"")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RemoteBlobs, (self._url,)  # another process makes its own connections
 
     def _file_system(self) -> Any:
         if self._pid != os.getpid():  # a forked child must not use its parent's connections and event loop

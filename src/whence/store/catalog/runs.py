@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from whence.errors import NoLineage
-from whence.store.blobs.local import hash_of
+from whence.relation.parts import hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now

@@ -73,6 +73,16 @@ relations = sa.Table(
     sa.Column("data", sa.LargeBinary),
 )
 
+# The parts of a relation of many: blobs that its own blob, the index, names.
+parts = sa.Table(
+    "parts",
+    metadata,
+    sa.Column("relation", sa.ForeignKey("relations.hash"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+)
+
 used = sa.Table(
     "used",
     metadata,

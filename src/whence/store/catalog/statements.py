@@ -28,6 +28,7 @@ class Stored:
     boxes: int
     tuples: int
     data: bytes | None = None
+    parts: tuple[tuple[str, int], ...] = ()  # hash and size of each, of a relation of many
 
     def row(self, created: str) -> dict[str, Any]:
         """Its row in the catalog."""
@@ -264,7 +265,7 @@ def counts(connection: sa.Connection) -> tuple[int, int, int]:
 def referenced(connection: sa.Connection, among: Iterable[str] | None = None) -> set[str]:
     """The hashes of all blobs that are in use, or of those among the given ones that are."""
     among = None if among is None else list(among)
-    tables = (t.relations, t.results, t.table_rows)
+    tables = (t.relations, t.parts, t.results, t.table_rows)
     return set().union(*(_hashes(connection, table, among) for table in tables))
 
 
@@ -347,6 +348,14 @@ def add_edges(connection: sa.Connection, edges: Sequence[Edge], operation: Opera
     new = [item.row(time) for hash, item in stored.items() if hash not in known]
     if new:
         connection.execute(t.relations.insert(), new)
+    parts = [
+        {"relation": hash, "position": position, "hash": part, "size": size}
+        for hash, item in stored.items()
+        if hash not in known
+        for position, (part, size) in enumerate(item.parts)
+    ]
+    if parts:
+        connection.execute(t.parts.insert(), parts)
     connection.execute(
         t.was_derived_from.insert(),
         [
@@ -441,6 +450,11 @@ def _delete_statements(connection: sa.Connection, kind: str, ids: Sequence[int])
 def forget_relations(connection: sa.Connection) -> None:
     """Drop the relations that no derivation refers to; garbage collection then removes their blobs."""
     edges = t.was_derived_from
+    connection.execute(
+        t.parts.delete().where(
+            t.parts.c.relation.not_in(sa.select(edges.c.relation).where(edges.c.relation.is_not(None)))
+        )
+    )
     in_use = sa.select(edges.c.relation).where(edges.c.relation == t.relations.c.hash)
     connection.execute(t.relations.delete().where(~in_use.exists()))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whence.errors import Damaged
 from whence.relation import Relation, RelationLike
+from whence.relation.parts import PartedRelation
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
@@ -212,7 +213,10 @@ class Reader:
     def _weight(self, relation: Relation) -> int:
         """Roughly the bytes of a relation once all of it was read: two numbers for each axis of each box.
 
-        One that may be mapped weighs so much that the cache never holds more than 512 files open.
+        One that may be mapped weighs so much that the cache never holds more than 512 files open; one of many parts
+        keeps a few of them open.
         """
+        if isinstance(relation, PartedRelation):
+            return self._cache.limit >> 4
         size = 512 + 16 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
         return size if size < MAPPED else max(size, self._cache.limit >> 9)

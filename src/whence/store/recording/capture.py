@@ -32,13 +32,11 @@ def relation_from(capture: object, output: str, out_shape: Shape, input: str, in
     >>> relation_from(lambda index: [(index[0], 0), (index[0], 1)], "B", (2,), "A", (2, 2)).count()
     4
     """
-    with _naming(output, input):
+    with naming(output, input):
         if isinstance(capture, Relation):
             return _of_shapes(capture, out_shape, in_shape)
         if isinstance(capture, str) and capture in ("whole", "identity"):
             return _relation_named(capture, out_shape, in_shape)
-        if _module(capture) == "pyspark":
-            return compress(_collected(capture), out_shape, in_shape)
         if callable(capture) and not isinstance(capture, type):
             called = cast("Callable[[tuple[int, ...]], Iterable[Any]]", capture)
             return compress(_chunks(called, output, out_shape, input, in_shape), out_shape, in_shape)
@@ -50,7 +48,8 @@ def relation_from(capture: object, output: str, out_shape: Shape, input: str, in
 
 
 @contextmanager
-def _naming(output: str, input: str) -> Iterator[None]:
+def naming(output: str, input: str) -> Iterator[None]:
+    """Errors within name the two datasets."""
     try:
         yield
     except WhenceError as error:
@@ -72,18 +71,6 @@ def _relation_named(capture: str, out_shape: Shape, in_shape: Shape) -> Relation
     if out_shape != in_shape:
         raise ShapeMismatch(f"'identity' needs equal shapes, and these are {out_shape} <- {in_shape}")
     return Relation.identity(out_shape)
-
-
-def _module(capture: object) -> str:
-    return type(capture).__module__.partition(".")[0]
-
-
-def _collected(frame: Any) -> Any:
-    """A Spark frame's rows, as Arrow where its version can."""
-    for method in ("toArrow", "toPandas", "to_pandas"):
-        if hasattr(frame, method):
-            return getattr(frame, method)()
-    raise BadType(f"a {type(frame).__name__} is no frame of index tuples: give a Spark DataFrame")
 
 
 def _array_or_chunks(capture: list[Any] | tuple[Any, ...], columns: int) -> Any:

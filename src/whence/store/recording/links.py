@@ -160,6 +160,10 @@ class Links:
         known = self._objects.get(id(table))
         return digest, known[1] if known is not None and known[0]() is table and known[2] == digest else None
 
+    def table_called(self, table: Any) -> str | None:
+        """The dataset that a table is, if it is known and has not been changed."""
+        return self._held(table, array_behind(table))[1]
+
     # --- after it
 
     def input(

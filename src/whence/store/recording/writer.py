@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from whence.errors import WhenceError
-from whence.store.blobs.local import Blobs, hash_of
+from whence.errors import BadType, WhenceError
+from whence.relation.parts import PartedRelation, hash_of
+from whence.store.blobs.local import Blobs
 from whence.store.catalog import statements
 from whence.store.records import Collected
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Recorded = TypeVar("Recorded")
 BATCH = 256  # files removed before other writers get a turn
+SKEW = 60.0  # seconds that the clocks of a cluster may be apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Prepared:
 
     edge: statements.Edge
     data: bytes
+    parts: tuple[Part, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -35,7 +38,21 @@ class Prepared:
 
     @property
     def size(self) -> int:
-        return self.edge.relation.size
+        return len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a relation of many; its bytes are fetched only if the log does not have them yet."""
+
+    hash: str
+    size: int
+    relation: PartedRelation
+    number: int
+
+    @property
+    def data(self) -> bytes:
+        return self.relation.part(self.number).to_bytes()
 
 
 class Blob(Protocol):
@@ -51,10 +68,24 @@ class Blob(Protocol):
 
 def prepare(output: str, input: str, relation: Relation, kind: str = "boxes", *, small: int = 0) -> Prepared:
     """The derivation with its relation as bytes; those of up to `small` bytes are for the catalog."""
+    if isinstance(relation, PartedRelation):
+        return _prepared(output, input, relation, kind)
     data = relation.to_bytes()
     within = data if len(data) <= small else None
     stored = statements.Stored(hash_of(data), len(data), len(relation), relation.count(), within)
     return Prepared(statements.Edge(output, input, stored, kind), data)
+
+
+def _prepared(output: str, input: str, relation: PartedRelation, kind: str) -> Prepared:
+    if relation.swapped:  # its parts are those of the relation the other way round
+        raise BadType("the inverse of a relation of many parts is not stored: save it first, and give what you saved")
+    index = relation.index
+    data = index.to_bytes()
+    parts = tuple(Part(each.name, each.size, relation, i) for i, each in enumerate(index.entries))
+    named = tuple((each.name, each.size) for each in index.entries)
+    size = len(data) + index.size
+    stored = statements.Stored(hash_of(data), size, index.boxes, index.tuples, parts=named)
+    return Prepared(statements.Edge(output, input, stored, kind), data, parts)
 
 
 def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection], Recorded]) -> Recorded:
@@ -65,14 +96,18 @@ def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection]
     """
     database, blobs = store.database, store.blobs
     created: list[str] = []
+    parts = [part for item in items for part in getattr(item, "parts", ())]
     try:
+        for part in parts:
+            if not blobs.has(part.hash, part.size) and blobs.put(part.hash, part.data):
+                created.append(part.hash)  # noqa: PERF401  # as below
         for item in items:
             if blobs.put(item.hash, item.data):
                 created.append(item.hash)  # noqa: PERF401  # a failure must find what came before it
         with database.write() as connection:
-            for item in items:
-                if not blobs.has(item.hash, item.size):
-                    blobs.put(item.hash, item.data)
+            for each in (*parts, *items):
+                if not blobs.has(each.hash, each.size):
+                    blobs.put(each.hash, each.data)
             return record(connection)
     except BaseException as error:
         try:
@@ -88,7 +123,10 @@ def collect(store: Store) -> Collected:
     with database.read("collect garbage in") as connection:
         referenced = statements.referenced(connection)
     removed = size = temporary = 0
-    unreferenced = [file for file in blobs.listing() if file.hash and file.hash not in referenced]
+    files = list(blobs.listing())
+    jobs = [file.since for file in files if file.since is not None and not file.abandoned]
+    before = min(jobs, default=float("inf")) - SKEW  # what is newer may be a part that a job has just written
+    unreferenced = [file for file in files if file.hash and file.hash not in referenced and file.modified < before]
     for start in range(0, len(unreferenced), BATCH):
         batch = unreferenced[start : start + BATCH]
         gone = _remove_unreferenced(database, blobs, (file.hash for file in batch if file.hash))

@@ -17,6 +17,7 @@ from whence.store.catalog.migrations import (
     m0005_times,
     m0006_revisions,
     m0007_small,
+    m0008_parts,
     m0009_rows,
 )
 
@@ -42,6 +43,7 @@ MIGRATIONS = (
     Migration(m0005_times.NAME, m0005_times.apply),
     Migration(m0006_revisions.NAME, m0006_revisions.apply),
     Migration(m0007_small.NAME, m0007_small.apply),
+    Migration(m0008_parts.NAME, m0008_parts.apply),
     Migration(m0009_rows.NAME, m0009_rows.apply),
 )
 

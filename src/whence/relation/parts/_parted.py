@@ -1,0 +1,293 @@
+"""A relation of many parts: asked part by part, and only those parts are opened that the question may meet."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from whence import _core
+from whence.errors import BadType, Damaged, ShapeMismatch, TooLarge
+from whence.relation import codec
+from whence.relation._relation import EXPAND_LIMIT, LOAD_LIMIT, Relation
+from whence.relation.blocks import Ints
+from whence.relation.layout import Shape
+from whence.relation.parts.index import Index, parse
+from whence.relation.parts.near import near
+from whence.relation.parts.places import Directory, Place
+from whence.relation.sources import module_of
+from whence.selection import Selection
+from whence.words import counted, in_units
+
+ENGINES = ("auto", "local", "spark")
+
+MANY = 1 << 28
+"""Parts of more bytes than these are read by Spark, if it runs."""
+
+KEPT = 32
+"""So many parts stay open after a question."""
+
+GATHERED = 1 << 22
+"""So many boxes of answers are gathered before they are merged."""
+
+
+class PartedRelation(Relation):
+    """Output cells <- input cells, in many files with one index.
+
+    Opening it reads the index. A question opens the parts whose bounds it meets; `touched` says which those are.
+
+    >>> import tempfile, whence as wh
+    >>> from whence.relation.parts import publish, write_part, Directory
+    >>> directory = tempfile.TemporaryDirectory()
+    >>> rows = [wh.compress([[i, 9 - i] for i in part], 10, 10) for part in (range(5), range(5, 10))]
+    >>> rel = publish(directory.name, (10,), (10,), [write_part(Directory(directory.name), each) for each in rows])
+    >>> rel
+    PartedRelation((10,) <- (10,), 10 tuples in 2 boxes, 2 parts)
+    >>> rel.touched([3]), rel.backward([3])
+    ((0,), Selection(shape=(10,), 1 cell: [6]))
+    >>> directory.cleanup()
+    """
+
+    __slots__ = ("_bounds", "_index", "_lock", "_name", "_opened", "_place", "_swapped")
+
+    def __init__(self, index: Index, place: Place, name: str, *, swapped: bool = False) -> None:
+        self._index, self._place, self._name = index, place, name
+        self._swapped = swapped  # the sides of the stored parts are exchanged
+        shapes = (index.out_shape, index.in_shape)
+        self._out_shape, self._in_shape = shapes[::-1] if swapped else shapes
+        self._stored = self._table = None
+        self._count = index.tuples
+        self._bounds = index.bounds()
+        self._opened: OrderedDict[int, Relation] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # What it is
+
+    def __len__(self) -> int:
+        return self._index.boxes
+
+    def count(self) -> int:
+        """How many tuples there are, as the index says; `verify` compares it with the parts."""
+        return self._index.tuples
+
+    @property
+    def index(self) -> Index:
+        """The parts, and where their tuples lie."""
+        return self._index
+
+    @property
+    def place(self) -> Place:
+        """Where the parts are."""
+        return self._place
+
+    @property
+    def swapped(self) -> bool:
+        """Whether this is the inverse of the relation whose parts these are."""
+        return self._swapped
+
+    def __repr__(self) -> str:
+        return (
+            f"PartedRelation({self._out_shape} <- {self._in_shape}, {counted(self.count(), 'tuple')} in "
+            f"{counted(len(self), 'box', 'boxes')}, {counted(len(self._index.entries), 'part')})"
+        )
+
+    @property
+    def inverse(self) -> PartedRelation:
+        """The same tuples with the sides swapped; the parts stay as they are."""
+        return PartedRelation(self._index, self._place, self._name, swapped=not self._swapped)
+
+    # Asking
+
+    def backward(self, cells: Any, *, engine: str = "auto") -> Selection:
+        """The input cells that the given output cells came from.
+
+        Parts are read in this process. Where they are many and a Spark session is running, or with engine="spark",
+        Spark reads them. A Spark frame of cells is answered with a frame of boxes.
+        """
+        return self._answer(cells, True, engine)
+
+    def forward(self, cells: Any, *, engine: str = "auto") -> Selection:
+        """The output cells that the given input cells went into; `engine` as for `backward`."""
+        return self._answer(cells, False, engine)
+
+    def _answer(self, cells: Any, backward: bool, engine: str) -> Selection:
+        _check_engine(engine)
+        if module_of(cells) == "pyspark":
+            return super().backward(cells) if backward else super().forward(cells)
+        given = Selection.of(cells, self._out_shape if backward else self._in_shape)
+        if self._table is None and self._chosen(given, backward, engine)[0] == "spark":
+            found: Selection = import_module("whence.spark.scale").ask_selection(self, given, backward)
+            return found
+        return self._ask(given, backward)
+
+    def _chosen(self, given: Selection, backward: bool, engine: str) -> tuple[str, str]:
+        """Who answers, and why."""
+        some = [number for number, _ in self._near(given, backward)]
+        size = sum(self._index.entries[number].size for number in some)
+        whole = counted(len(self._index.entries), "part")
+        what = f"{len(some):,} of {whole} ({in_units(size)}) may hold what is asked"
+        if engine != "auto":
+            return engine, f"{what}; engine={engine!r} was given"
+        if size <= MANY:
+            return "local", what
+        running = "pyspark" in sys.modules and import_module("whence.spark.scale").running()
+        return ("spark", what) if running else ("local", f"{what}; no Spark session is running")
+
+    def touched(self, cells: Any, *, forward: bool = False) -> tuple[int, ...]:
+        """The numbers of the parts that `backward(cells)`, or `forward(cells)`, reads."""
+        shape = self._in_shape if forward else self._out_shape
+        return tuple(number for number, _ in self._near(Selection.of(cells, shape), not forward))
+
+    def explain(self, cells: Any, *, forward: bool = False, engine: str = "auto") -> str:
+        """How a question would be answered: by whom, how many parts that reads, and why.
+
+        >>> PartedRelation(Index((4,), (4,), ()), Directory("nowhere"), "it").explain([1])
+        'local: 0 of 0 parts (0 B) may hold what is asked'
+        """
+        given = Selection.of(cells, self._in_shape if forward else self._out_shape)
+        return ": ".join(self._chosen(given, not forward, engine))
+
+    def part(self, number: int) -> Relation:
+        """One part, opened."""
+        with self._lock:
+            found = self._opened.get(number)
+            if found is not None:
+                self._opened.move_to_end(number)
+                return found
+        found = self._open(number)
+        with self._lock:
+            self._opened[number] = found
+            while len(self._opened) > KEPT:
+                self._opened.popitem(last=False)
+        return found
+
+    def _open(self, number: int) -> Relation:
+        entry = self._index.entries[number]
+        title = f"part {number} of {self._name}"
+        part = self._place.open(entry.name, title)
+        if (part.out_shape, part.in_shape, len(part)) != (self._index.out_shape, self._index.in_shape, entry.boxes):
+            raise Damaged(f"{title} is not the part that the index describes; restore it from a copy")
+        return part
+
+    def _near(self, given: Selection, backward: bool, among: Ints | None = None) -> Iterator[tuple[int, Ints]]:
+        outs = len(self._index.out_shape)
+        bounds = self._bounds[:, :outs] if backward is not self._swapped else self._bounds[:, outs:]
+        if among is None:
+            return near(bounds, given.boxes)
+        return ((int(among[place]), boxes) for place, boxes in near(bounds[among], given.boxes))
+
+    def asked(self, given: Selection, backward: bool, among: Ints | None = None) -> Iterator[Ints]:
+        """The boxes that each part that is met, or each of the given ones, answers with."""
+        for number, boxes in self._near(given, backward, among):
+            some = Selection._trusted(_core.normalize(np.ascontiguousarray(boxes)), given.shape)
+            yield self.part(number)._ask(some, backward is not self._swapped).boxes
+
+    def _ask(self, given: Selection, backward: bool) -> Selection:
+        wanted = self._in_shape if backward else self._out_shape
+        if self._table is not None:
+            return super()._ask(given, backward)
+        answer, held = Selection.empty(wanted), []
+        for boxes in self.asked(given, backward):
+            held.append(boxes)
+            if sum(map(len, held)) >= GATHERED:
+                answer, held = answer | Selection.from_boxes(np.concatenate(held), wanted), []
+        return answer | Selection.from_boxes(np.concatenate(held), wanted) if held else answer
+
+    # Combining
+
+    def compose(self, other: Relation, *, engine: str = "auto", path: str | os.PathLike[str] | None = None) -> Relation:
+        """What this relation gives, followed further back. What does not fit into memory is joined by Spark.
+
+        With engine="spark", what a few boxes do not hold is written to the directory `path` in parts.
+        """
+        _check_engine(engine)
+        large = max(2 * len(each) * (len(each.out_shape) + len(each.in_shape)) for each in (self, other)) > LOAD_LIMIT
+        if engine == "local" or (engine == "auto" and not large):
+            return super().compose(other)
+        if self._in_shape != other.out_shape:
+            raise ShapeMismatch(f"cannot compose: {self._in_shape} is not the other's output, {other.out_shape}")
+        found: Relation = import_module("whence.spark.scale").compose_parts(self, other, path)
+        return found
+
+    # All of it in memory, for what needs that
+
+    def _in_memory(self) -> _core.Table:
+        if self._table is None:
+            numbers = 2 * len(self) * (len(self._out_shape) + len(self._in_shape))
+            if numbers > LOAD_LIMIT:
+                raise TooLarge(
+                    f"the relation has {len(self):,} boxes in {counted(len(self._index.entries), 'part')}, too many to "
+                    "hold in memory; ask with backward/forward, which reads them part by part"
+                )
+            self._table = self._united()
+        return self._table
+
+    def _united(self) -> _core.Table:
+        parts = [self._open(number) for number in range(len(self._index.entries))]
+        if self._swapped:
+            parts = [part.inverse for part in parts]
+        if not parts:
+            return Relation.empty(self._out_shape, self._in_shape)._in_memory()
+        if len({part._views for part in parts}) > 1:
+            return self._folded(parts)
+        table = _core.Table(self._out_shape, self._in_shape, *parts[0]._views)
+        for part in parts:
+            for each in part.parts():
+                table.add(each.rows, each.axes, list(each.lo), list(each.width))
+        return table
+
+    def _folded(self, parts: list[Relation]) -> _core.Table:
+        """Parts under different views, made one through their tuples."""
+        from whence.relation.compress import fold
+
+        width = max(1, len(self._out_shape) + len(self._in_shape))
+        if self.count() * width > EXPAND_LIMIT:
+            raise TooLarge(f"the parts are stored under different views, and {self.count():,} tuples would not fit")
+        return fold(np.concatenate([part.to_array() for part in parts]), self._out_shape, self._in_shape)
+
+    @property
+    def _views(self) -> tuple[Shape, Shape]:
+        table = self._in_memory()
+        return tuple(table.out_view), tuple(table.in_view)
+
+    # Storing
+
+    def to_bytes(self) -> bytes:
+        """The relation as the bytes of one file, if it fits into memory; `save` keeps the parts."""
+        return codec.dump(self._out_shape, self._in_shape, *self._views, self.parts())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the relation to a directory, part by part."""
+        from whence.relation.parts.writing import publish, write_part
+
+        place = Directory(path)
+        place.make()
+        entries = []
+        for number in range(len(self._index.entries)):
+            part = self._open(number)
+            entries.append(write_part(place, part.inverse if self._swapped else part))
+        publish(path, self._out_shape, self._in_shape, entries)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PartedRelation:
+        """Open a directory of parts: the index is read, and a part when a question needs it."""
+        place, name = Directory(path), repr(os.fspath(path))
+        return cls(parse(place.index(), name), place, name)
+
+    def verify(self) -> bool:
+        """Read all parts; Damaged if one is missing or altered, or is not what the index says of it."""
+        from whence.relation.parts.checking import check
+
+        check(self._index, self._place, self._open, self._name)
+        return True
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")

@@ -1,0 +1,202 @@
+"""Pieces of a regular relation, cut anywhere, put together again: a few boxes for the whole.
+
+A cut leaves rows that have one value on some axis. Such a row says less about its pattern: `b = 5, a = 5` is a piece of
+`a = b`, of `a = 10 - b`, and of a box. It is therefore tried under the patterns of the rows that hold the most tuples,
+and stays with the first one under which it becomes a part of a larger row. Rewriting is exact: an axis may be measured
+from any axis that has one value in the row (see `_rewritten`), and rows of one pattern are united as boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.relation._relation import EXPAND_LIMIT, Relation
+from whence.relation.blocks import Ints
+from whence.relation.codec import Axis
+from whence.relation.compress import FEW_ROWS, encode, finish, fits_key, fold, new_folder
+from whence.relation.forest import NoForm
+from whence.relation.layout import Layout, Shape
+from whence.relation.parts.lining import lined
+from whence.relation.rows import Rows, hulls, of_part, relation_of, rooted
+from whence.relation.unite import united_rows
+
+REFOLDED = 1 << 22
+"""So many tuples of a piece are folded again under the views of the others."""
+
+AGAIN = 1 << 22
+"""So many tuples of the whole are folded again if more than a few boxes are left."""
+
+MOST_ROWS = 1 << 16
+"""More rows than these are no few boxes: they stay as they are."""
+
+Pattern = tuple[Axis, ...]
+
+
+def glued(pieces: Sequence[Relation]) -> list[Relation]:
+    """The same tuples in as few relations as can be: pieces, which share no tuple, with few rows each.
+
+    >>> import whence as wh
+    >>> halves = [wh.compress([[i, 9 - i] for i in part], 10, 10) for part in (range(3), range(3, 4), range(4, 10))]
+    >>> glued(halves)
+    [Relation((10,) <- (10,), 10 tuples in 1 box)]
+    """
+    some = [piece for piece in pieces if len(piece)]
+    if not some:
+        return list(pieces[:1])
+    groups: dict[tuple[Shape, Shape], list[Relation]] = {}
+    for piece in _under_one_view(some):
+        groups.setdefault(piece._views, []).append(piece)
+    return [_folded_again(_glued(group)) for group in groups.values()]
+
+
+def _under_one_view(pieces: list[Relation]) -> list[Relation]:
+    """The pieces, small ones under the views that most tuples are stored under."""
+    held: dict[tuple[Shape, Shape], int] = {}
+    for piece in pieces:
+        held[piece._views] = held.get(piece._views, 0) + piece.count()
+    if len(held) == 1:
+        return pieces
+    out_view, in_view = max(held, key=lambda views: held[views])
+    return [_seen(piece, out_view, in_view) for piece in pieces]
+
+
+def _seen(piece: Relation, out_view: Shape, in_view: Shape) -> Relation:
+    out, into = piece.out_shape, piece.in_shape
+    if piece._views == (out_view, in_view) or piece.count() > REFOLDED or not fits_key(out, into):
+        return piece
+    layout = Layout(out_view, in_view, tuple(range(len(out_view) + len(in_view))))
+    folder = new_folder(layout)
+    folder.feed_keys(encode(piece.to_array(), out, into), layout.dims)
+    folder.close()
+    return Relation(out, into, finish(folder, out, into, layout))
+
+
+def _folded_again(relation: Relation) -> Relation:
+    """A relation of more than a few rows, from its tuples if they are few: another view may suit the whole."""
+    axes = max(1, len(relation.out_shape) + len(relation.in_shape))
+    if len(relation) <= FEW_ROWS or relation.count() > AGAIN or relation.count() * axes > EXPAND_LIMIT:
+        return relation
+    table = fold(relation.to_array(), relation.out_shape, relation.in_shape)
+    again = Relation(relation.out_shape, relation.in_shape, table)
+    return again if len(again) < len(relation) else relation
+
+
+def _glued(pieces: list[Relation]) -> Relation:
+    first = pieces[0]
+    outs = len(first._views[0])
+    rows = [_from_output(of_part(part), outs) for piece in pieces for part in piece.parts()]
+    if not _safe(rows) or sum(map(len, rows)) > MOST_ROWS:
+        return relation_of(first.out_shape, first.in_shape, first._views, rows)
+    rows = [_unfolded(each) for each in rows]
+    count = sum(map(len, rows)) + 1
+    while (now := sum(map(len, rows))) < count:
+        count = now
+        rows = _united(rows)
+        for axis in (*reversed(range(outs)), *reversed(range(outs, len(rows[0].axes)))):
+            rows = [_from_output(found, outs) for each in rows for found in lined(each, axis)]
+    return relation_of(first.out_shape, first.in_shape, first._views, rows)
+
+
+def _unfolded(rows: Rows) -> Rows:
+    """Rows in which an axis of two values is a parent, as two rows each: any two rows lie on a line, if by accident."""
+    bounds = rows.bounds
+    for axis in {parent for parent, _, _ in rows.axes if parent >= 0}:
+        if rows.axes[axis][0] < 0:
+            two = bounds[:, axis, 1] - bounds[:, axis, 0] == 1
+            first, second = bounds[two].copy(), bounds[two].copy()
+            first[:, axis, 1], second[:, axis, 0] = first[:, axis, 0], second[:, axis, 1]
+            bounds = np.concatenate([bounds[~two], first, second])
+    return Rows(rows.axes, bounds)
+
+
+def _united(rows: Sequence[Rows]) -> list[Rows]:
+    """The rows of each pattern united, the patterns with the most tuples first."""
+    left: dict[Pattern, Ints] = {}
+    for each in rows:
+        known = left.get(each.axes)
+        left[each.axes] = each.bounds if known is None else np.concatenate([known, each.bounds])
+    done: list[Rows] = []
+    for pattern in sorted(left, key=lambda pattern: -_tuples(Rows(pattern, left[pattern]))):
+        if len(left[pattern]):
+            done += _gathered(pattern, left)
+    return done
+
+
+def _gathered(pattern: Pattern, left: dict[Pattern, Ints]) -> list[Rows]:
+    """The rows of a pattern with those of others that become parts of them; these are taken out of what is left."""
+    own = left.pop(pattern)
+    left[pattern] = own[:0]
+    loose: list[tuple[Pattern, Ints, Ints]] = []  # whose rows, which of them, and what they are under this pattern
+    for other, bounds in left.items():
+        fits, turned = _rewritten(Rows(other, bounds), pattern)
+        if len(turned):
+            loose.append((other, np.flatnonzero(fits), turned))
+    found = united_rows(Rows(pattern, np.concatenate([own, *(turned for _, _, turned in loose)])))
+    taken = [np.zeros(len(turned), bool) for _, _, turned in loose]
+    for group in found:
+        mixed = group.bounds[_meeting(group.bounds, own, pattern).any(axis=1)]
+        for mask, (_, _, turned) in zip(taken, loose, strict=True):
+            mask |= _meeting(turned, mixed, pattern).any(axis=1)
+    for mask, (other, which, _) in zip(taken, loose, strict=True):
+        left[other] = np.delete(left[other], which[mask], axis=0)
+    kept = [turned[mask] for mask, (_, _, turned) in zip(taken, loose, strict=True)]
+    return united_rows(Rows(pattern, np.concatenate([own, *kept])))
+
+
+def _rewritten(rows: Rows, pattern: Pattern) -> tuple[NDArray[np.bool_], Ints]:
+    """Which rows can be said in another pattern, and those rows in it.
+
+    An axis keeps its bounds if it has the same parent and slopes. Otherwise both parents, the one it has and the one
+    it is to have, must have one value in the row: then the bounds are numbers, and measured from the new parent.
+    """
+    around = hulls(rows)
+    single = around[:, :, 0] == around[:, :, 1]
+    fits = np.ones(len(rows), bool)
+    bounds = rows.bounds.copy()
+    for axis, (old, new) in enumerate(zip(rows.axes, pattern, strict=True)):
+        if old == new:
+            continue
+        if old[0] >= 0:
+            fits &= single[:, old[0]]
+            bounds[:, axis] = around[:, axis]
+        if new[0] >= 0:
+            fits &= single[:, new[0]]
+            bounds[:, axis, 0] -= new[1] * around[:, new[0], 0]
+            bounds[:, axis, 1] -= new[2] * around[:, new[0], 0]
+    return fits, bounds[fits]
+
+
+def _meeting(a: Ints, b: Ints, pattern: Pattern) -> NDArray[np.bool_]:
+    """Which rows of a pattern share tuples: (rows of a, rows of b). Axes with two slopes must have the same bounds."""
+    met = np.ones((len(a), len(b)), bool)
+    for axis, (_, p, q) in enumerate(pattern):
+        mine, theirs = a[:, None, axis], b[None, :, axis]
+        if p == q:
+            met &= (mine[..., 0] <= theirs[..., 1]) & (mine[..., 1] >= theirs[..., 0])
+        else:
+            met &= np.all(mine == theirs, axis=2)
+    return met
+
+
+def _from_output(rows: Rows, count: int) -> Rows:
+    """The rows with the axes of the output without parents, where they can be."""
+    try:
+        return rooted(rows, range(count))
+    except NoForm:
+        return rows
+
+
+def _safe(rows: Sequence[Rows]) -> bool:
+    """Whether bounds times slopes fit 64 bits by far, and there are axes at all."""
+    steep = max((abs(slope) for each in rows for _, p, q in each.axes for slope in (p, q)), default=0)
+    far = max((int(np.abs(each.bounds).max()) for each in rows if each.bounds.size), default=0)
+    return bool(rows[0].axes) and max(1, steep) * far < 1 << 60
+
+
+def _tuples(rows: Rows) -> float:
+    """About how many tuples rows have."""
+    around = hulls(rows)
+    return float(np.prod((around[:, :, 1] - around[:, :, 0] + 1).astype(float), axis=1).sum())

@@ -1,0 +1,37 @@
+"""Which parts a question needs: those whose bounds its boxes meet, each with the boxes that meet them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from whence.relation.blocks import Ints
+
+
+def near(bounds: Ints, boxes: Ints) -> Iterator[tuple[int, Ints]]:
+    """The number of each part that the boxes (n, axes, 2) meet, and those boxes.
+
+    `bounds` (parts, axes, 2) are those of the axes that the question is about.
+
+    >>> bounds = np.array([[[0, 4]], [[5, 9]], [[3, 12]]])
+    >>> [(number, met.tolist()) for number, met in near(bounds, np.array([[[2, 2]], [[11, 20]]]))]
+    [(0, [[[2, 2]]]), (2, [[[11, 20]]])]
+    """
+    if not len(boxes):
+        return
+    if not boxes.shape[1]:
+        yield from ((number, boxes) for number in range(len(bounds)))
+        return
+    boxes = boxes[np.argsort(boxes[:, 0, 0], kind="stable")]
+    first = boxes[:, 0, 0]
+    reached = np.maximum.accumulate(boxes[:, 0, 1])
+    # On the first axis a part is met by no box before `start`, and by none from `stop` on.
+    starts = np.searchsorted(reached, bounds[:, 0, 0], side="left")
+    stops = np.searchsorted(first, bounds[:, 0, 1], side="right")
+    for number in np.flatnonzero(starts < stops):
+        some = boxes[starts[number] : stops[number]]
+        own = bounds[number]
+        met = np.all((some[:, :, 0] <= own[:, 1]) & (some[:, :, 1] >= own[:, 0]), axis=1)
+        if met.any():
+            yield int(number), some[met]

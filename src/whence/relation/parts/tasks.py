@@ -1,0 +1,131 @@
+"""What a task of a cluster does: sorted or unsorted tuples of one stretch of the output, made parts.
+
+Nothing here knows who runs it. A task gets numbers of cells (their places in C order), in batches; it sorts them, on
+disk where they are many, folds them with the compiled core, and writes each part that has more than a few boxes. It
+reports one `Done` a part: small enough for whoever started it to hold all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.relation._relation import Relation
+from whence.relation.blocks import Ints
+from whence.relation.compress import Keys, fits_key, fold, fold_keys
+from whence.relation.layout import Shape
+from whence.relation.parts.gluing import glued
+from whence.relation.parts.index import Entry, index_of
+from whence.relation.parts.places import Place
+from whence.relation.parts.writing import write_part
+from whence.relation.stream import Spool
+from whence.relation.tables import over_columns
+
+PART = 1 << 20
+"""How many tuples a part has, about."""
+
+FEW_BOXES = 64
+"""A part of so few boxes is not written: it is reported, and glued to its neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A part that was written, or the bytes of a small one that was not; and how many tuples it has."""
+
+    tuples: int
+    entry: Entry | None = None
+    small: bytes | None = None
+
+
+def parts_of(
+    batches: Iterable[tuple[Ints, Ints]],
+    out_shape: Shape,
+    in_shape: Shape,
+    place: Place,
+    *,
+    ordered: bool = False,
+    few: int = FEW_BOXES,
+    columns: tuple[int, int] | None = None,
+) -> Iterator[Done]:
+    """Make parts of the tuples in batches: numbers of output cells, and of the input cells they came from.
+
+    Tasks share no tuple if each has its own stretch of output cells, or of (output, input) pairs. `ordered` says that
+    the pairs come in ascending order; it is needed where the shapes have 2^63 pairs or more. A part of up to
+    `few` boxes is reported, not written.
+
+    With `columns`, the shapes are the numbers of rows of two tables with so many columns, and the parts are relations
+    of the tables: every cell of a row from every cell of the other.
+    """
+    chunks = _keys(batches, out_shape, in_shape) if fits_key(out_shape, in_shape) else _pairs(batches, ordered)
+    for chunk in chunks:
+        made = _made(chunk, out_shape, in_shape)
+        if columns is not None:
+            made = over_columns(made, *columns)
+        if len(made) <= few:
+            yield Done(made.count(), small=made.to_bytes())
+        else:
+            yield Done(made.count(), entry=write_part(place, made))
+
+
+def finished(done: Iterable[Done], out_shape: Shape, in_shape: Shape, place: Place) -> Relation | list[Entry]:
+    """One relation, if all parts are small and few boxes hold them; else the entries of all parts, now all written."""
+    small, entries = [], []
+    for each in done:
+        if each.entry is not None:
+            entries.append(each.entry)
+        elif each.small is not None:
+            small.append(Relation.from_bytes(each.small, "a part"))
+    whole = glued(small)
+    if not entries and len(whole) <= 1:
+        return whole[0] if whole else Relation.empty(out_shape, in_shape)
+    written = [write_part(place, each) for each in whole]
+    return list(index_of(out_shape, in_shape, [*entries, *(each for each in written if each is not None)]).entries)
+
+
+def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
+    if chunk.ndim == 1:
+        return Relation(out_shape, in_shape, fold_keys(chunk, out_shape, in_shape))  # type: ignore[arg-type]
+    sides = ((chunk[:, 0], out_shape), (chunk[:, 1], in_shape))
+    index = [np.stack(np.unravel_index(flat, shape), axis=1) for flat, shape in sides if shape]
+    tuples = np.ascontiguousarray(np.hstack(index), dtype=np.int64)
+    return Relation(out_shape, in_shape, fold(tuples, out_shape, in_shape))
+
+
+def _keys(batches: Iterable[tuple[Ints, Ints]], out_shape: Shape, in_shape: Shape) -> Iterator[Keys]:
+    """Each tuple as one number, sorted and once each, in stretches of about a part."""
+    inner = np.uint64(math.prod(in_shape))
+    with Spool() as spool:
+        for outs, ins in batches:
+            if len(outs):
+                spool.add(outs.astype(np.uint64) * inner + ins.astype(np.uint64))
+        for keys in spool.merged():
+            if len(keys):
+                for piece in np.array_split(keys, -(-len(keys) // (2 * PART))):
+                    yield np.ascontiguousarray(piece)
+
+
+def _pairs(batches: Iterable[tuple[Ints, Ints]], ordered: bool) -> Iterator[Ints]:
+    """Pairs that come in order, once each, in stretches of about a part; unordered ones must fit into memory."""
+    held: list[Ints] = []
+    count = 0
+    last: Ints | None = None
+    for outs, ins in batches:
+        held.append(np.stack([outs, ins], axis=1).astype(np.int64))
+        count += len(outs)
+        if ordered and count >= PART:
+            some = _after(np.concatenate(held), last)
+            held, count = [], 0
+            if len(some):
+                last = some[-1]
+                yield some
+    if held and len(some := _after(np.concatenate(held), last)):
+        yield some
+
+
+def _after(pairs: Ints, last: Ints | None) -> Ints:
+    """The pairs, sorted and once each, without the one that ended what came before."""
+    found = np.unique(pairs, axis=0)
+    return found[1:] if last is not None and len(found) and np.array_equal(found[0], last) else found

@@ -1,0 +1,67 @@
+"""Writing a relation of many parts: parts anywhere and in any order, then the index, once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import numpy as np
+
+from whence.relation import codec
+from whence.relation._relation import Relation
+from whence.relation.layout import Shape
+from whence.relation.parts._parted import PartedRelation
+from whence.relation.parts.index import Entry, index_of
+from whence.relation.parts.places import Directory, Place, hash_of
+from whence.selection import Selection
+
+Bounds = tuple[tuple[int, int], ...]
+
+
+def write_part(place: Place, relation: Relation) -> Entry | None:
+    """Write a relation as a part; what the index must know of it, or None if it has no tuples.
+
+    Any process may do this, and do it twice: the same part has the same name.
+    """
+    if not len(relation):
+        return None
+    data = relation.to_bytes()
+    name = hash_of(data)
+    place.put(name, data)
+    return Entry(name, len(data), len(relation), relation.count(), bounds_of(relation))
+
+
+def publish(
+    path: str | os.PathLike[str], out_shape: Shape, in_shape: Shape, entries: Iterable[Entry | None]
+) -> PartedRelation:
+    """Make parts that were written to a directory one relation. Their tuples must be apart."""
+    place = Directory(path)
+    index = index_of(out_shape, in_shape, [entry for entry in entries if entry is not None])
+    place.publish(index.to_bytes())
+    place.tidy({entry.name for entry in index.entries})
+    return PartedRelation(index, place, repr(os.fspath(path)))
+
+
+def bounds_of(relation: Relation) -> Bounds:
+    """The least and the greatest index of a relation's tuples on each axis, output first."""
+    found: list[tuple[int, int]] = []
+    outs = len(relation._views[0])
+    for backward, shape, view in zip(
+        (False, True), (relation.out_shape, relation.in_shape), relation._views, strict=True
+    ):
+        if view == shape:
+            hull = _row_bounds(relation)[:outs] if not backward else _row_bounds(relation)[outs:]
+        else:
+            ask = relation.backward if backward else relation.forward
+            boxes = ask(Selection.all(relation.out_shape if backward else relation.in_shape)).boxes
+            hull = list(zip(boxes[:, :, 0].min(axis=0).tolist(), boxes[:, :, 1].max(axis=0).tolist(), strict=True))
+        found += hull
+    return tuple(found)
+
+
+def _row_bounds(relation: Relation) -> list[tuple[int, int]]:
+    """The bounds of all rows, in the coordinates of the views."""
+    each = np.array([codec.row_bounds(part, 0, part.rows) for part in relation.parts()], np.int64)
+    if each.ndim < 3:  # no axes
+        return []
+    return list(zip(each[:, :, 0].min(axis=0).tolist(), each[:, :, 1].max(axis=0).tolist(), strict=True))

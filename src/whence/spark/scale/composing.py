@@ -1,0 +1,180 @@
+"""Composing large relations on Spark: a join of tuples by stretches of the middle, each as large as a task can take.
+
+How many pairs each middle cell will make is counted first. Stretches of middle cells are then put together until a task
+has enough to do. One that alone is too much (a cell that everything goes through) is split: its outer tuples are dealt
+to several tasks, each of which gets all of its inner tuples.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.relation import Relation
+from whence.relation.blocks import Ints
+from whence.relation.parts import PartedRelation, index_of, publish
+from whence.spark.scale.compressing import on_spark, place_for
+from whence.spark.scale.failures import explained
+from whence.spark.scale.frames import Numbered
+from whence.spark.scale.progress import watched
+from whence.spark.scale.running import session
+from whence.words import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+STRETCHES = 1 << 12
+"""Into so many stretches the middle is cut, at most."""
+
+WORK = 1 << 21
+"""How many tuples a task reads and makes, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of the middle: its number, and the tasks that join it."""
+
+    number: int
+    first: int
+    tasks: int
+
+
+def dealt(work: Iterable[tuple[int, int]], most: int) -> list[Stretch]:
+    """Stretches, given with their work in order, dealt to tasks of about `most` each.
+
+    >>> dealt([(0, 3), (1, 4), (2, 25), (5, 2)], 10)
+    [Stretch(number=0, first=0, tasks=1), Stretch(number=1, first=0, tasks=1), Stretch(number=2, first=1, tasks=3), \
+Stretch(number=5, first=4, tasks=1)]
+    """
+    found, task, held = [], 0, 0
+    for number, much in work:
+        if held and held + much > most:
+            task, held = task + 1, 0
+        tasks = max(1, -(-much // most))
+        found.append(Stretch(number, task, tasks))
+        held += much
+        if tasks > 1:
+            task, held = task + tasks, 0
+    return found
+
+
+def compose_parts(
+    outer: Relation,
+    inner: Relation,
+    path: str | os.PathLike[str] | None = None,
+    work: int = WORK,
+    partitions: int | None = None,
+) -> Relation:
+    """C <- A from C <- B and B <- A, of which one or both are relations of many parts."""
+    spark = session()
+    with watched(spark, f"composing {counted(outer.count(), 'tuple')} with {counted(inner.count(), 'tuple')}"):
+        return _composed(spark, outer, inner, path, work, partitions)
+
+
+def _composed(
+    spark: SparkSession,
+    outer: Relation,
+    inner: Relation,
+    path: str | os.PathLike[str] | None,
+    work: int,
+    partitions: int | None,
+) -> Relation:
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as F
+
+    out, into = outer.out_shape, inner.in_shape
+    width = max(1, -(-math.prod(outer.in_shape) // STRETCHES))
+    left = pairs(spark, outer).toDF("o", "m")
+    right = pairs(spark, inner).toDF("m", "i")
+    with explained("composing"):
+        measured = (
+            left.groupBy("m").agg(F.count("o").alias("l"))
+            .join(right.groupBy("m").agg(F.count("i").alias("r")), "m")
+            .groupBy(F.floor(F.col("m") / width).cast("long").alias("s"))
+            .agg(F.sum(F.col("l") * F.col("r")).alias("made"), F.sum(F.col("l") + F.col("r")).alias("read"))
+            .orderBy("s").collect()
+        )  # fmt: skip
+        if not measured:
+            return Relation.empty(out, into)
+        stretches = dealt([(row["s"], int(row["made"]) + int(row["read"])) for row in measured], work)
+        plan = F.broadcast(
+            spark.createDataFrame([(s.number, s.first, s.tasks) for s in stretches], "s long, first long, tasks long")
+        )
+        stretch = F.floor(F.col("m") / width).cast("long").alias("s")
+        ours = left.select("o", "m", stretch).join(plan, "s").selectExpr("first + pmod(o, tasks) t", "o", "m")
+        theirs = right.select("m", "i", stretch).join(plan, "s").selectExpr(
+            "explode(sequence(first, first + tasks - 1)) t", "m", "i"
+        )  # fmt: skip
+        joined = ours.groupBy("t").cogroup(theirs.groupBy("t")).applyInArrow(_join(), "o long, i long")
+        kept = joined.persist(StorageLevel.DISK_ONLY)  # it is read twice: to find stretches of the output, and for good
+    try:
+        place = place_for(spark, path)
+        made = on_spark(Numbered(kept, sum(int(row["made"]) for row in measured)), out, into, place, partitions)
+    finally:
+        kept.unpersist()
+    if isinstance(made, Relation):
+        return made
+    publish(place.path, out, into, made)
+    return PartedRelation(index_of(out, into, made), place, repr(os.fspath(place.path)))
+
+
+def _join() -> Callable[[Any, Any], Any]:
+    """What `applyInArrow` runs: tuples (output, middle) and (middle, input) of one task, joined."""
+
+    def run(outer: pa.Table, inner: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        ours, middle = outer.column("o").to_numpy(), outer.column("m").to_numpy()
+        theirs, order = inner.column("i").to_numpy(), np.argsort(inner.column("m").to_numpy(), kind="stable")
+        keys, theirs = inner.column("m").to_numpy()[order], theirs[order]
+        first = np.searchsorted(keys, middle, side="left")
+        many = np.searchsorted(keys, middle, side="right") - first
+        where = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+        return pa.table({"o": np.repeat(ours, many), "i": theirs[where]})
+
+    return run
+
+
+def pairs(spark: SparkSession, relation: Relation) -> DataFrame:
+    """The tuples of a relation as numbers of output and input cells; each part is expanded by a task."""
+    opened = _opener(relation)
+    count = len(relation.index.entries) if isinstance(relation, PartedRelation) else 1
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                part = opened(number)
+                tuples, outs = part.to_array(), len(part.out_shape)
+                sides = [_flat(tuples[:, :outs], part.out_shape), _flat(tuples[:, outs:], part.in_shape)]
+                yield pa.RecordBatch.from_arrays([pa.array(side) for side in sides], ["x", "y"])
+
+    numbers = spark.range(0, count, 1, max(1, min(count, spark.sparkContext.defaultParallelism * 4)))
+    return numbers.mapInArrow(run, "x long, y long")
+
+
+def _opener(relation: Relation) -> Callable[[int], Relation]:
+    """What opens a part by its number, also in another process."""
+    if not isinstance(relation, PartedRelation):
+        data = relation.to_bytes()
+        return lambda _: Relation.from_bytes(data)
+    index, place, swapped = relation.index, relation.place, relation.swapped
+
+    def opened(number: int) -> Relation:
+        part = PartedRelation(index, place, "the relation").part(number)
+        return part.inverse if swapped else part
+
+    return opened
+
+
+def _flat(cells: Ints, shape: tuple[int, ...]) -> Ints:
+    if not shape or not len(cells):
+        return np.zeros(len(cells), np.int64)
+    return np.asarray(np.ravel_multi_index(tuple(cells.T), shape), np.int64)

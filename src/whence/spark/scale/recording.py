@@ -1,0 +1,84 @@
+"""Lineage in a Spark frame, for a log: tasks write the parts to the log's blobs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from whence.relation import Relation, compress
+from whence.relation.layout import Shape
+from whence.relation.parts import PartedRelation, index_of
+from whence.spark.scale.compressing import LOCAL, fetched, on_spark
+from whence.spark.scale.failures import explained
+from whence.spark.scale.frames import classic, numbered
+from whence.spark.scale.progress import watched
+from whence.store.blobs.local import JOB
+from whence.store.recording.capture import naming
+from whence.words import counted
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from pyspark.sql import DataFrame
+
+    from whence.store import Store
+
+
+def relation_of_frame(
+    held: ExitStack, store: Store, frame: Any, output: str, out_shape: Shape, input: str, in_shape: Shape
+) -> Relation:
+    """The relation of a frame of index tuples; while `held` lasts, its parts in the blobs are no garbage."""
+    if hasattr(frame, "to_spark"):  # pandas on Spark
+        frame = frame.spark.frame()
+    with naming(output, input):
+        if not classic(frame):
+            return compress(fetched(frame), out_shape, in_shape)
+        session = frame.sparkSession
+        with explained("compressing"), watched(session, "looking at the tuples"):
+            given = numbered(frame, out_shape, in_shape)
+        if given.rows <= LOCAL:
+            with explained("compressing"):
+                return compress(fetched(frame), out_shape, in_shape)
+        beat = held.enter_context(marked(store.blobs))
+        with watched(session, f"compressing {counted(given.rows, 'tuple')}", beat):
+            made = on_spark(given, out_shape, in_shape, store.blobs)
+        if isinstance(made, Relation):
+            return made
+        return PartedRelation(index_of(out_shape, in_shape, made), store.blobs, f"the lineage of {output!r}")
+
+
+def relation_of_rows(
+    held: ExitStack,
+    store: Store,
+    frame: DataFrame,
+    shape: tuple[int, int],
+    source: tuple[int, int],
+    partitions: int | None = None,
+) -> Relation:
+    """The row lineage of a table of this shape (rows, columns) from another, by tasks that write to the log's blobs.
+
+    The frame has two columns: the number of an output row, and that of a source row that it came from. Record what this
+    gives (`store.recording.tables.record`) while `held` lasts.
+    """
+    beat = held.enter_context(marked(store.blobs))
+    with explained("storing the lineage of rows"), watched(frame.sparkSession, "storing the lineage of rows", beat):
+        given = numbered(frame, shape[:1], source[:1])
+        columns = shape[1], source[1]
+        made = on_spark(given, shape[:1], source[:1], store.blobs, partitions, columns=columns)
+    if isinstance(made, Relation):
+        return made
+    return PartedRelation(index_of(shape, source, made), store.blobs, "the lineage of rows")
+
+
+@contextmanager
+def marked(blobs: Any) -> Iterator[Callable[[], None]]:
+    """While this lasts, what tasks write to a log's blobs is not collected as garbage; gives what keeps it so."""
+    name = f"{JOB}{int(time.time())}-{os.getpid()}"
+    blobs.mark(name)
+    try:
+        yield lambda: blobs.mark(name)
+    finally:
+        blobs.remove(name)

@@ -1,0 +1,162 @@
+"""An array: its shape, a picture of its values in tiles, a histogram, and what its cells came from and went to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.selection import Selection
+from whence.store.answers import boxes as spelled
+from whence.ui import answers
+from whence.ui.explorer import BadRequest, Explorer, Params, number, text
+from whence.ui.values import sampled
+
+TILE = 256  # pixels on a side
+BINS = 48
+
+
+def array(explorer: Explorer, params: Params) -> dict[str, Any]:
+    """What is known of an array: shape, chain, who made it, and the range of its values if they are at hand."""
+    described = explorer.log.show(text(params, "name"))
+    dataset = described.dataset
+    me, chain = answers.chain(explorer.log, text(params, "name"))
+    made = [each for each in described.operations if dataset.name in each.outputs]
+    return {
+        "name": me, "kind": dataset.kind, "shape": list(dataset.shape), "created": dataset.created,
+        "by": dataset.by, "note": dataset.properties.get("note"),
+        "made": [{"id": each.label, "name": each.name, "inputs": list(each.inputs)} for each in made],
+        "derived": [
+            {"input": each.input, "tuples": each.tuples, "boxes": each.boxes, "size": each.size}
+            for each in described.derived_from
+        ],
+        "chain": [_member(explorer, each) for each in chain],
+        "values": _values(explorer, dataset.name, dataset.shape),
+    }  # fmt: skip
+
+
+def _member(explorer: Explorer, name: str) -> dict[str, Any]:
+    dataset = explorer.log.show(name).dataset
+    return {
+        "name": name, "kind": dataset.kind, "shape": list(dataset.shape),
+        "values": dataset.name in explorer.values.files,
+    }  # fmt: skip
+
+
+def _values(explorer: Explorer, name: str, shape: tuple[int, ...]) -> dict[str, Any] | None:
+    found = explorer.values.get(name, shape)
+    if found is None:
+        return None
+
+    def make() -> dict[str, Any]:
+        sample = sampled(found)
+        finite = sample[np.isfinite(sample)]
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        counts, edges = np.histogram(finite, bins=BINS, range=(low, high if high > low else low + 1))
+        return {
+            "low": low, "high": high, "counts": counts.tolist(), "edges": edges[[0, -1]].tolist(),
+            "not_finite": int(sample.size - finite.size), "sampled": int(sample.size), "of": int(found.size),
+            "dtype": str(found.dtype),
+        }  # fmt: skip
+
+    return explorer.once(("values", name, str(explorer.values.files[name])), make)
+
+
+def plane(shape: tuple[int, ...], at: str) -> tuple[tuple[int, ...], tuple[int, int]]:
+    """The fixed indices of the leading axes, and the two sides that are drawn: the last two axes, or one row of one."""
+    if len(shape) < 2:
+        return (), (1, shape[0] if shape else 1)
+    lead = shape[:-2]
+    given = [each for each in at.split(",") if each]
+    try:
+        fixed = tuple(int(each) for each in given) + (0,) * (len(lead) - len(given))
+    except ValueError:
+        raise BadRequest(f"'at' is a list of indices of the first axes, not {at!r}") from None
+    if len(fixed) != len(lead) or not all(0 <= each < side for each, side in zip(fixed, lead, strict=True)):
+        raise BadRequest(f"'at' gives one index for each of the first axes {lead}, not {at!r}")
+    return fixed, (shape[-2], shape[-1])
+
+
+def tile(explorer: Explorer, params: Params) -> bytes:
+    """A square of the picture: one byte a pixel, 0 where there is no finite number, 1 to 255 from low to high.
+
+    `scale` is how many cells a pixel stands for on each axis; of these it shows the first. Where an array is larger
+    than the screen, a picture of means would take reading all of it.
+    """
+    name = text(params, "name")
+    dataset = explorer.log.show(name).dataset
+    values = explorer.values.get(dataset.name, dataset.shape)
+    if values is None:
+        raise BadRequest(f"no values of {name!r} are at hand: `whence ui --values {name}=FILE.npy`")
+    scale = number(params, "scale", 1, 1, 2**40)
+    x, y = number(params, "x", 0), number(params, "y", 0)
+    fixed, (rows, columns) = plane(dataset.shape, params.get("at", ""))
+    flat = values[fixed] if fixed else values
+    flat = np.reshape(flat, (rows, columns)) if flat.ndim < 2 else flat
+    top, left = y * TILE * scale, x * TILE * scale
+    square = np.asarray(flat[top : top + TILE * scale : scale, left : left + TILE * scale : scale], dtype=np.float64)
+    told = _values(explorer, dataset.name, dataset.shape)
+    assert told is not None
+    return _header(square.shape) + quantized(square, told["low"], told["high"]).tobytes()
+
+
+def _header(shape: tuple[int, ...]) -> bytes:
+    return np.array(shape, dtype="<u4").tobytes()
+
+
+def quantized(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint8]:
+    """Numbers as bytes: 0 is no finite number, 1 is low, 255 is high; beyond is cut.
+
+    >>> quantized(np.array([[0.0, 5.0, 10.0, np.nan, 99.0]]), 0.0, 10.0).tolist()
+    [[1, 128, 255, 0, 255]]
+    """
+    half = (high / 2 - low / 2) or 0.5  # halved, because the difference of two finite numbers need not be one
+    with np.errstate(all="ignore"):
+        share = np.clip((values / 2 - low / 2) / half, 0, 1)
+    return np.where(np.isfinite(values), 1 + np.nan_to_num(share) * 254, 0).astype(np.uint8)
+
+
+def value(explorer: Explorer, params: Params) -> dict[str, Any]:
+    """The value of one cell."""
+    dataset = explorer.log.show(text(params, "name")).dataset
+    values = explorer.values.get(dataset.name, dataset.shape)
+    cell = Selection.of(text(params, "cell"), dataset.shape)
+    if cell.count != 1:
+        raise BadRequest("'cell' is one cell, such as 3,1")
+    if values is None:
+        return {"value": None}
+    found = values[tuple(cell.cells()[0].tolist())].item()
+    return {"value": str(found) if isinstance(found, float) and not math.isfinite(found) else found}
+
+
+def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
+    """What some cells came from and went to, in every dataset of the chain."""
+    name = text(params, "name")
+    cells = answers.selected(explorer.log, name, text(params, "cells"))
+    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **_told(cells)}
+    ways: dict[str, Any] = {"asked": asked}
+    notes: dict[str, None] = {}
+    reasons: list[str] = []
+    for direction in ("backward", "forward"):
+        found = answers.reached(explorer.log, direction, name, cells)
+        ways[direction] = [{"name": each, **_told(own)} for each, own in found.cells.items()]
+        ways[f"{direction}_steps"] = [each.as_dict() for each in found.answer.steps]
+        notes |= dict.fromkeys(each for each in found.answer.notes if each not in found.answer.reasons)
+        reasons += [found.answer.reason] if found.answer.reason else []
+        asked[f"{direction}_ms"] = round(found.seconds * 1000, 2)
+        if direction == "backward":
+            ways |= {"people": list(found.answer.people), "commits": list(found.answer.commits)}
+    asked |= {"precise": not reasons, "reason": "; ".join(reasons) or None}
+    return ways | {"notes": list(notes)}
+
+
+def _told(selection: Selection) -> dict[str, Any]:
+    if not selection.shape:  # a file is one cell
+        return {"shape": [], "count": selection.count, "boxes": [[]] if selection else [], "step": [], "text": "whole"}
+    found, step = answers.boxes(selection)
+    return {
+        "shape": list(selection.shape), "count": selection.count, "boxes": found, "step": step,
+        "text": spelled(selection),
+    }  # fmt: skip

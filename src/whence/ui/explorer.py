@@ -1,0 +1,92 @@
+"""What every answer of the explorer starts from: a log, and where values of its arrays can be found."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from whence.errors import BadType, WhenceError
+from whence.graph import Graph
+from whence.log import Log
+from whence.ui.values import Values
+
+Params = Mapping[str, str]
+Made = TypeVar("Made")
+
+
+class BadRequest(WhenceError, ValueError):
+    """A question to the explorer that cannot be understood."""
+
+
+@dataclass(slots=True)
+class Explorer:
+    """A log that is looked at. It is never written to."""
+
+    log: Log
+    values: Values = field(default_factory=Values)
+    _made: dict[Any, Any] = field(default_factory=dict)
+    _graph: Graph | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def graph(self) -> Graph:
+        """The project graph; what was made of an earlier one is forgotten."""
+        found = self.log.graph
+        with self._lock:
+            if found is not self._graph:
+                self._graph = found
+                self._made.clear()
+        return found
+
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """Something that is made of the present graph, kept until the graph changes."""
+        self.graph()
+        with self._lock:
+            if key in self._made:
+                found: Made = self._made[key]
+                return found
+        made = make()
+        with self._lock:
+            if len(self._made) > 200:
+                self._made.clear()
+            self._made[key] = made
+        return made
+
+
+def text(params: Params, name: str) -> str:
+    """A parameter that has to be there."""
+    found = params.get(name, "")
+    if not found:
+        raise BadRequest(f"the question lacks {name!r}")
+    return found
+
+
+def number(params: Params, name: str, otherwise: int, least: int = 0, most: int = 2**62) -> int:
+    """A whole number."""
+    given = params.get(name, "")
+    if not given:
+        return otherwise
+    try:
+        found = int(given)
+    except ValueError:
+        raise BadRequest(f"{name!r} is a whole number, not {given!r}") from None
+    if not least <= found <= most:
+        raise BadRequest(f"{name!r} is between {least:,} and {most:,}, not {found:,}")
+    return found
+
+
+def listed(params: Params, name: str) -> list[str]:
+    """A list, which comes as JSON: names may hold anything."""
+    import json
+
+    given = params.get(name, "")
+    if not given:
+        return []
+    try:
+        found = json.loads(given)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise BadType(f"{name!r} is a list of names in JSON, not {given[:80]!r}")
+    return found

@@ -1,0 +1,92 @@
+"""Who may ask: this machine's browser, with the token, from the page itself. Everything else is refused."""
+
+from __future__ import annotations
+
+import hmac
+from http.cookies import SimpleCookie
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlencode
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE: Final = "whence-token"
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class Guard:
+    """Checks every request before the page sees it.
+
+    The token comes once, in the URL; then it is a cookie that no other site can send. Host is checked so that no name
+    of another machine can be made to point here, Origin so that no other page can ask.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app, self._token = app, token
+        self._cookie = f"{COOKIE}-{port}"  # cookies are shared by all ports of a host
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, refuse, or hand on with a strict policy added."""
+        if scope["type"] != "http":
+            return  # nothing but HTTP is served
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+        async def strict(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *extra]
+            await send(message)
+
+        refusal = self._refusal(scope["method"], headers)
+        if refusal is not None:
+            await _plain(strict, 403, refusal)
+            return
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        if "token" in query and scope["path"] == "/" and self._is_token(query.pop("token")):
+            # The token leaves the address bar, so that a copied address gives nothing away.
+            place = "/?" + urlencode(query) if query else "/"
+            cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+            await _plain(strict, 303, "", {"location": place, "set-cookie": cookie})
+            return
+        jar: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
+        if self._cookie not in jar or not self._is_token(jar[self._cookie].value):
+            await _plain(strict, 401, "Open the address that `whence ui` printed: it holds the token of this session.")
+            return
+        await self._app(scope, receive, strict)
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def _refusal(self, method: str, headers: dict[str, str]) -> str | None:
+        if headers.get("host") not in self._hosts:
+            return "This page is served to 127.0.0.1 only."
+        origin = headers.get("origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
+            return "Another page may not ask here."
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return "Another page may not ask here."
+        return None if method in ("GET", "HEAD") else "This page is read only."
+
+
+async def _plain(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+    told = {"content-type": "text/plain; charset=utf-8", **(headers or {})}
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in told.items()],
+        }
+    )
+    await send({"type": "http.response.body", "body": text.encode()})

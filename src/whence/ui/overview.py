@@ -1,0 +1,164 @@
+"""The whole project in one picture: kinds of artifacts and activities with how many there are, never every vertex.
+
+Up to `EXACT` vertices it is a summary (PgSum): no path is drawn that the project does not have. Beyond, and where a
+summary would be too large, vertices are grouped by what they are called alone, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.graph import Graph, summarize
+from whence.graph.columns import Columns
+from whence.graph.finding import split_version
+from whence.graph.model import ACTIVITY, AGENT, DERIVED, ENTITY, GENERATED, KINDS, RELATIONS, USED
+from whence.graph.picture.folding import failed
+from whence.graph.picture.labels import numbered, shortened
+from whence.graph.picture.nodes import Line, Node, Scene
+from whence.graph.programs import program_of
+from whence.graph.validate import Edges
+
+EXACT = 1500  # vertices up to which paths are compared
+MOST = 60  # nodes of the picture
+FAILED = "\0"  # after the name of a program: what failed is not what went well
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The picture, how it was made, and which vertices each of its nodes stands for."""
+
+    scene: Scene
+    how: str
+
+
+def overview(graph: Graph, numbers: Numbers) -> Overview:
+    """Kinds of things and how they lead to each other, of these vertices."""
+    numbers = numbers[graph.kinds[numbers] != AGENT]
+    if len(numbers) > EXACT:
+        return _by_name(graph, numbers, _from_ids(graph, numbers))
+    names = _named(graph, numbers)
+    found = _summary(graph, numbers, names)
+    if len(found.nodes) <= MOST:
+        return Overview(found, "Runs and versions that came about alike are one; every path drawn exists.")
+    return _by_name(graph, numbers, names)
+
+
+def _by_name(graph: Graph, numbers: Numbers, names: list[tuple[int, str]]) -> Overview:
+    """Grouped by name; where there are too many names, by the endings of files, but for those that are frequent."""
+    if len(set(names)) > MOST:
+        counts = Counter(names)
+        frequent = {name for name, count in counts.most_common(MOST // 3) if count > 1}
+        names = [name if name in frequent else (name[0], _coarse(*name)) for name in names]
+    if len(set(names)) > MOST:
+        kept = {name for name, _ in Counter(names).most_common(MOST - 2)}
+        names = [name if name in kept else (name[0], _OTHER[name[0]]) for name in names]
+    return Overview(_grouped(graph, numbers, names), _BY_NAME)
+
+
+_OTHER = {ENTITY: "other data", ACTIVITY: "other activities"}
+_BY_NAME = "Grouped by name and kind: a line says that some of the one came from some of the other."
+
+
+def _coarse(kind: int, name: str) -> str:
+    if kind == ACTIVITY:
+        return _OTHER[ACTIVITY]
+    file = name.rpartition("/")[2]
+    return f"*.{file.rpartition('.')[2]}" if "." in file[1:] else "arrays and tables"
+
+
+def _from_ids(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
+    """What vertices are called without their versions and numbers: properties of very many take long to read."""
+    found = []
+    for kind, label in zip(graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist()), strict=True):
+        own, mark, number = label.rpartition("#" if kind == ACTIVITY else "@v")
+        found.append((kind, own if mark and number.isdecimal() else label))
+    return found
+
+
+def _named(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
+    """What vertices are called: the program that was run, the file whose version it is."""
+    kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
+    found = []
+    for kind, label, told in zip(kinds, ids, graph.properties.rows(numbers), strict=True):
+        if kind == ACTIVITY:
+            name = program_of(told) or numbered(label)[0]
+            found.append((kind, f"{name}{FAILED}" if failed(told) else name))
+        else:
+            artifact = told.get("artifact")
+            found.append((kind, artifact if isinstance(artifact, str) else split_version(label)[0]))
+    return found
+
+
+def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
+    """PgSum, with nothing but names to tell vertices apart."""
+    table = graph.edge_table
+    drawn = np.isin(table.relation, (USED, GENERATED, DERIVED))  # which version took the place of which is no path
+    light = Graph(
+        graph.ids, graph.kinds.copy(), Edges(table.relation[drawn], table.source[drawn], table.target[drawn]),
+        Columns({"name": (numbers, [name for _, name in names])}), lenient=True,
+    )  # fmt: skip
+    summary = summarize(
+        [light.induced(graph.ids.of(numbers.tolist()))], keep={"entity": ["name"], "activity": ["name"]}
+    )
+    place = {each.id: at for at, each in enumerate(summary.vertices)}
+    nodes = [_node(each.kind, str(each.properties.get("name")), each.members) for each in summary.vertices]
+    through = {(each.source.id, each.target.id) for each in summary.edges if each.relation == "wasGeneratedBy"}
+    used = {(each.source.id, each.target.id) for each in summary.edges if each.relation == "used"}
+    lines = [
+        Line(place[each.source.id], place[each.target.id], each.relation, 0.3)
+        for each in summary.edges
+        if each.relation in ("used", "wasGeneratedBy")
+        or (
+            each.relation == "wasDerivedFrom"
+            and not any(one == each.source.id and (by, each.target.id) in used for one, by in through)
+        )
+    ]
+    return Scene(tuple(nodes), tuple(line for line in lines if line.source != line.target))
+
+
+def _grouped(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
+    """One node for each name, one line for each pair of them that an edge connects, as wide as there are edges."""
+    table: dict[tuple[int, str], int] = {}
+    codes = np.fromiter((table.setdefault(name, len(table)) for name in names), np.int64, len(names))
+    group = np.full(len(graph), -1, np.int64)
+    group[numbers] = codes
+    members: list[list[int]] = [[] for _ in table]
+    for number, code in zip(numbers.tolist(), codes.tolist(), strict=True):
+        members[code].append(number)
+    nodes = [_node(KINDS[kind], name, graph.ids.of(own)) for (kind, name), own in zip(table, members, strict=True)]
+    edges = graph.edge_table
+    found: list[tuple[int, int, int, int]] = []
+    for relation in (USED, GENERATED, DERIVED):
+        source, target = edges.of(relation)
+        pairs = group[source] * len(table) + group[target]
+        pairs = pairs[(group[source] >= 0) & (group[target] >= 0) & (group[source] != group[target])]
+        both, counts = np.unique(pairs, return_counts=True)
+        for pair, count in zip(both.tolist(), counts.tolist(), strict=True):
+            found.append((relation, *divmod(pair, len(table)), count))
+    direct = {(source, target) for relation, source, target, _ in found if relation == GENERATED}
+    used = {(source, target) for relation, source, target, _ in found if relation == USED}
+    most = max((count for *_, count in found), default=1)
+    lines = [
+        Line(source, target, RELATIONS[relation].name, count / most, f"{count:,}" if count > 1 else "")
+        for relation, source, target, count in found
+        if relation != DERIVED or not any(one == source and (by, target) in used for one, by in direct)
+    ]
+    return Scene(tuple(nodes), tuple(lines))
+
+
+def _node(kind: Any, name: str, members: Sequence[str]) -> Node:
+    is_failed, count = name.endswith(FAILED), len(members)
+    name = name.removesuffix(FAILED)
+    thing = ("run", "runs") if kind == "activity" else ("version", "versions")
+    note = [] if count == 1 and not is_failed else [f"{count:,} {thing[count > 1]}"]
+    note += ["failed"] if is_failed else []
+    title = ", ".join(members[:8]) + (", ..." if count > 8 else "")
+    short = name if len(name) <= 28 or "/" not in name else name.rpartition("/")[2]
+    return Node(kind, shortened(short, 28), title, count, failed=is_failed, note=" · ".join(note), ids=tuple(members))

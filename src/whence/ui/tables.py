@@ -1,0 +1,258 @@
+"""Tables: pages of rows through DuckDB, sorted and filtered there; a row's lineage through the log."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.errors import StoreError, WhenceError
+from whence.graph.finding import split_version
+from whence.selection import Selection
+from whence.store.answers import boxes as spelled
+from whence.ui import answers
+from whence.ui.explorer import BadRequest, Explorer, Params, number, text
+
+ROWS = 100  # of one page
+MOST_ROWS = 1000
+NUMBER = "file_row_number"
+_READ = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Files that hold a table, and whether they are what the log saw: None if that cannot be told.
+
+    `columns` maps what columns are called to what the files call them. `starts` are the numbers of the first rows of
+    the files, where rows are numbered in the log.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    reader: str
+    same: bool | None = True
+    columns: tuple[tuple[str, str], ...] = ()
+    starts: tuple[int, ...] = ()
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the log can be asked about rows of it."""
+        return bool(self.starts)
+
+
+def has_table(explorer: Explorer, name: str) -> bool:
+    """Whether there are rows to be shown."""
+    try:
+        return _place(explorer, name) is not None
+    except WhenceError:
+        return False
+
+
+def may_be_table(name: str) -> bool:
+    """Whether a file is called like one that holds rows.
+
+    >>> may_be_table("raw/a.csv@v2"), may_be_table("model.bin@v1")
+    (True, False)
+    """
+    return Path(split_version(name)[0]).suffix.lower() in _READ
+
+
+def _place(explorer: Explorer, name: str) -> Place | None:
+    """Where the rows of a dataset are: those of a table in the log, or the file that it is a version of."""
+    graph = explorer.graph()
+    at = graph.ids.find(name)
+    if at is None:
+        return None
+    own = graph.properties.row(at)
+    if own.get("kind") == "table":
+        return _held(explorer, name)
+    artifact = own.get("artifact")
+    reader = _READ.get(Path(str(artifact)).suffix.lower())
+    if reader is None or not isinstance(artifact, str):
+        return None
+    from whence.store.recording.artifacts import project_of
+
+    path = Path(project_of(explorer.log.where), artifact)
+    if not path.is_file():
+        return None
+    size = own.get("size")
+    return Place(name, (str(path),), reader, path.stat().st_size == size if isinstance(size, int) else None)
+
+
+def _held(explorer: Explorer, name: str) -> Place:
+    from whence.spark.tables.held import held_table
+
+    held = held_table(explorer.log._store, name)
+    columns = tuple(zip(held.names, (attr.name for attr in held.files.columns), strict=True))
+    return Place(name, tuple(held.files.paths), "read_parquet", True, columns, tuple(held.numbering.offsets))
+
+
+@contextmanager
+def _connected() -> Iterator[Any]:
+    from whence.rows.duck.engine import connected
+
+    with connected() as connection:
+        yield connection
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _source_of(place: Place) -> tuple[str, list[Any]]:
+    """The rows of a place with their numbers, as a query and its parameters."""
+    files: list[Any] = [list(place.paths)]
+    if place.reader != "read_parquet":
+        return f"SELECT *, row_number() OVER () - 1 AS {NUMBER} FROM {place.reader}(?)", files
+    if not place.is_traced:
+        return "SELECT * FROM read_parquet(?, file_row_number = true)", files
+    named = ", ".join(f"{_quoted(held)} AS {_quoted(name)}" for name, held in place.columns)
+    number = f"{NUMBER} + list_extract(?::BIGINT[], list_position(?::VARCHAR[], filename)) AS {NUMBER}"
+    source = "read_parquet(?, file_row_number = true, filename = true)"
+    return f"SELECT {named}, {number} FROM {source}", [list(place.starts), *files, *files]
+
+
+def table(explorer: Explorer, params: Params) -> dict[str, Any]:
+    """A page of rows: `from`, `rows`, `sort` (a column, with - before it for descending), `where` (column, text)."""
+    import duckdb
+
+    name_of = text(params, "name")
+    place = _found(explorer, name_of)
+    start, count = number(params, "from", 0), number(params, "rows", ROWS, 1, MOST_ROWS)
+    with _connected() as connection:
+        try:
+            source, files = _source_of(place)
+            columns = [
+                (name, str(kind))
+                for name, kind, *_ in connection.execute(f"DESCRIBE {source}", files).fetchall()
+                if name != NUMBER
+            ]
+            names = [name for name, _ in columns]
+            where, given = _where(params, names)
+            order = _order(params, names)
+            picked = ", ".join(map(_quoted, names))
+            page = connection.execute(
+                f"SELECT {NUMBER}, {picked} FROM ({source}) {where} {order} LIMIT ? OFFSET ?",
+                [*files, *given, count, start],
+            ).fetchall()
+            (total,) = connection.execute(f"SELECT count(*) FROM ({source}) {where}", [*files, *given]).fetchone()
+        except duckdb.Error as error:
+            raise StoreError(f"{place.name!r} cannot be read: {str(error).splitlines()[0]}") from error
+    return {
+        "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in columns], "total": total,
+        "rows": [{"number": row[0], "cells": [_shown(each) for each in row[1:]]} for row in page], "from": start,
+        "same": place.same, "traced": place.is_traced, "pipeline": _pipeline(explorer, name_of),
+    }  # fmt: skip
+
+
+def _pipeline(explorer: Explorer, name: str) -> str | None:
+    """The pipeline that a table is the output of."""
+    graph = explorer.graph()
+    run = graph.properties.get(graph.ids.number(name), "run")
+    return next((each.pipeline for each in explorer.log.runs() if each.id == run), None) if run is not None else None
+
+
+def _found(explorer: Explorer, name: str) -> Place:
+    place = _place(explorer, name)
+    if place is None:
+        raise BadRequest(f"no rows of {name!r} are at hand: it is no table, or its file is gone")
+    return place
+
+
+def _where(params: Params, names: list[str]) -> tuple[str, list[str]]:
+    given = params.get("where", "")
+    if not given:
+        return "", []
+    try:
+        wanted = json.loads(given)
+    except ValueError:
+        wanted = None
+    if not isinstance(wanted, dict):
+        raise BadRequest("'where' maps columns to texts, in JSON")
+    parts, values = [], []
+    for name, value in wanted.items():
+        if name not in names:
+            raise BadRequest(f"there is no column {name!r}; there are {', '.join(names)}")
+        if str(value).startswith("="):
+            parts.append(f"CAST({_quoted(name)} AS VARCHAR) = ?")
+            values.append(str(value)[1:])
+        else:
+            parts.append(f"contains(lower(CAST({_quoted(name)} AS VARCHAR)), lower(?))")
+            values.append(str(value))
+    return ("WHERE " + " AND ".join(parts), values) if parts else ("", [])
+
+
+def _order(params: Params, names: list[str]) -> str:
+    given = params.get("sort", "")
+    if not given:
+        return ""
+    name, way = (given[1:], "DESC") if given.startswith("-") else (given, "ASC")
+    if name not in names:
+        raise BadRequest(f"there is no column {name!r}; there are {', '.join(names)}")
+    return f"ORDER BY {_quoted(name)} {way} NULLS LAST, {NUMBER}"
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, bool | int | str | None):
+        return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, dt.date | dt.datetime | dt.time | decimal.Decimal):
+        return str(value)
+    return repr(value)[:400]
+
+
+def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
+    """Where a row, or one cell of it, came from or went: in every dataset of the chain, with the rows it is in."""
+    name, row = text(params, "name"), number(params, "row", 0)
+    direction = params.get("way", "backward")
+    if direction not in ("backward", "forward"):
+        raise BadRequest("'way' is backward or forward")
+    place = _found(explorer, name)
+    if not place.is_traced:
+        return {
+            "available": False,
+            "sources": [],
+            "reason": "the log knows this file as a whole: rows are traced of tables, which pipelines read and make",
+        }
+    names = [each for each, _ in place.columns]
+    column = params.get("column", "")
+    if column and column not in names:
+        raise BadRequest(f"there is no column {column!r}; there are {', '.join(names)}")
+    asked = answers.selected(explorer.log, name, f"{row},{names.index(column) if column else ':'}")
+    found = answers.reached(explorer.log, direction, name, asked)  # type: ignore[arg-type] # checked above
+    return {
+        "available": True, "precise": found.answer.precise, "reason": found.answer.reason,
+        "notes": [each for each in found.answer.notes if each not in found.answer.reasons],
+        "ms": round(found.seconds * 1000, 1),
+        "sources": [_source(explorer, each, cells) for each, cells in found.cells.items()],
+    }  # fmt: skip
+
+
+def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
+    """Cells of a dataset; of a table with its first rows, and with the columns that the cells are in."""
+    kind = explorer.log.show(name).dataset.kind
+    told: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
+    told |= {"rows": [], "marked": [], "found": 0}
+    if kind != "table" or len(cells.shape) != 2 or not cells:  # a directory is one cell
+        return told
+    spans = [np.arange(first, last + 1) for first, last in cells.boxes[:, 0].tolist()]
+    numbers = np.unique(np.concatenate(spans))
+    columns = {at for first, last in cells.boxes[:, 1].tolist() for at in range(first, last + 1)}
+    try:
+        fetched = explorer.log._store.tables.arrow(name, numbers[:ROWS], None)
+    except WhenceError as error:  # the answer is known; its rows cannot be read any more
+        return told | {"found": len(numbers), "unread": str(error)}
+    held = zip(numbers.tolist(), zip(*(each.to_pylist() for each in fetched.columns), strict=True), strict=False)
+    return told | {
+        "found": len(numbers), "columns": fetched.column_names,
+        "marked": [each for at, each in enumerate(fetched.column_names) if at in columns],
+        "rows": [{"number": at, "cells": [_shown(value) for value in row]} for at, row in held],
+    }  # fmt: skip

@@ -1,0 +1,100 @@
+"""Questions that Spark answers: the same cells as this process finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import whence as wh
+from whence.errors import BadCells, BadType, OutOfRange
+from whence.relation.parts import Directory, PartedRelation, _parted, publish, write_part
+from whence.testing import operations as ops
+from whence.testing.operations import Raw
+from whence.testing.oracle import sorted_unique
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KINDS: dict[str, Raw] = {
+    "sort": ops.sort((600,)),
+    "groups": ops.group_by((300, 2), 20),
+    "window": ops.convolve_nd((20, 15), (3, 3)),
+}
+
+
+def parted(raw: Raw, path: Path, parts: int = 6) -> PartedRelation:
+    place = Directory(path)
+    place.make()
+    pieces = np.array_split(sorted_unique(raw.tuples), parts)
+    made = [write_part(place, wh.compress(each, raw.out_shape, raw.in_shape)) for each in pieces]
+    return publish(path, raw.out_shape, raw.in_shape, made)
+
+
+def framed(spark: SparkSession, rows: Any) -> DataFrame:
+    rows = np.asarray(rows).reshape(len(rows), -1)
+    return spark.createDataFrame(
+        pa.table([np.ascontiguousarray(c) for c in rows.T], names=list("pqrs")[: rows.shape[1]])
+    )
+
+
+def selected(frame: DataFrame, shape: tuple[int, ...]) -> wh.Selection:
+    rows = np.array([list(row) for row in frame.collect()], np.int64).reshape(-1, len(shape), 2)
+    found = wh.Selection.from_boxes(rows, shape)
+    sizes = np.prod(rows[:, :, 1] - rows[:, :, 0] + 1, axis=1)
+    assert found.count == sizes.sum(), "boxes of an answer share no cell"
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_answer(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    raw = KINDS[kind]
+    relation, whole = parted(raw, tmp_path / "r"), wh.compress(*raw)
+    rng = np.random.default_rng(len(kind))
+    cells = np.stack([rng.integers(0, side, 40) for side in raw.out_shape], axis=1)
+    assert relation.backward(cells, engine="spark") == whole.backward(cells)
+    asked = framed(spark, cells)
+    assert asked.count() == 40
+    found: Any = relation.backward(asked)
+    assert selected(found, raw.in_shape) == whole.backward(cells)
+    assert found.columns == [f"a{axis}_{end}" for axis in range(len(raw.in_shape)) for end in ("first", "last")]
+    boxes = whole.backward(cells).boxes
+    onward: Any = relation.forward(framed(spark, boxes))
+    assert selected(onward, raw.out_shape) == whole.forward(whole.backward(cells))
+    if kind == "sort":
+        plain: Any = whole.backward(asked)  # a relation of one file takes frames too
+        assert selected(plain, raw.in_shape) == whole.backward(cells)
+        turned: Any = relation.inverse.forward(asked)
+        assert selected(turned, raw.in_shape) == whole.backward(cells)
+        nothing: Any = relation.backward(asked.limit(0))
+        assert nothing.count() == 0
+
+
+def test_chosen_by_size(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relation = parted(KINDS["sort"], tmp_path / "r")
+    assert spark.range(3).count() == 3
+    assert relation.explain([3]).startswith("local: 1 of 6 parts (")
+    assert relation.explain([3], engine="spark").endswith("engine='spark' was given")
+    monkeypatch.setattr(_parted, "MANY", 0)
+    assert relation.explain([3]).startswith("spark: 1 of 6 parts (")
+    assert relation.backward([3]) == wh.compress(*KINDS["sort"]).backward([3])
+    assert relation.backward([3], engine="local") == relation.backward([3])
+    with pytest.raises(BadType, match="engine is one of"):
+        relation.backward([3], engine="duckdb")
+
+
+def test_bad_questions(spark: SparkSession, tmp_path: Path) -> None:
+    relation: Any = parted(KINDS["sort"], tmp_path / "r")
+    with pytest.raises(BadCells, match=r"3 columns \(a, b, c\), but cells have 1 .*boxes 2"):
+        relation.backward(spark.createDataFrame([(1, 2, 3)], "a long, b long, c long"))
+    with pytest.raises(BadCells, match="must be integers, got string"):
+        relation.backward(spark.createDataFrame([("1",)], "a string"))
+    with pytest.raises(BadCells, match="missing values"):
+        relation.backward(spark.createDataFrame([(None,)], "a long"))
+    with pytest.raises(OutOfRange, match=r"\(600,\) is outside shape \(600,\)"):
+        relation.forward(spark.createDataFrame([(600,), (1,)], "a long"))
+    with pytest.raises(BadCells, match=r"the box \(5, 4\) ends before it begins"):
+        relation.forward(spark.createDataFrame([(5, 4), (1, 3)], "a long, b long"))

@@ -1,0 +1,108 @@
+"""Tables and pipelines in the explorer: what a row came from, as the pipeline itself says, asked without Spark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import whence as wh
+
+pytest.importorskip("starlette")
+pytest.importorskip("playwright")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from browsing import Visit, chromium
+from whence.ui.explorer import Explorer
+from whence.ui.routes import answered
+from whence.ui.serving import serving
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Lineages = dict[int, dict[str, list[tuple[Any, ...]]]]
+COLUMNS = {"orders": ("id", "city", "day"), "lines": ("order_id", "quantity", "cents")}
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Lineages]:
+    """A log with a run of a report, and the lineage of each of its rows as the pipeline says it."""
+    place = tmp_path_factory.mktemp("shop")
+    orders = [(i, ("Oslo", "Riga", "Graz")[i % 3], i % 5) for i in range(30)]
+    lines = [(i % 30, 1 + i % 4, 100 + 7 * i) for i in range(70)]
+    spark.createDataFrame(orders, "id long, city string, day int").coalesce(1).write.parquet(f"{place}/orders")
+    spark.createDataFrame(lines, "order_id long, quantity long, cents long").coalesce(1).write.parquet(f"{place}/lines")
+    for name in COLUMNS:
+        spark.read.parquet(f"{place}/{name}").createOrReplaceTempView(f"ui_{name}")
+    df = spark.sql(
+        "SELECT city, sum(quantity * cents) AS total FROM ui_orders JOIN ui_lines ON order_id = id "
+        "WHERE day < 4 GROUP BY city"
+    )
+    with wh.open(place / "shop.whence") as log:
+        pipeline = log.pipeline(df, "report")
+        pipeline.run()
+        rows = log.runs()[-1].output_rows(range(3)).to_pylist()
+        found: Lineages = {}
+        for number, row in enumerate(rows):
+            lineage = pipeline.backward(row)
+            found[number] = {
+                name: sorted(map(tuple, lineage[f"ui_{name}"].select(*columns).collect()))
+                for name, columns in COLUMNS.items()
+            }
+    return place / "shop.whence", found
+
+
+@pytest.fixture(scope="module")
+def explorer(made: tuple[Path, Lineages]) -> Iterator[Explorer]:
+    with wh.open(made[0], create=False) as log:
+        yield Explorer(log)
+
+
+def test_the_rows_that_a_row_came_from_are_those_of_the_pipeline(
+    explorer: Explorer, made: tuple[Path, Lineages]
+) -> None:
+    for number, expected in made[1].items():
+        status, told = answered(explorer, "rows", {"name": "report", "row": str(number)})
+        assert status == 200, told
+        assert isinstance(told, dict)
+        assert told["precise"]
+        found = {each["name"]: sorted(tuple(row["cells"]) for row in each["rows"]) for each in told["sources"]
+                 if each["columns"]}  # fmt: skip
+        assert found == {f"ui_{name}": rows for name, rows in expected.items()}
+
+
+def test_a_cell_marks_the_columns_that_carry_its_value(explorer: Explorer) -> None:
+    _, told = answered(explorer, "rows", {"name": "report", "row": "0", "column": "total"})
+    assert isinstance(told, dict)
+    marked = {each["name"]: each["marked"] for each in told["sources"] if each["columns"]}
+    assert set(marked["ui_lines"]) >= {"quantity", "cents"}
+    _, told = answered(explorer, "rows", {"name": "report", "row": "0", "column": "nothing"})
+    assert isinstance(told, dict)
+    assert told["error"] == "there is no column 'nothing'; there are city, total"
+
+
+def test_a_row_is_clicked_and_followed_through_the_pipeline(explorer: Explorer, made: tuple[Path, Lineages]) -> None:
+    with chromium() as browser, serving(explorer) as url:
+        opened = Visit(browser, url)
+        page = opened.go(view="table", name="report")
+        page.locator("tbody tr").nth(1).locator("th button").click()
+        opened.settle()
+        opened.shot("row-wide-light")
+        shown = page.get_by_label("Rows of ui_orders").locator("tbody tr")
+        cells = shown.evaluate_all("all => all.map(tr => [...tr.cells].slice(1).map(cell => cell.innerText))")
+        expected = [[str(cell) for cell in row] for row in made[1][1]["orders"]]
+        assert sorted(cells) == sorted(expected)
+        page.get_by_text("Through the pipeline").click()
+        opened.settle()
+        labels = page.locator(".node").evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
+        assert any(label.startswith("Aggregate") for label in labels)
+        assert "output, 3 rows, entity" in labels
+        page.locator(".node", has=page.locator("xpath=self::*[starts-with(@aria-label, 'Filter')]")).first.click()
+        opened.settle()
+        opened.shot("pipeline-wide-light")
+        assert "day < 4" in page.locator(".side .card").first.inner_text()
+        page.get_by_role("button", name="Play").click()
+        page.wait_for_url("**step=0**")
+        opened.close()
