@@ -112,13 +112,21 @@ def _known(memory: Memory | None, witness: Witness | None, outputs: Sequence[Arr
     return memory.find(witness, tuple(each.shape for each in outputs))
 
 
+class Doubt(str):
+    """A note that says that the lineage of an output is not exact."""
+
+    __slots__ = ()
+
+
 def said(found: Captured) -> tuple[str, ...]:
-    """What is to be said of the lineage of each output, if anything."""
+    """What is to be said of the lineage of each output, if anything; a `Doubt` if it may not be exact."""
     from_values = {edge.output for edge in found.edges if edge.kind == "value" and len(edge.relation)}
-    notes = found.said or ("",) * len(found.outputs)
+    notes = tuple(Doubt(each) if each else "" for each in found.said or ("",) * len(found.outputs))
     if casts := found.notes.get("casts", 0):
         taken = f"{casts:,} number{'s were' if casts > 1 else ' was'} taken out of arrays as plain numbers"
-        return tuple(note or f"may come from other cells, too: {taken}, which are not followed" for note in notes)
+        return tuple(
+            note or Doubt(f"may come from other cells, too: {taken}, which are not followed") for note in notes
+        )
     return tuple(
         note or (NO_VALUES if found.inputs and at not in from_values and np.size(each.value) else "")
         for at, (note, each) in enumerate(zip(notes, found.outputs, strict=True))

@@ -77,6 +77,7 @@ class Adjacency:
     makers: dict[tuple[str, str, str], str] = field(default_factory=dict)  # the activities that relations are of
 
     notes: dict[str, str] = field(default_factory=dict)  # what is to be said of a dataset: "starts at a.py:3"
+    doubts: set[str] = field(default_factory=set)  # those whose note says that their lineage may not be exact
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what a dataset came from that was deleted
     lost_results: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and what it led to
     lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # sources of a table that the log has no rows of
@@ -108,8 +109,8 @@ class Adjacency:
             self.variables[variable] = name
         if isinstance(note := properties.get("note"), str):
             self.notes[name] = note
-        if isinstance(why := properties.get("superset"), str):
-            self.notes[name] = f"may come from fewer cells: {why}"
+            if properties.get("doubt") is True:
+                self.doubts.add(name)
 
     def meant(self, name: str) -> str:
         """The dataset that a name stands for: the latest of several versions, `B@v1` for the first; or UnknownName."""

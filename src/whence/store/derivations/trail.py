@@ -15,24 +15,6 @@ from whence.store.derivations.adjacency import WEIGHT, Direction, Way, is_activi
 WHOLE = "it is known only as a whole"
 WEIGHED = "its contributions are weighed, and some may be none"
 
-# Notes say many things. These are in those that say that the cells of an answer may be others.
-DOUBTS = (
-    "may come from",
-    "may have gone into it",
-    "is taken for",
-    "is taken to be",
-    "was probed",
-)
-
-
-def in_doubt(note: str) -> bool:
-    """Whether a note says that the lineage of a dataset is not exact.
-
-    >>> in_doubt("may come from fewer cells than all: f is not followed"), in_doubt("starts at a.py:3")
-    (True, False)
-    """
-    return any(each in note for each in DOUBTS)
-
 
 class Walked(Protocol):
     """What a trail needs to know of a plan."""
@@ -43,6 +25,8 @@ class Walked(Protocol):
     def shapes(self) -> Mapping[str, tuple[int, ...]]: ...
     @property
     def notes(self) -> Mapping[str, str]: ...
+    @property
+    def doubts(self) -> frozenset[str]: ...
     @property
     def public(self) -> Mapping[str, str]: ...
 
@@ -116,9 +100,8 @@ class Trail:
     def _reasons(self, here: str, taken: _Taken, activity: str | None) -> Iterable[str]:
         plan, there = self._plan, taken.way.there
         output, input = (here, there) if plan.direction == "backward" else (there, here)
-        note = plan.notes.get(output)
-        if note is not None and in_doubt(note):
-            yield f"{self._called(output)!r} {note}"
+        if output in plan.doubts:
+            yield f"{self._called(output)!r} {plan.notes[output]}"
         why = taken.reason
         if why is None and taken.way.kind == "whole" and math.prod(plan.shapes[there]) > 1:
             why = WHOLE

@@ -79,6 +79,7 @@ class Plan:
     cycles: tuple[tuple[str, ...], ...] = ()  # datasets that came from each other
     coarse: tuple[str, ...] = ()  # datasets with cells from which the way goes on as a whole
     lineage: Lineage = "value+selection"
+    doubts: frozenset[str] = frozenset()  # datasets whose note says that their lineage may not be exact
 
     def follow(self, selection: Selection, load: Load) -> Answer:
         """The cells of each end that the selection leads to.
@@ -199,6 +200,7 @@ def plan(
         {name: graph.notes[name] for name in order if name in graph.notes}, tuple(said),
         {name: own for name in (*order, *ends) if (own := graph.public(name)) != name},
         tuple(graph.gaps(order, direction)), tuple(_met(components)), coarse, lineage,
+        frozenset(graph.doubts.intersection(order)),
     )  # fmt: skip
 
 

@@ -189,7 +189,8 @@ class Links:
         else:
             name = draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
         if note := _note(found, [each for each, _, _ in sources], place):
-            draft.needs(name, shape, there=name in draft.given, note=note, line=str(place))
+            by_content = found.how in ("copy", "joined")
+            draft.needs(name, shape, there=name in draft.given, note=note, doubt=by_content, line=str(place))
         if sources:
             edges = tuple(
                 Edge(0, n, "value", Relation.identity(shape) if relation is None else relation)

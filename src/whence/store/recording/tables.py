@@ -45,7 +45,8 @@ class Table:
 
     def noted(self, superset: str) -> Table:
         """The same, with why its lineage is a superset."""
-        return replace(self, properties={**self.properties, "note": f"may come from fewer rows than these: {superset}"})
+        about = {"note": f"may come from fewer rows than these: {superset}", "doubt": True}
+        return replace(self, properties={**self.properties, **about})
 
     def described(self) -> dict[str, Any]:
         """What the log says of it."""

@@ -22,7 +22,7 @@ import numpy as np
 from whence.arrays.linking.content import digest_of
 from whence.arrays.linking.frames import array_behind, table_digest
 from whence.arrays.linking.places import Place
-from whence.arrays.recording.calls import Captured, Edge, said
+from whence.arrays.recording.calls import Captured, Doubt, Edge, said
 from whence.arrays.recording.structures import Array
 from whence.arrays.reuse import Level, ReuseIndex, ReuseRule
 from whence.errors import BadType
@@ -162,7 +162,8 @@ class Tracker:
             draft.outputs = tuple(self._output(each, names, draft) for each in found.outputs)
             for name, note in zip(draft.outputs, said(found), strict=True):
                 if note:
-                    draft.properties.setdefault(name, {}).update(note=note, line=str(place))
+                    about = {"note": str(note), "doubt": isinstance(note, Doubt), "line": str(place)}
+                    draft.properties.setdefault(name, {}).update(about)
             record = Record(call, draft.inputs, draft.outputs, reused, found.notes)
             args = {key: _recordable(value, key) for key, value in scalars.items()}
             started = now()
