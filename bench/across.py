@@ -1,0 +1,158 @@
+"""One question from a cell of an array through NumPy and a Spark run to rows of files; hand-overs; materialized runs.
+
+The chain: two Parquet files, joined and grouped by Spark, handed over to NumPy, then a number of tracked steps. The same
+question is asked of boxes (materialized), of the run by DuckDB, and of the run by Spark, which is the baseline.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds, workspace
+
+import whence as wh
+from whence.spark import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = {"tiny": (2_000,), "small": (10_000, 200_000), "full": (10_000, 200_000, 6_000_000)}
+STEPS = {"tiny": (1, 5), "small": (1, 10, 20), "full": (1, 5, 10, 20)}
+SETTINGS = {"spark.sql.shuffle.partitions": "4", "spark.log.level": "ERROR", "spark.ui.enabled": "false"}
+
+
+def files(spark: SparkSession, place: Path, rows: int) -> DataFrame:
+    """Customers and their orders: a tenth as many customers, each row of the output from one customer and ten orders."""
+    import pandas as pd
+    from pyspark.sql import functions as F
+
+    place.mkdir()
+    random, customers = np.random.default_rng(0), rows // 10
+    pd.DataFrame({"id": np.arange(customers), "age": random.uniform(18, 90, customers)}).to_parquet(
+        place / "customers.parquet"
+    )
+    bought = {"customer": random.permutation(rows) % customers, "amount": random.gamma(2, 20, rows)}
+    pd.DataFrame(bought).to_parquet(place / "orders.parquet")
+    left, right = (spark.read.parquet(str(place / f"{name}.parquet")) for name in ("customers", "orders"))
+    joined = left.join(right, left["id"] == right["customer"])
+    return joined.groupBy("id", "age").agg(F.sum("amount").alias("total"), F.max("amount").alias("most"))
+
+
+def chain(log: wh.Log, X: Any, steps: int) -> str:
+    """Tracked steps on the handed-over array; the name of the last result."""
+    for number in range(steps):
+        X = log.track(lambda x: x * 1.5 + 1, name=f"step{number}")(X)
+    return f"step{steps - 1}"
+
+
+def questions(spark: SparkSession, place: Path, rows: int, lengths: tuple[int, ...], progress: Progress) -> list[Claim]:
+    """The end-to-end question, for chains of several lengths."""
+    claims = []
+    for steps in lengths:
+        progress(f"{rows:,} rows, {steps} steps")
+        folder = place / f"{rows}-{steps}"
+        df = files(spark, folder, rows)
+        with wh.open(folder / "log.whence") as log:
+            pipeline = log.pipeline(df, name="features")
+            X = pipeline.to_numpy(["total", "most"], name="X")
+            last = chain(log, X, steps)
+            at = f"{len(X) // 2},0:2"
+
+            def ask() -> Any:
+                return log.backward(last, at)
+
+            truth = sorted(map(tuple, ask()["orders"].cells().tolist()))
+            asked = seconds(ask, 5)
+            row = dict(
+                zip(
+                    df.columns,
+                    next(iter(pipeline.to_pandas("again").iloc[[len(X) // 2]].itertuples(index=False))),
+                    strict=True,
+                )
+            )
+            by_spark = seconds(lambda: pipeline.backward(row, engine="spark").arrow("orders"), 2)
+            stored = pipeline.materialize()
+            right = sorted(map(tuple, ask()["orders"].cells().tolist())) == truth
+            boxes = seconds(ask, 20)
+        name = f"{steps} steps after Spark, {rows:,} rows"
+        claims.append(
+            claim(
+                f"{name}: materialized", boxes * 1e3, {"by Spark": by_spark * 1e3}, unit="ms", at_most=100, true=right
+            )
+        )
+        claims.append(
+            claim(f"{name}: asked through DuckDB", asked * 1e3, {"by Spark": by_spark * 1e3}, unit="ms", at_most=1000)
+        )
+    claims.append(
+        claim(f"materialized lineage of {rows:,} rows, bytes for each pair of rows",
+              stored.bytes / max(1, sum(pairs for pairs, _ in stored.sources.values())), {"two 64-bit numbers": 16.0},
+              unit="B", at_least=2)
+    )  # fmt: skip
+    return claims
+
+
+def hand_over(spark: SparkSession, place: Path, rows: int) -> list[Claim]:
+    """What `to_pandas` adds to `toPandas` of rows that are computed already, and materializing to an eager run."""
+    df = files(spark, place / f"hand-over-{rows}", rows * 10)
+    with wh.open(place / f"hand-over-{rows}.whence") as log:
+        cached = df.cache()
+        cached.count()
+        bare = seconds(cached.toPandas, 3)
+        spark.conf.set("spark.sql.execution.arrow.pyspark.enabled", "true")
+        arrow = seconds(cached.toPandas, 3)
+        spark.conf.set("spark.sql.execution.arrow.pyspark.enabled", "false")
+        pipeline = log.pipeline(df, name="handed")
+        pipeline.run()
+        start = time.perf_counter()
+        pipeline.to_pandas("frame")
+        ours = time.perf_counter() - start
+        cached.unpersist()
+        start = time.perf_counter()
+        log.pipeline(df, name="kept").materialize()
+        kept = time.perf_counter() - start
+        start = time.perf_counter()
+        log.pipeline(df, name="eager", mode="eager").run().count()
+        eager = time.perf_counter() - start
+    return [
+        claim(f"hand-over of {rows:,} rows", ours, {"toPandas()": bare, "toPandas() by Arrow": arrow}, unit="s",
+              against=("toPandas()",), at_least=0.9),
+        claim(f"materializing {rows:,} rows", kept, {"eager run": eager}, unit="s", at_least=0.25),
+    ]  # fmt: skip
+
+
+def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
+    """Questions across levels, hand-overs, and what a materialized run takes."""
+    check_size(size)
+    spark = local_session("local[2]", **SETTINGS)
+    try:
+        with workspace() as place:
+            claims = [
+                each
+                for rows in ROWS[size]
+                for each in questions(
+                    spark, place, rows, STEPS[size] if rows == ROWS[size][0] else STEPS[size][:1], progress
+                )
+            ]
+            progress("hand-overs")
+            return claims + hand_over(spark, place, {"tiny": 1_000, "small": 100_000, "full": 1_000_000}[size])
+    finally:
+        spark.stop()
+
+
+def plot(claims: list[Claim], directory: Path) -> list[Path]:
+    """Dots, beside Spark."""
+    return [
+        dots(
+            [each for each in claims if each["unit"] == "ms"], directory / "across.png", "One question", "milliseconds"
+        )
+    ]
+
+
+if __name__ == "__main__":
+    main(run, plot)
