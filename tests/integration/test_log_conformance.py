@@ -448,7 +448,7 @@ def test_show_and_print(sums: wh.Log) -> None:
 
 
 def test_deleting_a_dataset(sums: wh.Log) -> None:
-    unchanged(sums, InUse, "'B' is where 'C' came from", lambda: sums.delete("B"))
+    unchanged(sums, InUse, "'C' was derived from 'B'", lambda: sums.delete("B"))
     sums.register_operation("flip", ["B"], ["C"], capture=["identity"])
     sums.delete("C")
     assert [dataset.name for dataset in sums.datasets()] == ["A", "B"]

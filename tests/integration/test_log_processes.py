@@ -319,7 +319,8 @@ def imports_nothing(place: Place, _: object) -> None:
         log.delete("out")
         log.collect()
         imported = set(sys.modules) - known
-    assert not {name for name in imported if name.split(".")[0] in ("whence", "sqlalchemy", "pcodec")}
+    late = sorted(name for name in imported if name.split(".")[0] in ("whence", "sqlalchemy", "pcodec"))
+    assert not late, late
 
 
 def test_an_open_log_has_all_it_needs(place: Place) -> None:

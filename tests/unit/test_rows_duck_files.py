@@ -362,7 +362,7 @@ class TestBadQuestions:
             Compare("=", k, Attr(7, "gone", "long")),
             Udf("PythonUDF", (k,), "boolean"),
             Call("RLike", (s, text), "boolean"),
-            Compare("=", Call("Upper", (s,), "string"), text),
+            Compare("=", Call("InitCap", (s,), "string"), text),
             Compare("=", Call("Cast", (s,), "long"), k),
             Compare("=", Call("Substring", (s, Literal(0, "integer"), Literal(1, "integer")), "string"), text),
             Compare("=", Call("Substring", (s, Literal(-1, "integer"), Literal(1, "integer")), "string"), text),

@@ -56,6 +56,7 @@ class Store:
         import pcodec  # noqa: F401 # loaded before it is needed
 
         from whence.store.derivations.reader import Reader
+        from whence.store.prov import circumstances  # noqa: F401 # as above
         from whence.store.recording import writer  # noqa: F401 # likewise
 
         self.where = where  # the directory, or the URL without its password
