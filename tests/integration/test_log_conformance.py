@@ -334,7 +334,7 @@ def test_an_operation_is_recorded_whole_or_not_at_all(sums: wh.Log) -> None:
     for arguments, error, match in (
         ((["A"], ["B"], ["whole", "whole"]), BadType, "2 captures for 1 pairs"),
         ((["A"], ["B"], "whole"), BadType, "a list with one capture"),
-        ((["A"], ["B"], {("A", "B"): "whole"}), BadType, "no \\(output, input\\)"),
+        ((["A"], ["B"], {("A", "B"): "whole"}), BadType, "has the pairs \\(output, input\\)"),
         ((["A"], ["B", "B"], None), BadType, "each output once"),
         ((["A"], [], None), BadType, "at least one"),
         (("A", ["B"], None), BadType, "inputs is a list"),
