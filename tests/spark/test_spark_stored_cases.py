@@ -127,7 +127,7 @@ def test_a_run_is_listed_and_asked(spark: SparkSession, views: Path, log: wh.Log
     [
         (lambda run: run.backward({"town": "Oslo"}), UnknownName, "no column 'town'"),
         (lambda run: run.backward({"city": "Rome"}), NoSuchRow, "Rome"),
-        (lambda run: run.backward({"city": 3}), BadType, "3 is no such value"),
+        (lambda run: run.backward({"city": 3}), BadType, "3 is not a value of it"),
         (lambda run: run.backward(), BadType, "by numbers="),
         (lambda run: run.backward({"n": 1}, numbers=[1]), BadType, "by numbers="),
         (lambda run: run.backward(numbers=[2]), OutOfRange, "no row 2"),
