@@ -19,10 +19,12 @@ from whence.errors import MissingExtra
 if TYPE_CHECKING:
     import pandas as pd
 
+    from whence.log import Log
     from whence.spark.pipeline import Pipeline
 
 T = TypeVar("T")
 LOG_NAME = "shop.whence"
+STORY = "story.html"
 SHOWN_ROWS = 5
 SMALL = {"spark.sql.shuffle.partitions": "2"}  # for a few thousand rows
 
@@ -93,9 +95,10 @@ def run(out: Path) -> Shop:
         asked = {"city": rows[0]["city"], "month": rows[0]["month"]}
         precise, back, customer = _backward(pipeline, every, asked, made)
         forth = _forward(pipeline, every, customer, len(rows))
+        across = _across(log, pipeline, every, asked, made, out / STORY)
         plan = str(pipeline.explain())
     shown = [tuple(row) for row in rows[:SHOWN_ROWS]]
-    return Shop(out / LOG_NAME, script, paths, plan, shown, len(rows), asked, customer, precise, [*back, forth])
+    return Shop(out / LOG_NAME, script, paths, plan, shown, len(rows), asked, customer, precise, [*back, forth, across])
 
 
 def _backward(
@@ -124,6 +127,27 @@ def _forward(pipeline: Pipeline, every: pd.DataFrame, customer: int, of: int) ->
     expected, brute = _timed(lambda: _shop.reached(every, customer))
     agrees = sorted((row["city"], row["month"]) for row in found) == sorted(expected)
     return Answer(f"forward customer {customer}", "the report", of, len(found), seconds, brute, agrees)
+
+
+def _across(
+    log: Log,
+    pipeline: Pipeline,
+    every: pd.DataFrame,
+    asked: dict[str, Any],
+    made: dict[str, dict[str, Any]],
+    path: Path,
+) -> Answer:
+    """The rows of a file that one number came from, which NumPy computed from the report; told as a story."""
+    cents = pipeline.to_numpy(["cents"], name="cents")
+    log.track(lambda cents: cents / 100, name="euros", names={"return": "euros"})(cents)
+    row = int(log.forward("report", asked, to="euros").cells()[0, 0])
+    answer, seconds = _timed(lambda: log.backward("euros", [(row, 0)]))
+    expected, brute = _timed(lambda: _shop.contributed(every, asked))
+    keys = answer["lines"].arrow().select(_shop.KEYS["lines"]).to_pylist()
+    agrees = answer.precise and sorted(tuple(each.values()) for each in keys) == sorted(expected["lines"])
+    log.explain("euros", [(row, 0)]).save(path)
+    of = len(next(iter(made["lines"].values())))
+    return Answer(f"backward euros[{row}], in NumPy", "lines", of, len(keys), seconds, brute, agrees)
 
 
 def _timed(run: Callable[[], T]) -> tuple[T, float]:
@@ -158,7 +182,11 @@ def report(shop: Shop) -> None:
         numbers=("rows", "found", "time"),
         aligned=True,
     )
-    click.echo(f"\nThe log:      {shop.log}")
+    click.echo(
+        "\nThe last question began in NumPy, with a number computed from the report, and went on through Spark to a file."
+    )
+    click.echo(f"Its story:    {shop.log.parent / STORY}")
+    click.echo(f"The log:      {shop.log}")
     sources = " ".join(f"--source {path}" for path in shop.sources.values())
     asked = " ".join(f"--row {name}={value}" for name, value in shop.asked.items())
     click.echo(f"Ask yourself: whence pipeline {shop.script} {sources} {asked} --log {shop.log}")
