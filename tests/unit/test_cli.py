@@ -299,7 +299,7 @@ def test_errors_of_the_shell_speak_shell(log_path: Path) -> None:
     assert "or give --force to cut its lineage" in told.stderr
     assert "force=True" not in told.stderr
     told = run("backward", "sums")
-    assert "say which cells of 'sums': 3,4 or 0:10,5 or ... for all of them" in told.stderr
+    assert "say which cells of 'sums' are meant: 3,4 or 0:10,5 or ... for all of them" in told.stderr
     told = run("ls", "--log", "postgresql://nobody@127.0.0.1:1/none")
     assert "with --blobs" in told.stderr
     told = run("segment", "--src", "total", "--dst", "pixels")

@@ -183,7 +183,7 @@ def report(shop: Shop) -> None:
         aligned=True,
     )
     click.echo(
-        "\nThe last question began in NumPy, with a number computed from the report, and went on through Spark to a file."
+        "\nThe last question began in NumPy, at a number made of the report, and went on through Spark to a file."
     )
     click.echo(f"Its story:    {shop.log.parent / STORY}")
     click.echo(f"The log:      {shop.log}")
