@@ -179,13 +179,24 @@ def test_forward_of_readings(readings: DataFrame) -> None:
     assert row.count() == 2
 
 
-def test_a_function_of_the_users_counts_as_reading_all_its_arguments(readings: DataFrame) -> None:
-    either = F.udf(lambda level, kind: level if kind else 0, "int")
+def test_a_function_of_the_users_that_stays_opaque_counts_as_reading_all_its_arguments(readings: DataFrame) -> None:
+    either = F.udf(lambda level, kind: sum(divmod(level, 7)) + kind, "int")  # divmod is not translated
     p = Pipeline(readings.select("place", "day", either("level", "kind").alias("out")))
     answer = p.backward({"place": "a", "day": 3}, columns=["out"], lineage="value")
     assert held(answer) == {"level": [2], "kind": [2]}
     assert not answer.precise
     assert "all its arguments" in str(answer.reason)
+
+
+def test_of_a_function_that_is_looked_into_the_branch_counts_that_was_taken(readings: DataFrame) -> None:
+    either = F.udf(lambda level, place: level if place == "a" else 0, "int")
+    p = Pipeline(readings.select("place", "day", either("level", "place").alias("out")))
+    answer = p.backward({"place": "a", "day": 3}, columns=["out"], lineage="value")
+    assert held(answer) == {"level": [2]}
+    assert answer.precise
+    other = p.backward({"place": "b", "day": 3}, columns=["out"], lineage="value")
+    assert held(other) == {}
+    assert other.precise
 
 
 def test_a_function_of_groups_counts_as_reading_its_group(readings: DataFrame) -> None:
