@@ -195,7 +195,7 @@ def test_the_demo_can_be_run_again() -> None:
     for _ in range(2):
         result = CliRunner().invoke(whence, ["demo", "--only", "rows"])
         assert result.exit_code == 0, result.output
-        assert result.output.count(" the same ") == 4
+        assert result.output.count(" the same ") == 5
     command = result.output.splitlines()[-1].partition("whence pipeline ")[2].split()
     found = run_json(*command)
     assert (found["precise"], found["how"]) == (True, "saved"), "the log has what a question needs"

@@ -57,7 +57,7 @@ def holdable(plan: o.Operator) -> bool:
 def surely_small(plan: o.Operator) -> bool:
     """Whether the plan itself says that its output is small.
 
-    >>> from whence.rows import Attr, Literal, Source
+    >>> from whence.rows import Attr, Limit, Literal, Source
     >>> surely_small(Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer")))
     True
     """
