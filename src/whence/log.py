@@ -86,14 +86,41 @@ class Log:
 
     # --- recording
 
-    def array(self, name: str, shape: int | Sequence[int] | NDArray[Any]) -> Dataset:
-        """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined."""
+    def array(
+        self,
+        name: str,
+        shape: int | Sequence[int] | NDArray[Any],
+        *,
+        preview: bool | int | NDArray[Any] | None = None,
+    ) -> Dataset:
+        """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined.
+
+        `preview=True` saves a small preview of the values: the least, the greatest and the mean value of each of at
+        most 16,384 tiles; a smaller array is saved as it is. A number is the number of tiles; an array holds the
+        values, if `shape` is a shape. The explorer draws previews, and `first` takes values from them. A preview
+        replaces an earlier one.
+
+        >>> import tempfile, numpy as np, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     _ = log.array("A", np.array([1.0, np.nan, 3.0]), preview=True)
+        ...     print(log.first("A", np.isnan))
+        dataset  count  cells
+        A        1      1
+        """
+        from whence.store.recording.previews import given_preview, save_preview
+
+        array, name = shape, name_of(name)
+        shape = shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape))
+        wanted = given_preview(name, shape, array, preview)
+        dataset = self._defined(name, shape)
+        if wanted is not None:
+            save_preview(self._store, dataset.name, wanted)
+        return dataset
+
+    def _defined(self, name: str, shape: Shape) -> Dataset:
+        """The array of this name, which is recorded if there is none."""
         from whence.store.catalog import statements
 
-        name, shape = (
-            name_of(name),
-            shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape)),
-        )
         self._store.forget_name(name)
         with self._store.database.read() as connection:
             known = statements.datasets(connection, name)
@@ -511,7 +538,8 @@ class Log:
     ) -> Story:  # fmt: skip
         """The story of some cells: where they came from (or went), what was done, by whom, at which commit.
 
-        It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .json or .txt.
+        It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .csv, .json
+        or .txt.
         """
         from whence.story import tell
 
@@ -540,9 +568,9 @@ class Log:
     ) -> Answer:  # fmt: skip
         """The earliest cells along the lineage for which a condition holds: where did this NaN start?
 
-        `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those of arrays
-        that this program still holds, or those in `values`, by name. Where they are not known, the way goes on, and the
-        notes of the answer say so.
+        `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those in `values`,
+        by name, those of arrays that this program still holds, or those in previews that hold every cell. Where they
+        are not known, the way goes on, and the notes of the answer say so.
 
         >>> import tempfile, numpy as np, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
