@@ -1,6 +1,6 @@
 // Arrays, tables and pipelines to choose from; what to do with an empty log; a story.
 import { useAnswer } from "./ask";
-import { Empty, Mark, Superset, Waiting, save, savePng } from "./parts";
+import { Empty, Mark, Superset, Waiting, save, saveAsPng } from "./parts";
 import { go, link, place } from "./place";
 import { count, plain, sides, when } from "./words";
 
@@ -98,7 +98,7 @@ export function StoryView() {
             <div class="row">
               <button type="button" onClick={() => save("story.html", "text/html", found.html)}>HTML</button>
               <button type="button" onClick={() => save("story.svg", "image/svg+xml", found.svg)}>SVG</button>
-              <button type="button" onClick={() => void savePng("story.png", found.svg)}>PNG</button>
+              <button type="button" onClick={() => void saveAsPng("story.png", found.svg)}>PNG</button>
               <button type="button" onClick={() => save("story.csv", "text/csv", found.csv)}>CSV</button>
               <button type="button" onClick={() => save("story.json", "application/json", JSON.stringify(found.document, null, 1))}>JSON</button>
             </div>

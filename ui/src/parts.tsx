@@ -50,7 +50,7 @@ export function save(name: string, kind: string, content: BlobPart): void {
 }
 
 /** A picture as PNG, at twice its size so that it stays sharp. */
-export async function savePng(name: string, svg: string): Promise<void> {
+export async function saveAsPng(name: string, svg: string): Promise<void> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();
