@@ -138,8 +138,10 @@ function around(picture: Picture, at: number): Set<number> {
   return found;
 }
 
-export function Graph({ picture, label, chosen, onChoose, onOpen }: {
+export function Graph({ picture, label, chosen, marked, onChoose, onOpen }: {
   picture: Picture;
+  /** Nodes that stand out while none is hovered. */
+  marked?: Set<number>;
   label: string;
   chosen: (node: GraphNode) => boolean;
   onChoose: (node: GraphNode) => void;
@@ -166,8 +168,8 @@ export function Graph({ picture, label, chosen, onChoose, onOpen }: {
     const pen = fitted(canvas.current, size.width, size.height);
     pen.translate(now.x, now.y);
     pen.scale(now.k, now.k);
-    draw(pen, picture, theme(box.current), over >= 0 ? around(picture, over) : new Set(), at);
-  }, [picture, now, size, over, at, dark]);
+    draw(pen, picture, theme(box.current), over >= 0 ? around(picture, over) : (marked ?? new Set()), at);
+  }, [picture, now, size, over, at, dark, marked]);
 
   const zoom = (by: number, x = size.width / 2, y = size.height / 2) =>
     setView((old) => {

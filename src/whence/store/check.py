@@ -92,7 +92,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
             runs = sa.select(t.results.c.hash, "a run of the pipeline " + t.runs.c.pipeline).join_from(
                 t.results, t.runs
             )
-            rows = sa.select(t.table_rows.c.hash, "the rows of " + t.entities.c.name).join_from(
+            rows = sa.select(t.table_rows.c.hash, "the values of " + t.entities.c.name).join_from(
                 t.table_rows, t.entities
             )
             kept = [*connection.execute(runs), *connection.execute(rows)]

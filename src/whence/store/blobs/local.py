@@ -24,7 +24,7 @@ TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
 JOB = f"{TEMPORARY}job-"  # how the name of the file begins that says since when a job writes parts here
 OWNER = "LOG"  # the file that says whose blobs these are
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
-AGAIN = "run the pipeline again, which saves it again, or restore the file from a copy"
+AGAIN = "run the pipeline again, or record the array again, which saves it again; or restore the file from a copy"
 MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
 GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
 
