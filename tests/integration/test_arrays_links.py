@@ -65,7 +65,10 @@ def test_numbers_stay_linked(log: wh.Log) -> None:
 def test_numbers_of_before_a_log_was_opened_again_say_where_they_start(tmp_path: Path) -> None:
     x = RNG.random(5)
     with wh.open(tmp_path / "log.whence") as log:
-        mean, largest = log.track(lambda a: a.mean(), name="mean")(x), log.track(lambda a: float(a.max()), name="max")(x)
+        mean, largest = (
+            log.track(lambda a: a.mean(), name="mean")(x),
+            log.track(lambda a: float(a.max()), name="max")(x),
+        )
     for path in (tmp_path / "log.whence", tmp_path / "other.whence"):
         with wh.open(path) as log:
             scale = log.track(lambda a, by: a * by, name="scale")
