@@ -112,7 +112,7 @@ def _backward(
     customers: list[int] = []
     for name, keys in _shop.KEYS.items():
         # mypy infers no type for a default.
-        found, seconds = _timed(lambda name=name, keys=keys: lineage[name].select(*keys).collect())  # type: ignore[misc]
+        found, seconds = _timed(lambda name=name, keys=keys: lineage[name].select(*keys).collect())  # type: ignore[misc]  # a lambda's default has no type
         agrees = sorted(map(tuple, found)) == sorted(expected[name])
         of = len(next(iter(made[name].values())))
         answers.append(Answer(question, name, of, len(found), asking + seconds, brute, agrees))

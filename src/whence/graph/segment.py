@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence.graph._graph import Graph
     from whence.graph.segment_diff import SegmentDiff
 
-Rows = NDArray[np.int64]
+EdgeRows = NDArray[np.int64]
 _SHOWN = 12  # vertices of one kind in a printed segment
 _NAMED = 4  # of what is left out
 RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expanded", "input")
@@ -75,7 +75,7 @@ class Segment(Drawable):
     """
 
     def __init__(
-        self, graph: Graph, query: Query, vertices: Numbers, rows: Rows, rules: Mapping[str, Numbers], why: str,
+        self, graph: Graph, query: Query, vertices: Numbers, rows: EdgeRows, rules: Mapping[str, Numbers], why: str,
         base: Segment | None = None, boundaries: Sequence[Boundary] = (),
     ) -> None:  # fmt: skip
         self.graph = graph
@@ -256,7 +256,7 @@ def _nothing(query: Query) -> Segment:
 
 
 def _complete(
-    query: Query, direct: Mask, similar: Mask, rows: Rows, base: Segment | None, chosen: Sequence[Boundary] = ()
+    query: Query, direct: Mask, similar: Mask, rows: EdgeRows, base: Segment | None, chosen: Sequence[Boundary] = ()
 ) -> Segment:  # fmt: skip
     """A segment from the vertices on paths: with siblings, agents, and the edges, out of the rows that are allowed."""
     graph, table = query.graph, query.graph.edge_table

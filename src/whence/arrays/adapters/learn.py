@@ -154,9 +154,12 @@ def _called(estimator: Any, name: str, original: Any, args: Any, kwargs: Any) ->
     if not own or _busy():
         return original(*args, **kwargs)
     given, model = traced_in([*args, kwargs]), _model(estimator)
-    if given is None and model is None:
+    if given is not None:
+        run = given._run
+    elif model is not None:
+        run = model.run
+    else:
         return original(*args, **kwargs)
-    run = given._run if given is not None else model.run  # type: ignore[union-attr]
     try:
         bound = inspect.signature(original).bind(*args, **kwargs)
     except TypeError:
