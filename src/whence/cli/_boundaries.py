@@ -107,7 +107,7 @@ def parameters(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _last_seen(log: Log, name: str) -> str:
-    """A file as the version that it was when it was last seen, which is said; anything else as it is."""
+    """The version of a file when it was last seen, which is printed; any other name as it is."""
     if name in log.graph.ids:
         return name
     found = log.versions(name)

@@ -137,7 +137,7 @@ def _across(
     made: dict[str, dict[str, Any]],
     path: Path,
 ) -> Answer:
-    """The rows of a file that one number came from, which NumPy computed from the report; told as a story."""
+    """The rows of a file that a number came from, which NumPy computed from the report; with its story."""
     cents = pipeline.to_numpy(["cents"], name="cents")
     log.track(lambda cents: cents / 100, name="euros", names={"return": "euros"})(cents)
     row = int(log.forward("report", asked, to="euros").cells()[0, 0])

@@ -151,7 +151,7 @@ class Segment(Drawable):
     def __str__(self) -> str:
         lines = [repr(self), f"  {self.why}"]
         if self.left_out:
-            lines.append(f"  {self.told_left_out('inputs=True')}")
+            lines.append(f"  {self.left_out_note('inputs=True')}")
         for code, kind in enumerate(KINDS):
             own = self.graph.in_order(self.numbers[self.graph.kinds[self.numbers] == code])
             if own:
@@ -159,7 +159,7 @@ class Segment(Drawable):
                 lines.append(f"  {kind}: {', '.join(self.graph.ids.of(own[:_SHOWN]))}{more}")
         return "\n".join(lines)
 
-    def told_left_out(self, how: str) -> str:
+    def left_out_note(self, how: str) -> str:
         """A sentence about what is left out; `how` brings it in."""
         out = self.left_out
         more = f" and {len(out) - _NAMED:,} more" if len(out) > _NAMED else ""

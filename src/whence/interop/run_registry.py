@@ -89,7 +89,7 @@ class Registered:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells the runs that it starts that they are part of it."""
+        """The variables by which the runs that it starts know that they are part of it."""
         return {INSIDE: os.pathsep.join([*self.inside, str(self.place)])}
 
     def end(self) -> None:

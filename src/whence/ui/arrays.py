@@ -97,9 +97,9 @@ def tile(explorer: Explorer, params: Params) -> bytes:
     flat = np.reshape(flat, (rows, columns)) if flat.ndim < 2 else flat
     top, left = y * TILE * scale, x * TILE * scale
     square = np.asarray(flat[top : top + TILE * scale : scale, left : left + TILE * scale : scale], dtype=np.float64)
-    told = _values(explorer, dataset.name, dataset.shape)
-    assert told is not None
-    return _header(square.shape) + quantized(square, told["low"], told["high"]).tobytes()
+    drawn_values = _values(explorer, dataset.name, dataset.shape)
+    assert drawn_values is not None
+    return _header(square.shape) + quantized(square, drawn_values["low"], drawn_values["high"]).tobytes()
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
@@ -135,13 +135,13 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     """What some cells came from and went to, in every dataset of the chain."""
     name = text(params, "name")
     cells = answers.selected(explorer.log, name, text(params, "cells"))
-    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **_told(cells)}
+    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **_described(cells)}
     ways: dict[str, Any] = {"asked": asked}
     notes: dict[str, None] = {}
     reasons: list[str] = []
     for direction in ("backward", "forward"):
         found = answers.reached(explorer.log, direction, name, cells)
-        ways[direction] = [{"name": each, **_told(own)} for each, own in found.cells.items()]
+        ways[direction] = [{"name": each, **_described(own)} for each, own in found.cells.items()]
         ways[f"{direction}_steps"] = [each.as_dict() for each in found.answer.steps]
         notes |= dict.fromkeys(each for each in found.answer.notes if each not in found.answer.reasons)
         reasons += [found.answer.reason] if found.answer.reason else []
@@ -152,7 +152,7 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     return ways | {"notes": list(notes)}
 
 
-def _told(selection: Selection) -> dict[str, Any]:
+def _described(selection: Selection) -> dict[str, Any]:
     if not selection.shape:  # a file is one cell
         return {"shape": [], "count": selection.count, "boxes": [[]] if selection else [], "step": [], "text": "whole"}
     found, step = answers.boxes(selection)

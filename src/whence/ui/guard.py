@@ -81,12 +81,12 @@ class Guard:
 
 
 async def _plain(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-    told = {"content-type": "text/plain; charset=utf-8", **(headers or {})}
+    sent = {"content-type": "text/plain; charset=utf-8", **(headers or {})}
     await send(
         {
             "type": "http.response.start",
             "status": status,
-            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in told.items()],
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
         }
     )
     await send({"type": "http.response.body", "body": text.encode()})

@@ -64,7 +64,7 @@ def parsed(plan: str) -> Step | None:
     return root
 
 
-def _told(run: StoredRun, recorded: object) -> str:
+def _explained(run: StoredRun, recorded: object) -> str:
     """The plan in words, with the question at each operator and what is kept there, where the log has all of it."""
     from whence.rows.saving import explained, trace_plan
 
@@ -100,7 +100,7 @@ def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
     own = graph.properties.row(graph.ids.number(label)) if label else {}
     document = run.record.document
     row = _row(run, params)
-    tree = parsed(_told(run, own.get("plan")))
+    tree = parsed(_explained(run, own.get("plan")))
     saved = document.get("saved", [])
     output = next((each for each in saved if each.get("place") == [-1]), None)
     made = document.get("table")
@@ -126,15 +126,15 @@ def _activity(explorer: Explorer, name: str) -> str | None:
     return found[-1].label if found else None
 
 
-def _columns(told: Any) -> list[dict[str, Any]]:
+def _columns(facet: Any) -> list[dict[str, Any]]:
     """Which columns of which sources each column of the output came from."""
-    if not isinstance(told, dict):
+    if not isinstance(facet, dict):
         return []
     found = []
-    for name, own in told.get("fields", {}).items():
+    for name, own in facet.get("fields", {}).items():
         inputs = [{"source": each.get("name"), "column": each.get("field")} for each in own.get("inputFields", ())]
         found.append({"name": name, "from": inputs})
-    decided = [{"source": each.get("name"), "column": each.get("field")} for each in told.get("dataset", ())]
+    decided = [{"source": each.get("name"), "column": each.get("field")} for each in facet.get("dataset", ())]
     return [*found, {"name": "", "from": decided}] if decided else found
 
 
@@ -152,7 +152,7 @@ def _drawn(explorer: Explorer, tree: Step, rows: int | None, row: dict[str, Any]
     """Operators as activities, sources and the output as data; rows run from left to right."""
     nodes: list[Node] = []
     lines: list[Line] = []
-    told: list[dict[str, Any]] = []
+    operators: list[dict[str, Any]] = []
     graph = explorer.graph()
 
     def add(step: Step) -> int:
@@ -164,15 +164,15 @@ def _drawn(explorer: Explorer, tree: Step, rows: int | None, row: dict[str, Any]
         nodes.append(
             Node("entity" if is_source else "activity", shortened(words, 28), step.title, note=shortened(note, 36))
         )
-        told.append({"title": step.title, "asked": _filled(step.asked, row), "kept": step.kept})
+        operators.append({"title": step.title, "asked": _filled(step.asked, row), "kept": step.kept})
         lines.extend([Line(at, add(each), "used") for each in step.inputs])
         return at
 
     top = add(tree)
     nodes.append(Node("entity", "output", "the output", note="" if rows is None else f"{rows:,} rows", strong=True))
-    told.append({"title": "the output", "asked": _filled("", row), "kept": ""})
+    operators.append({"title": "the output", "asked": _filled("", row), "kept": ""})
     lines.append(Line(len(nodes) - 1, top, "wasGeneratedBy"))
-    return {"picture": picture(Scene(tuple(nodes), tuple(lines))), "operators": told}
+    return {"picture": picture(Scene(tuple(nodes), tuple(lines))), "operators": operators}
 
 
 def _rows(explorer: Explorer, name: str) -> str:

@@ -195,7 +195,7 @@ def mode_of(selection: bool, winner: bool) -> str:
 
 
 def _overlap(a: Any, b: Any) -> bool:
-    """Whether two arrays have memory in common; if that is too hard to tell, they have."""
+    """Whether two arrays share memory; if that takes too long to find out, yes."""
     try:
         return bool(np.shares_memory(a, b, max_work=1 << 16))  # type: ignore[arg-type]  # any number will do
     except np.exceptions.TooHardError:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.linking.content import digest_of, is_telling
+from whence.arrays.linking.content import digest_of, is_distinctive
 from whence.arrays.linking.frames import array_behind, is_frame, table_digest
 from whence.arrays.linking.layout import Layout, shown
 from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
@@ -137,7 +137,7 @@ class Links:
         result in its variables, or if the statement that made it used nothing of the program.
         """
         known = self._early.get(id(value))
-        if not self._gave or (known is not None and known() is value) or not is_telling(array):
+        if not self._gave or (known is not None and known() is value) or not is_distinctive(array):
             return False
         if not self.living.has_results(root_of(each) for each in arrays_held(frame)):
             return False
