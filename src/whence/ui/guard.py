@@ -38,7 +38,7 @@ class Guard:
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, refuse, or hand on with a strict policy added."""
+        """Answer, refuse, or pass the request on with a strict policy added."""
         if scope["type"] != "http":
             return  # nothing but HTTP is served
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}

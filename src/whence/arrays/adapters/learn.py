@@ -1,4 +1,7 @@
-"""scikit-learn: what estimators learn comes from what they were fitted on, what they give from its row and from that.
+"""scikit-learn: what estimators learn, and what they give.
+
+What an estimator learns comes from the data that it was fitted on. A result comes from its own row and from what was
+learned.
 
 Their methods are replaced by ones that do as before unless a traced array is involved. What an estimator learns is kept
 as one traced array beside it: a cell for each column where columns are learned from one by one (scalers, encoders,
@@ -37,7 +40,7 @@ GIVING = (
     "score_samples", "score",
 )  # fmt: skip
 PASSING = frozenset(["Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer"])
-"""Estimators that hand arrays on to others."""
+"""Estimators that pass arrays on to others."""
 
 METRICS = (
     "accuracy_score", "balanced_accuracy_score", "explained_variance_score", "f1_score", "log_loss", "max_error",

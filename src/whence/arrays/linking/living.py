@@ -1,6 +1,6 @@
 """The arrays that a log knows and that may still be seen: by their memory while it lives, and by their content.
 
-An array is looked up as it is handed to a tracked call, before the function runs. In this order: memory with the same
+An array is looked up when it is passed to a tracked call, before the function runs. In this order: memory with the same
 layout, memory that it is a part of, content. Its digest shows whether the memory was changed in between.
 """
 
@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What is known of an array that is handed to a call."""
+    """What is known of an array that is passed to a call."""
 
     how: How
     digest: bytes

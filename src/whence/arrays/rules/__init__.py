@@ -172,7 +172,7 @@ def watched(
     """The links of each output of a call, and whether they may follow from numbers in these arrays (by identity).
 
     Every one of these arrays is an operand of some link, or says where cells go, in which case it has decided. An array
-    that the rule passed over is refused: its lineage would be left out without a word.
+    that the rule passed over is refused: its lineage would be left out silently.
 
     >>> x, by = np.zeros(3), np.array([1])
     >>> watched(np.roll, (x, by), {}, {id(x): x})[1], watched(np.roll, (x, by), {}, {id(x): x, id(by): by})[1]

@@ -1,4 +1,4 @@
-"""A function's statements, looked through with values that stand for any argument."""
+"""The statements of a function, followed with values that stand for any argument."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ IMPORTS = frozenset({"re", "math", "datetime", "string", "pandas", "numpy"})
 
 @dataclass
 class Findings:
-    """What is said of all functions that are looked through for one."""
+    """What was found out about a function and all functions that it calls."""
 
     budget: Budget = field(default_factory=Budget)
     domain: dict[Expr, None] = field(default_factory=dict)

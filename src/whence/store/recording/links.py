@@ -1,4 +1,4 @@
-"""Links between calls: which dataset an array is that is handed to one, and what has to be recorded to say so."""
+"""Links between calls: which dataset an array is that is passed to a call, and what has to be recorded to say so."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """An array of which a part was handed over, before anything was known of it."""
+    """An array of which a part was passed to a call, before anything was known of it."""
 
     array: Any
     variable: str
@@ -70,7 +70,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """An array as it was handed to a call, before the function ran."""
+    """An array as it was passed to a call, before the function ran."""
 
     value: Any
     array: Any  # the numbers behind it; None if it is not an array
@@ -83,7 +83,7 @@ class Arrived:
 
 
 Handed = tuple[tuple[Arrived, ...], Place]
-"""What was handed to a call, and where."""
+"""What was passed to a call, and where."""
 
 
 class Links:
@@ -101,7 +101,7 @@ class Links:
     # --- before the call
 
     def arrived(self, values: Iterable[Any]) -> Handed:
-        """What is known of what is handed to a call, and where the call is."""
+        """What is known of the arguments of a call, and where the call is."""
         frame = caller()
         place = place_of(frame)
         if not self._gave:
