@@ -1,7 +1,7 @@
 """One question from a cell of an array through NumPy and a Spark run to rows of files; hand-overs; materialized runs.
 
 The chain: two Parquet files, joined and grouped by Spark, handed over to NumPy, then a number of tracked steps. One
-question is asked of boxes (materialized), of the run by DuckDB, and of the run by Spark, which is the baseline.
+question is answered from boxes (materialized), by the run with DuckDB, and by the run with Spark, the baseline.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
 def rates(spark: Any, F: Any, t: Any) -> Any:
     known = {"pen": 2, "ink": 3}
 
-    def rated(item, quantity):  # type: ignore[no-untyped-def]
+    def rated(item, quantity):  # type: ignore[no-untyped-def]  # as users write it
         rate = known.get(item)
         if rate is None:
             return None

@@ -216,7 +216,7 @@ def test_all_hand_overs_of_a_run_have_one_order(spark: SparkSession, shop: Path,
         assert rows(log.backward("X", [(number, 0)])["orders"]) == [amounts.index(amount)]
 
 
-def test_equal_rows_are_told_apart(spark: SparkSession, shop: Path, log: wh.Log) -> None:
+def test_equal_rows_are_distinguished(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     from pyspark.sql import functions as F
 
     made = spark.read.parquet(str(shop / "orders.parquet")).select((F.col("amount") > 9).alias("large"))

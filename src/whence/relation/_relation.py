@@ -375,7 +375,7 @@ class Relation:
 
 
 def _asked_on_spark(relation: Relation, frame: Any, backward: bool) -> Selection:
-    """A frame is handed to the package that knows it by that package's name: imports point down."""
+    """Pass a frame to the package that knows it, imported by name: imports point down."""
     found: Selection = import_module("whence.spark.scale").ask_frame(relation, frame, backward)  # it is a frame as well
     return found
 

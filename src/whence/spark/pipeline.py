@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 class Pipeline:
     """A DataFrame read into operators. `log.pipeline(df)` makes one.
 
-    What it holds are two values: the analysis of the plan as it was read, and the subject of questions, which is the
-    last run, here or in the log. A run replaces the subject; nothing else changes.
+    It holds two values: the analysis of the plan as it was read, and the subject of questions, which is the last run,
+    here or in the log. A run replaces the subject; nothing else changes.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Pipeline:
 
         With `columns` the question is about these cells of the rows, and the answer has the rows of the sources that
         hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
-        whether there is such a row: of conditions, of keys of joins and groups, of orders.
+        whether there is such a row: those of conditions, of keys of joins and groups, and of orders.
         """
         if columns is None and lineage == BOTH:
             found = self._tracer(witness, engine).backward(rows, one=one)
@@ -257,7 +257,7 @@ class Pipeline:
         return found, made, table
 
     def _remember(self) -> None:
-        """Questions about the tables of the run are asked of this pipeline while it is there."""
+        """Let this pipeline answer questions about the tables of the run for as long as it exists."""
         store, run = self._analysis.store, self.artifacts
         if store is not None and run is not None:
             remember(store, run.recorded, self)

@@ -264,5 +264,5 @@ RULES: dict[type[o.Operator], Callable[..., _Found]] = {
 
 
 def witnesses_matter(plan: o.Operator) -> bool:
-    """Whether the rows of a group that attain min, max or first are told from the others in row lineage."""
+    """Whether row lineage has only the rows of a group that attain its min, max or first value."""
     return any(isinstance(part, o.Aggregate) and part.witnessed for part in walk(plan))

@@ -1,6 +1,6 @@
-"""Runs as relations: which rows of a source made rows of the output, asked of a run when somebody wants to know.
+"""Runs as relations: which rows of a source made which rows of the output. A run is asked when a question comes.
 
-A run of a pipeline that this program still has is asked as it is. Any other is opened from the log.
+If this program still has the pipeline of the run, the pipeline answers. Any other run is opened from the log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_LIVE = 100  # pipelines of a log that are kept
 UNAVAILABLE = (NotTraceable, MissingExtra, SparkFailed)
 """Why cells may not be asked about, where rows can be."""
 
-EQUAL_ROWS = "equal rows of {!r} cannot be told apart, and share their lineage: p.materialize() tells them apart"
+EQUAL_ROWS = "equal rows of {!r} cannot be distinguished, and share their lineage: p.materialize() gives each its own"
 
 
 def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
@@ -82,7 +82,7 @@ class AskedTables:
 
 
 class StoredRows:
-    """How the output of a run came from one of its sources, stored by rows. Cells are asked of the run."""
+    """How the output of a run came from one of its sources, stored by rows. The run answers questions about cells."""
 
     def __init__(self, relation: Relation, cells: RunRelation) -> None:
         self._relation, self._cells = relation, cells
@@ -97,15 +97,17 @@ class StoredRows:
         return self.traced(Selection.of(cells, self.in_shape), "forward").selection
 
     def traced(self, selection: Selection, direction: str, lineage: str = BOTH) -> Traced:
-        """The answer about rows is stored. About cells it is asked of the run; if that cannot answer now, the rows
-        are the answer, which is a superset."""
+        """Questions about rows are answered from the stored relation, questions about cells by the run.
+
+        If the run cannot answer now, the answer is the rows, a superset.
+        """
         stored = self._relation.backward if direction == "backward" else self._relation.forward
         if lineage == BOTH and has_whole_rows(selection):
             return Traced(stored(selection), None, "rows")
         try:
             return self._cells.traced(selection, direction, lineage)
         except WhenceError as error:
-            why = f"the lineage is stored by rows, and which of their cells count cannot be asked now: {error}"
+            why = f"the lineage is stored by rows, and which of their cells count cannot be found now: {error}"
             return Traced(stored(selection), why, "rows")
 
 

@@ -46,7 +46,7 @@ def is_quick(source: Source, states: list[list[Any]]) -> bool:
         return True
     if states:
         return bool(sum(size for _, size, _ in states) <= QUICK)
-    return source.origin is not None and str(source.origin.nodeName()) in ("LocalRelation", "Range")  # type: ignore[attr-defined]
+    return source.origin is not None and str(source.origin.nodeName()) in ("LocalRelation", "Range")  # type: ignore[attr-defined]  # a JVM object
 
 
 def source_tables(
@@ -74,7 +74,7 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
     known = {"columns": columns, "states": states, "numbering": properties["numbering"], "format": source.format}
     if not states:  # in memory, or in another system: each session has its own
         known["session"] = str(analysis.jvm.spark.sparkContext.applicationId)
-        known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]
+        known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]  # a JVM object
     handed = handed_file(source.paths)
     if handed is not None:
         return Table(source.name, columns, numbering.rows, handed.digest, properties)

@@ -39,10 +39,9 @@ class Ordered:
 
 
 def ordered(analysis: Analysis, subject: Subject) -> Ordered:
-    """The output of the last run, or of one that is made now, with all its rows told apart.
+    """The output of the last run, or of one that is made now, in which each row can be identified.
 
-    If equal rows exist, a row does not say which it is: the pipeline is run with the ids of source rows then, and the
-    rows are those of that run.
+    If there are equal rows, the pipeline runs again with the ids of source rows, and the rows are those of that run.
     """
     if subject.annotated is not None:
         return _with_output(annotated_rows(subject))

@@ -29,11 +29,12 @@ def record_tables(
     store: Store, analysis: Analysis, run: RunArtifacts, pairs: Pairs | None = None, reasons: tuple[str, ...] = (),
     *, quickly: bool = False,
 ) -> tuple[str, Table]:  # fmt: skip
-    """Record the output of a recorded run, the sources, and how the rows came from them: stored if that is known by
-    `pairs`, else asked of the run.
+    """Record the output of a recorded run, its sources, and how the rows came from them.
+
+    The lineage of rows is stored if it is in `pairs`; otherwise the run answers when a question comes.
 
     `reasons` say why the pairs are more than the lineage. `quickly`: sources whose rows take time to count are left out
-    until somebody needs them.
+    until a question needs them.
     """
     from whence.store.catalog.runs import run_of
     from whence.store.recording.tables import Origin, record

@@ -93,7 +93,7 @@ def require_lineage(lineage: str) -> None:
 
 
 def covering(subject: Subject) -> str:
-    """Of whose witnesses row lineage has to be, so that it holds all rows of a group."""
+    """The choice of witnesses under which row lineage has all rows of a group."""
     analysis = subject.analysis
     return "group" if witnesses_matter(analysis.plan) else analysis.settings.witness
 
@@ -208,7 +208,7 @@ def _held(terms: Terms, uses: set[int], columns: frozenset[int], ids: Expr) -> E
 
 
 def _not_true(where: Expr) -> Expr:
-    """That a condition is not true, in words that DuckDB is known to mean as Spark does."""
+    """That a condition is not true, in terms that DuckDB is known to compute as Spark does."""
     if isinstance(where, Not) and isinstance(where.arg, IsNull):
         return where.arg
     return disjunction(Not(where), IsNull(where))

@@ -79,10 +79,10 @@ class Blobs(Protocol):
         """Every file that is there."""
 
     def claim(self, log: str) -> None:
-        """Make sure that these blobs belong to that log: two logs would collect each other's as garbage."""
+        """Make sure that these blobs belong to that log: two logs would collect each other's blobs as garbage."""
 
     def mark(self, name: str) -> None:
-        """Write an empty file, or write it again: a job is at work, and what it wrote is no garbage yet."""
+        """Write an empty file, or touch it: a job is at work, and what it wrote must not be collected yet."""
 
 
 def missing(name: str, where: str, title: str = "", remedy: str = RESTORE) -> Damaged:

@@ -79,8 +79,8 @@ class Reader:
     def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
         """Plan over the present graph, then follow the cells of `start` without holding anybody up.
 
-        A relation that vanishes in between because its dataset was deleted is not damage: the question is then
-        asked of the graph without it.
+        A relation that vanishes in between because its dataset was deleted is not damage: the question is then asked
+        again, over the graph without it.
         """
         asked: dict[tuple[int, ...], Selection] = {}
         while True:
@@ -97,7 +97,7 @@ class Reader:
                     raise
 
     def load(self, way: Way) -> RelationLike:
-        """The relation of a derivation: stored, or asked of a run."""
+        """The relation of a derivation: stored, or a run that answers."""
         if way.kind == RUN:
             return self._run(way)
         relation = self.boxes(way.hash, way.output, way.input)
@@ -139,7 +139,7 @@ class Reader:
     def _current(self) -> Adjacency:
         """The graph as the catalog has it now; the caller holds the lock.
 
-        Ids grow in the order of commits, so that what was added can be told from what is known.
+        Ids grow in the order of commits, so that what was added has higher ids than what is known.
         """
         if self._database.stamp() == self._stamp:
             return self._graph

@@ -73,7 +73,7 @@ def record(
     derived from these as a whole until their rows are counted, and says so of those without files.
 
     A table that is there with the same content is the same dataset. If the output of the run was recorded before, it is
-    that, and what is known of it by now is added. Derivations that were asked of the run make place for boxes.
+    that, and what is known of it by now is added. Derivations that the run answered are replaced by stored boxes.
     """
     left = dict(uncounted or {})
     output = replace(output, properties={**output.properties, "lacks": sorted(n for n, v in left.items() if v is None)})
@@ -271,7 +271,7 @@ def _take_part(connection: sa.Connection, table: sa.Table, activity: int, name: 
 
 
 def _remove_asked(store: Store, output: str, inputs: list[str]) -> None:
-    """Derivations that were asked of a run, where a relation of boxes says the same now."""
+    """Remove the derivations that a run answers, where a relation of boxes now says the same."""
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
