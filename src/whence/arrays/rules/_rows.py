@@ -220,7 +220,7 @@ def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) 
 def one_by_one(order: NDArray[np.integer], in_shape: Shape, axis: int) -> Relation:
     """One row for each cell, which comes from the same place on all axes but one, where `order` says from where.
 
-    By flat indices there is one number to keep for each cell: how far away it comes from. It takes the place of `order`.
+    By flat indices there is one number to keep for each cell: how far away it comes from. It overwrites `order`.
     """
     away = order.astype(np.int64, copy=False)
     away -= np.arange(order.shape[axis]).reshape([-1 if k == axis else 1 for k in range(order.ndim)])
