@@ -26,6 +26,7 @@ from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
 from whence.spark.tables.asking import remember
+from whence.spark.tables.cell_pairs import cell_pairs
 from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
 from whence.spark.tables.ordered import Ordered, materialized, ordered
 from whence.spark.tables.recording import record_tables
@@ -207,17 +208,22 @@ class Pipeline:
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
     def materialize(self) -> Materialized:
-        """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.
+        """Store the lineage of every row and cell of the output in the log: later questions need neither Spark nor the
+        files.
 
-        It takes a run with the ids of source rows beside each row, unless the last run has them.
+        It takes a run with the ids of source rows beside each row, unless the last run has them. Where these do not say
+        which cells count, it takes one more for each kind of lineage.
         """
         store = self._require_log("materialize")
         found = materialized(self._analysis, self._known())
         self._subject = found.subject
         assert found.subject.run is not None
-        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        cells, missing = cell_pairs(found)
+        made, table = record_tables(
+            store, found.subject.analysis, found.subject.run, found.pairs, found.reasons, cells=cells
+        )
         self._remember()
-        return Materialized.of(store, made, table)
+        return Materialized.of(store, made, table, missing)
 
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
         """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.

@@ -17,6 +17,7 @@ from typing import Protocol
 from whence.errors import Damaged, StoreError
 from whence.relation import Relation
 from whence.relation.parts import PartedRelation, is_index, parse
+from whence.relation.table_cells import restored
 from whence.store.failures import explained
 
 NAME = re.compile(r"[0-9a-f]{64}")
@@ -218,7 +219,7 @@ class LocalBlobs:
 
 def opened(data: bytes | memoryview, title: str, blobs: Blobs) -> Relation:
     """The relation of a blob; one of many parts has each of them in a blob of its own."""
-    return PartedRelation(parse(data, title), blobs, title) if is_index(data) else Relation.from_bytes(data, title)
+    return PartedRelation(parse(data, title), blobs, title) if is_index(data) else restored(data, title)
 
 
 def found(name: str, size: int, modified: float) -> Found:
