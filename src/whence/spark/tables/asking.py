@@ -84,7 +84,7 @@ class AskedTables:
 
 
 class StoredRows:
-    """How the output of a run came from one of its sources, stored by rows. Cells are stored too, or the run has them."""
+    """How the output of a run came from one of its sources, stored by rows. The run has cells not stored."""
 
     def __init__(self, relation: Relation, cells: RunRelation) -> None:
         self._relation, self._cells = relation, cells
