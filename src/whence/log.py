@@ -70,13 +70,12 @@ class Log:
     >>> directory.cleanup()
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, watch: bool = True) -> None:
         self._store = store
         store.connect_tables = lambda: _tables(store)
         self._files: Files | None = None
-        if (
-            RUN in os.environ and not store.database.read_only
-        ):  # a program below `whence run`, which has no block of its own
+        # A program below `whence run` has no block of its own; a second log over one store need not watch again.
+        if watch and RUN in os.environ and not store.database.read_only:
             self._files = store.tracker.watched()
 
     @property

@@ -291,5 +291,10 @@ class Pipeline:
 
         return f"<pre>{html.escape(self.explain())}</pre>"
 
+    def _repr_svg_(self) -> str | None:
+        from whence.spark.picture import svg_of_operators
+
+        return svg_of_operators(self.plan)
+
     def __repr__(self) -> str:
         return f"<Pipeline {self.name or ''} over {', '.join(self.sources) or 'nothing'}>".replace("  ", " ")
