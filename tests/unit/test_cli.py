@@ -6,25 +6,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from tests.commands import run, run_json
 
 import whence as wh
 from whence.cli._group import COMMANDS, whence
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(whence, [str(each) for each in arguments])
-
-
-def run_json(*arguments: object) -> Any:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 @pytest.fixture

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 
 from whence.rows.expressions import FALSE, TRUE, Expr
 from whence.rows.functions import expressions as e
+from whence.rows.functions.alternatives import items_of
 from whence.rows.functions.globals import global_value
-from whence.rows.functions.refusal import ITEMS, Budget, Refusal
+from whence.rows.functions.operators import binary
+from whence.rows.functions.refusal import Budget, Refusal
 from whence.rows.functions.source import Definition, source_of
 from whence.rows.functions.values import (
     Alternative,
     Const,
-    Items,
     Value,
     both,
     combined,
@@ -164,7 +165,7 @@ class Looking:
             old = self.name(node.target.id)
             if any(isinstance(each.item, Const) and isinstance(each.item.value, list | dict | set) for each in old):
                 raise Refusal("it changes an object")
-            value = e.binary(node.op, old, e.evaluate(node.value, self), self)
+            value = binary(node.op, old, e.evaluate(node.value, self), self)
             self.assign(node.target, value)
             return ""
         if isinstance(node, ast.If):
@@ -380,22 +381,6 @@ def _bound(
     if missing or unknown:
         raise Refusal("it is called with other arguments than it takes")
     return found
-
-
-def items_of(value: Value) -> tuple[Value, ...] | None:
-    """The elements of a list that is known, in order."""
-    if len(value) != 1:
-        return None
-    item = value[0].item
-    if isinstance(item, Items):
-        return item.items
-    if isinstance(item, Const) and isinstance(item.value, list | tuple | range | str | dict):
-        if type(item.value) not in (list, tuple, range, str, dict):
-            return None
-        if len(item.value) > ITEMS:
-            raise Refusal("it goes through a long list")
-        return tuple(const(each) for each in item.value)
-    return None
 
 
 def _in_order(errors: list[tuple[Expr, type[Exception]]]) -> list[tuple[Expr, type[Exception]]]:

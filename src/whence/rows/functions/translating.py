@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from whence.rows.expressions import Attr, Call, Expr, Inside, IsNull, Literal, fresh
+from whence.rows.functions.alternatives import none_or
 from whence.rows.functions.checking import disagreement
-from whence.rows.functions.expressions import none_or
 from whence.rows.functions.looking import Findings, returned
 from whence.rows.functions.numbers import TRY, is_nan
 from whence.rows.functions.refusal import LARGEST, Refusal

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from whence.errors import BadType, StoreError
 from whence.store.catalog import schema as t
 from whence.store.catalog.clock import now
-from whence.store.catalog.statements import _insert
+from whence.store.catalog.statements import insert
 from whence.store.values import LONGEST_NAME, plain
 
 _CHUNK = 1 << 20
@@ -220,7 +220,7 @@ def _add_version(
         {**content.described, "artifact": content.artifact, "version": version}, f"a property of {name!r}"
     )
     row = {"name": name, "kind": content.kind, "shape": [], "created": time, "properties": properties}
-    entity = _insert(connection, t.entities, row)
+    entity = insert(connection, t.entities, row)
     values = {"entity": entity, "artifact": content.artifact, "version": version, "hash": content.hash}
     connection.execute(t.snapshots.insert().values(**values))
     if latest is not None:

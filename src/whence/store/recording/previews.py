@@ -55,7 +55,7 @@ def save_preview(store: Store, name: str, preview: Preview) -> None:
 
     def write(connection: sa.Connection) -> None:
         statements.require_shapes(connection, {name: preview.shape})
-        entity = statements._ids(connection, {name})[name]
+        entity = statements.ids_of(connection, {name})[name]
         connection.execute(t.table_rows.delete().where(of.entity == entity))
         values = {"entity": entity, "position": 0, "hash": blob.hash, "size": blob.size}
         connection.execute(t.table_rows.insert().values(**values))

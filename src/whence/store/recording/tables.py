@@ -140,7 +140,7 @@ def _derive_whole(connection: sa.Connection, name: str, artifact: str | None) ->
     """A table was read from files, or made of them: no relation, because files have no cells."""
     if artifact is None:
         return
-    ids, of = statements._ids(connection, {name, artifact}), t.was_derived_from.c
+    ids, of = statements.ids_of(connection, {name, artifact}), t.was_derived_from.c
     same = (of.generated == ids[name]) & (of.used == ids[artifact]) & of.relation.is_(None)
     if connection.execute(sa.select(of.id).where(same).limit(1)).first() is None:
         values = {"generated": ids[name], "used": ids[artifact], "kind": "whole", "created": now()}
@@ -155,7 +155,7 @@ def _remove_whole(store: Store, output: str, artifacts: Sequence[str | None]) ->
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
-        ids = statements._ids(connection, {output, *wanted})
+        ids = statements.ids_of(connection, {output, *wanted})
         used = of.used.in_([ids[each] for each in wanted])
         return (of.generated == ids[output]) & used & of.relation.is_(None) & (of.kind == "whole")
 
@@ -195,7 +195,7 @@ def record_given(store: Store, table: Table, file: Blob, relation: Relation, sou
 
     def write(connection: sa.Connection) -> str:
         made = defined(connection, table)
-        entity = statements._ids(connection, {made})[made]
+        entity = statements.ids_of(connection, {made})[made]
         of = t.table_rows.c
         if connection.execute(sa.select(of.hash).where(of.entity == entity)).first() is None:
             values = {"entity": entity, "position": 0, "hash": file.hash, "size": file.size}
@@ -255,7 +255,7 @@ def _prepared(output: Table, origin: Origin) -> Prepared:
 
 
 def _known(connection: sa.Connection, edge: statements.Edge) -> bool:
-    ids = statements._ids(connection, {edge.output, edge.input})
+    ids = statements.ids_of(connection, {edge.output, edge.input})
     of = t.was_derived_from.c
     same = (of.generated == ids[edge.output]) & (of.used == ids[edge.input]) & (of.relation == edge.relation.hash)
     return connection.execute(sa.select(of.id).where(same).limit(1)).first() is not None
@@ -263,7 +263,7 @@ def _known(connection: sa.Connection, edge: statements.Edge) -> bool:
 
 def _take_part(connection: sa.Connection, table: sa.Table, activity: int, name: str) -> None:
     """An activity used or generated a dataset, if that is not known yet."""
-    entity = statements._ids(connection, {name})[name]
+    entity = statements.ids_of(connection, {name})[name]
     rows = connection.execute(sa.select(table.c.entity, table.c.position).where(table.c.activity == activity)).all()
     if entity not in {row.entity for row in rows}:
         place = 1 + max((row.position for row in rows), default=-1)
@@ -275,7 +275,7 @@ def _remove_asked(store: Store, output: str, inputs: list[str]) -> None:
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
-        ids = statements._ids(connection, {output, *inputs})
+        ids = statements.ids_of(connection, {output, *inputs})
         return (of.generated == ids[output]) & of.used.in_([ids[each] for each in inputs]) & (of.kind == RUN)
 
     with store.database.read() as connection:
