@@ -14,6 +14,7 @@ import pytest
 import whence as wh
 
 pytest.importorskip("starlette")
+pytest.importorskip("anywidget")
 pytest.importorskip("playwright")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from axe_playwright_python.sync_playwright import Axe
@@ -23,12 +24,16 @@ from tests.browsing import Visit, chromium
 from whence.ui.explorer import Explorer
 from whence.ui.routes import answered
 from whence.ui.serving import serving
+from whence.ui.widget import widget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Lineages = dict[int, dict[str, list[tuple[Any, ...]]]]
 COLUMNS = {"orders": ("id", "city", "day"), "lines": ("order_id", "quantity", "cents")}
+
+
+SHOWN: dict[str, Any] = {}  # widgets of what the fixture makes
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +52,16 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple
     )
     with wh.open(place / "shop.whence") as log:
         pipeline = log.pipeline(df, "report")
+        SHOWN["plan"] = widget(pipeline)
         pipeline.run()
+        SHOWN["run"] = widget(pipeline)
+        SHOWN["picture"] = pipeline._repr_mimebundle_()
+        _, SHOWN["answer"] = SHOWN["run"]._answers("pipeline", {"name": "report"})
         rows = log.runs()[-1].output_rows(range(3)).to_pylist()
         found: Lineages = {}
         for number, row in enumerate(rows):
             lineage = pipeline.backward(row)
+            SHOWN["lineage"] = widget(lineage)
             found[number] = {
                 name: sorted(map(tuple, lineage[f"ui_{name}"].select(*columns).collect()))
                 for name, columns in COLUMNS.items()
@@ -86,6 +96,21 @@ def test_a_cell_marks_the_columns_that_carry_its_value(explorer: Explorer) -> No
     _, told = answered(explorer, "rows", {"name": "report", "row": "0", "column": "nothing"})
     assert isinstance(told, dict)
     assert told["error"] == "there is no column 'nothing'; there are city, total"
+
+
+def test_pipelines_and_their_answers_are_widgets(made: tuple[Path, Lineages]) -> None:
+    assert [node["label"] for node in SHOWN["plan"].still["picture"]["nodes"]][-1] == "output"  # before it ran
+    assert SHOWN["run"].still["place"] == {"name": "report"}
+    assert SHOWN["answer"]["rows"] == 3
+    assert "Aggregate" in SHOWN["picture"]["image/svg+xml"]
+    assert "Aggregate" in SHOWN["picture"]["text/html"]
+    live = SHOWN["lineage"]
+    assert live.still["sources"] == ["ui_orders", "ui_lines"]
+    status, told = live._answers("page", {"source": "ui_lines"})
+    assert status == 200
+    assert sorted(map(tuple, told["rows"])) == made[1][2]["lines"]
+    assert live._answers("page", {"source": "ui_lines", "from": "1"})[1]["rows"] == told["rows"][1:]
+    assert live._answers("page", {"source": "nothing"})[0] == 400
 
 
 def test_rows_are_counted_at_each_operator(explorer: Explorer, made: tuple[Path, Lineages]) -> None:

@@ -121,9 +121,9 @@ class Relation:
         return bundle(self)
 
     def _repr_html_(self) -> str:
-        import html
+        from whence.relation._shown import html_of
 
-        return f"<code>{html.escape(repr(self))}</code>"
+        return html_of(self)
 
     # Relations that need no tuples
 

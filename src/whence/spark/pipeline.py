@@ -17,6 +17,7 @@ from whence.spark.catalyst.plan import classic, read
 from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.explanation import Explanation, explanation
 from whence.spark.lineage import Lineage, widest_first
+from whence.spark.progress import seen
 from whence.spark.reached import Reached
 from whence.spark.running.artifacts import RunArtifacts
 from whence.spark.running.execute import run, run_eager
@@ -141,6 +142,10 @@ class Pipeline:
         With `row_ids=True` the output has one more column, `_row_id`, by which equal rows can be asked about one by
         one; the lineage of every row is saved for that.
         """
+        with seen(f"running {self.name or 'the pipeline'}"):
+            return self._run(row_ids=row_ids)
+
+    def _run(self, *, row_ids: bool) -> DataFrame:
         settings = self._analysis.settings
         if settings.mode == "eager":
             known = self._subject.annotated if self._subject is not None else None
@@ -176,6 +181,12 @@ class Pipeline:
         hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
         whether there is such a row: those of conditions, of keys of joins and groups, and of orders.
         """
+        with seen("looking for source rows"):
+            return self._backward(rows, witness, engine, one, columns, lineage)
+
+    def _backward(
+        self, rows: object, witness: str | None, engine: str, one: bool, columns: Sequence[str] | None, lineage: str
+    ) -> Lineage:
         if columns is None and lineage == BOTH:
             found = self._tracer(witness, engine).backward(rows, one=one)
             return found.asking_cells(lambda: CellQuestions(self._known(), engine).backward(rows))
@@ -296,6 +307,11 @@ class Pipeline:
         import html
 
         return f"<pre>{html.escape(self.explain())}</pre>"
+
+    def _repr_svg_(self) -> str | None:
+        from whence.spark.picture import svg_of_operators
+
+        return svg_of_operators(self.plan)
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name or ''} over {', '.join(self.sources) or 'nothing'}>".replace("  ", " ")

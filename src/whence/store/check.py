@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from whence.errors import Damaged, FutureVersion, WhenceError
+from whence.progress import counting
 from whence.relation import Relation
 from whence.relation.parts import hash_of
 from whence.relation.table_cells import restored
@@ -104,12 +105,12 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
     for edge in edges:
         used_by.setdefault(edge.relation, []).append(edge)
     suspects: list[tuple[str, Finding]] = []
-    for row in relations:
+    for row in counting(relations, len(relations), "relations checked"):
         if any(edge.kind == RUN for edge in used_by.get(row.hash, [])):
             continue
         found = _check_relation(row, used_by.get(row.hash, []), entities, blobs)
         suspects += [(row.hash, finding) for finding in found]
-    for hash, of_what in kept:
+    for hash, of_what in counting(kept, len(kept), "saved rows and values checked"):
         suspects += [(hash, finding) for finding in _result(hash, of_what, blobs)]
     if suspects:  # a relation that was deleted while this ran is not a problem
         with database.read("check") as connection:

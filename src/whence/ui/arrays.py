@@ -143,13 +143,13 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     """What some cells came from and went to, in every dataset of the chain."""
     name = text(params, "name")
     cells = answers.selected(explorer.log, name, text(params, "cells"))
-    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **_described(cells)}
+    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **described_cells(cells)}
     ways: dict[str, Any] = {"asked": asked}
     notes: dict[str, None] = {}
     reasons: list[str] = []
     for direction in ("backward", "forward"):
         found = answers.reached(explorer.log, direction, name, cells)
-        ways[direction] = [{"name": each, **_described(own)} for each, own in found.cells.items()]
+        ways[direction] = [{"name": each, **described_cells(own)} for each, own in found.cells.items()]
         ways[f"{direction}_steps"] = [each.as_dict() for each in found.answer.steps]
         notes |= dict.fromkeys(each for each in found.answer.notes if each not in found.answer.reasons)
         reasons += [found.answer.reason] if found.answer.reason else []
@@ -160,7 +160,8 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     return ways | {"notes": list(notes)}
 
 
-def _described(selection: Selection) -> dict[str, Any]:
+def described_cells(selection: Selection) -> dict[str, Any]:
+    """Cells as the page takes them: counted, in words, and as boxes that are few enough to be drawn."""
     if not selection.shape:  # a file is one cell
         return {"shape": [], "count": selection.count, "boxes": [[]] if selection else [], "step": [], "text": "whole"}
     found, step = answers.boxes(selection)
