@@ -26,7 +26,11 @@ T = TypeVar("T")
 LOG_NAME = "shop.whence"
 STORY = "story.html"
 SHOWN_ROWS = 5
-SMALL = {"spark.sql.shuffle.partitions": "2"}  # for a few thousand rows
+SMALL = {
+    "spark.sql.shuffle.partitions": "2",  # for a few thousand rows
+    # For a few seconds: Java's second compiler and parallel collector would take as long as all the rest.
+    "spark.driver.extraJavaOptions": "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,12 +43,13 @@ class Log(Recording, Contents, Questions, Project, Pipelines):
     >>> directory.cleanup()
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, watch: bool = True) -> None:
         self._store = store
         store.connect_tables = lambda: _tables(store)
         self._files: Files | None = None
-        if RUN in os.environ and not store.database.read_only:
+        if watch and RUN in os.environ and not store.database.read_only:
             # This program was started by `whence run`: no `with log.activity(...)` block says which files it uses.
+            # A second log over one store need not watch again.
             self._files = store.tracker.watched()
 
     @property

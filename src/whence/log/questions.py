@@ -120,7 +120,8 @@ class Questions:
     ) -> Story:  # fmt: skip
         """The story of some cells: where they came from (or went), what was done, by whom, at which commit.
 
-        It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .json or .txt.
+        It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .csv, .json
+        or .txt.
         """
         from whence.story import story_of
 
@@ -141,9 +142,9 @@ class Questions:
     ) -> Answer:  # fmt: skip
         """The earliest cells along the lineage for which a condition holds: where did this NaN start?
 
-        `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those of arrays
-        that this program still holds, or those in `values`, by name. Where they are not known, the walk goes on, and
-        the notes of the answer say so.
+        `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those in `values`,
+        by name, those of arrays that this program still holds, or those in previews that hold every cell. Where they
+        are not known, the walk goes on, and the notes of the answer say so.
 
         >>> import tempfile, numpy as np, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:

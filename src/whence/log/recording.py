@@ -37,14 +37,41 @@ class Recording:
 
     _store: Store
 
-    def array(self, name: str, shape: int | Sequence[int] | NDArray[Any]) -> Dataset:
-        """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined."""
+    def array(
+        self,
+        name: str,
+        shape: int | Sequence[int] | NDArray[Any],
+        *,
+        preview: bool | int | NDArray[Any] | None = None,
+    ) -> Dataset:
+        """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined.
+
+        `preview=True` saves a small preview of the values: the least, the greatest and the mean value of each of at
+        most 16,384 tiles; a smaller array is saved as it is. A number is the number of tiles; an array holds the
+        values, if `shape` is a shape. The explorer draws previews, and `first` takes values from them. A preview
+        replaces an earlier one.
+
+        >>> import tempfile, numpy as np, whence as wh
+        >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
+        ...     _ = log.array("A", np.array([1.0, np.nan, 3.0]), preview=True)
+        ...     print(log.first("A", np.isnan))
+        dataset  count  cells
+        A        1      1
+        """
+        from whence.store.recording.previews import given_preview, save_preview
+
+        array, name = shape, name_of(name)
+        shape = shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape))
+        wanted = given_preview(name, shape, array, preview)
+        dataset = self._defined(name, shape)
+        if wanted is not None:
+            save_preview(self._store, dataset.name, wanted)
+        return dataset
+
+    def _defined(self, name: str, shape: Shape) -> Dataset:
+        """The array of this name, which is recorded if there is none."""
         from whence.store.catalog import statements
 
-        name, shape = (
-            name_of(name),
-            shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape)),
-        )
         self._store.forget_name(name)
         with self._store.database.read() as connection:
             known = statements.datasets(connection, name)

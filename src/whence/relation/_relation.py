@@ -121,9 +121,9 @@ class Relation:
         return bundle(self)
 
     def _repr_html_(self) -> str:
-        import html
+        from whence.relation._shown import html_of
 
-        return f"<code>{html.escape(repr(self))}</code>"
+        return html_of(self)
 
     # Relations that need no tuples
 
@@ -227,10 +227,11 @@ class Relation:
         stored = self._held
         view = stored.out_view if backward else stored.in_view
         shape = self._out_shape if backward else self._in_shape
-        if view != shape or not shape or not given or max((part.blocks for part in stored.parts), default=0) <= 1:
+        boxes = _boxes_around(given, shape, view)
+        if boxes is None or not shape or not given or max((part.blocks for part in stored.parts), default=0) <= 1:
             return self._tables()
         first = 0 if backward else len(stored.out_view)
-        needed = {i: stored.meeting(i, given.boxes, first) for i in range(len(stored.parts))}
+        needed = {i: stored.meeting(i, boxes, first) for i in range(len(stored.parts))}
         parts = zip(needed.values(), stored.parts, strict=True)
         read = sum(part.rows if some is None else len(some) * part.block for some, part in parts)
         if read * SELECTIVE > stored.rows:
@@ -387,6 +388,16 @@ def _ask_table(table: _core.Table, given: Selection, backward: bool) -> Ints:
         raise
     except (ValueError, MemoryError) as error:
         raise TooLarge("the answer does not fit into memory; ask for fewer cells at a time") from error
+
+
+def _boxes_around(given: Selection, shape: Shape, view: Shape) -> Ints | None:
+    """The boxes of a selection under the view of some rows, or larger ones; None where a view has other axes."""
+    if view == shape:
+        return given.boxes
+    if len(view) != 1:
+        return None
+    steps = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
+    return np.einsum("nae,a->ne", given.boxes, steps)[:, None, :]
 
 
 def _reviewed(index: Ints, view: Shape, shape: Shape) -> Ints:

@@ -13,6 +13,7 @@ from whence.errors import UnknownName
 from whence.rows import FALSE, Attr, Compare, Filter, In, Join, Literal, Operator, Project, Source, Values, fresh, keep
 from whence.rows.eager.ids import LONG
 from whence.spark.catalyst.write import frame
+from whence.spark.progress import seen
 from whence.spark.sources.row_ids import named, united, with_files
 
 if TYPE_CHECKING:
@@ -217,7 +218,8 @@ class Lineage(Mapping[str, "DataFrame"]):
 
     def arrow(self, name: str) -> pa.Table:
         """The rows of a source as an Arrow table: the fastest way to them."""
-        return self._answer.arrow(self._uses(name))
+        with seen(f"looking for the rows of {name}"):
+            return self._answer.arrow(self._uses(name))
 
     def pandas(self, name: str) -> pd.DataFrame:
         """The rows of a source as a pandas frame."""

@@ -17,6 +17,7 @@ from whence.spark.catalyst.plan import classic, read
 from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.explanation import Explanation, explanation
 from whence.spark.lineage import Lineage, widest_first
+from whence.spark.progress import seen
 from whence.spark.reached import Reached
 from whence.spark.running.artifacts import RunArtifacts
 from whence.spark.running.execute import run, run_eager
@@ -26,6 +27,7 @@ from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
 from whence.spark.tables.asking import remember
+from whence.spark.tables.cell_pairs import cell_pairs
 from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
 from whence.spark.tables.ordered import Ordered, materialized, ordered
 from whence.spark.tables.recording import record_tables
@@ -140,6 +142,10 @@ class Pipeline:
         With `row_ids=True` the output has one more column, `_row_id`, by which equal rows can be asked about one by
         one; the lineage of every row is saved for that.
         """
+        with seen(f"running {self.name or 'the pipeline'}"):
+            return self._run(row_ids=row_ids)
+
+    def _run(self, *, row_ids: bool) -> DataFrame:
         settings = self._analysis.settings
         if settings.mode == "eager":
             known = self._subject.annotated if self._subject is not None else None
@@ -175,6 +181,12 @@ class Pipeline:
         hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
         whether there is such a row: those of conditions, of keys of joins and groups, and of orders.
         """
+        with seen("looking for source rows"):
+            return self._backward(rows, witness, engine, one, columns, lineage)
+
+    def _backward(
+        self, rows: object, witness: str | None, engine: str, one: bool, columns: Sequence[str] | None, lineage: str
+    ) -> Lineage:
         if columns is None and lineage == BOTH:
             found = self._tracer(witness, engine).backward(rows, one=one)
             return found.asking_cells(lambda: CellQuestions(self._known(), engine).backward(rows))
@@ -207,17 +219,22 @@ class Pipeline:
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
     def materialize(self) -> Materialized:
-        """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.
+        """Store the lineage of every row and cell of the output in the log: later questions need neither Spark nor the
+        files.
 
-        It takes a run with the ids of source rows beside each row, unless the last run has them.
+        It takes a run with the ids of source rows beside each row, unless the last run has them. Where these do not say
+        which cells count, it takes one more for each kind of lineage.
         """
         store = self._require_log("materialize")
         found = materialized(self._analysis, self._known())
         self._subject = found.subject
         assert found.subject.run is not None
-        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        cells, missing = cell_pairs(found)
+        made, table = record_tables(
+            store, found.subject.analysis, found.subject.run, found.pairs, found.reasons, cells=cells
+        )
         self._remember()
-        return Materialized.of(store, made, table)
+        return Materialized.of(store, made, table, missing)
 
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
         """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.
@@ -290,6 +307,11 @@ class Pipeline:
         import html
 
         return f"<pre>{html.escape(self.explain())}</pre>"
+
+    def _repr_svg_(self) -> str | None:
+        from whence.spark.picture import svg_of_operators
+
+        return svg_of_operators(self.plan)
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name or ''} over {', '.join(self.sources) or 'nothing'}>".replace("  ", " ")

@@ -15,7 +15,7 @@ from whence.graph.picture.folding import failed
 from whence.graph.picture.scene import FOLDED, of_graph
 from whence.store.catalog import runs
 from whence.store.catalog import schema as t
-from whence.ui import filters
+from whence.ui import filters, previews
 from whence.ui.explorer import Explorer, Params, listed, number, text
 from whence.ui.overview import Overview
 from whence.ui.overview import overview as overview_of
@@ -257,6 +257,7 @@ def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:
     from whence.ui.tables import has_table, may_be_table
 
     graph, kind, asked = explorer.graph(), text(params, "kind"), params.get("q", "").lower()
+    saved = previews.names(explorer)
     codes = explorer.once("kinds", lambda: filters.kind_codes(graph))
     wanted = ("array",) if kind == "array" else ("table", "file")
     numbers = np.flatnonzero(np.isin(codes, [filters.KINDS.index(each) for each in wanted])).tolist()
@@ -271,7 +272,7 @@ def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:
         own = graph.properties.row(at)
         shape = list(explorer.log.show(name).dataset.shape) if kind == "array" else []
         found.append({"name": name, "shape": shape, "created": own.get("created"), "by": _maker(graph, at),
-                      "values": name in explorer.values.files})  # fmt: skip
+                      "values": name in explorer.values.files or name in saved})  # fmt: skip
         if len(found) == PAGE:
             break
     return {"found": found, "count": len(named) if len(found) == PAGE else len(found)}

@@ -147,7 +147,7 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
             raise StoreError(f"{place.name!r} cannot be read: {str(error).splitlines()[0]}") from error
     return {
         "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in columns], "total": total,
-        "rows": [{"number": row[0], "cells": [_shown(each) for each in row[1:]]} for row in page], "from": start,
+        "rows": [{"number": row[0], "cells": [shown_value(each) for each in row[1:]]} for row in page], "from": start,
         "same": place.same, "traced": place.is_traced, "pipeline": _pipeline(explorer, name_of),
     }  # fmt: skip
 
@@ -199,7 +199,8 @@ def _order(params: Params, names: list[str]) -> str:
     return f"ORDER BY {_quoted(name)} {way} NULLS LAST, {NUMBER}"
 
 
-def _shown(value: Any) -> Any:
+def shown_value(value: Any) -> Any:
+    """A value as JSON and JavaScript can hold it without changing it; anything else as text."""
     if isinstance(value, bool | int | str | None):
         return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)
     if isinstance(value, float):
@@ -254,5 +255,5 @@ def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
     return shown | {
         "found": len(numbers), "columns": fetched.column_names,
         "marked": [each for at, each in enumerate(fetched.column_names) if at in columns],
-        "rows": [{"number": at, "cells": [_shown(value) for value in row]} for at, row in held],
+        "rows": [{"number": at, "cells": [shown_value(value) for value in row]} for at, row in held],
     }  # fmt: skip

@@ -17,6 +17,9 @@ Shape = tuple[int, ...]
 LARGEST = 1 << 20
 """Rules of more bytes are kept by the process that learned them, and not in the log."""
 
+MOST_ROWS = 1 << 19
+"""Rules of more rows, too: they hardly ever take fewer bytes, and encoding them to find out takes long."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReuseRule:
@@ -74,7 +77,9 @@ class Known:
 
 
 def packed(outputs: Sequence[Shape], edges: Sequence[Edge]) -> dict[str, Any] | None:
-    """Shapes and relations in the terms of JSON."""
+    """Shapes and relations in the terms of JSON, unless they are too large."""
+    if sum(len(edge.relation) for edge in edges) > MOST_ROWS:
+        return None
     data = [edge.relation.to_bytes() for edge in edges]
     if sum(map(len, data)) > LARGEST:
         return None

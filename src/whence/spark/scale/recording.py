@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from whence.relation import Relation, compress
 from whence.relation.layout import Shape
 from whence.relation.parts import PartedRelation, index_of
+from whence.spark.progress import watched
 from whence.spark.scale.compressing import LOCAL, fetched, on_spark
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import classic, numbered
-from whence.spark.scale.progress import watched
 from whence.store.blobs.local import JOB
 from whence.store.recording.capture import naming
 from whence.words import counted

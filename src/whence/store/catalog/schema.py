@@ -194,7 +194,7 @@ results = sa.Table(
     sa.Column("size", sa.BigInteger, nullable=False),
 )
 
-# The files that hold the rows of a table which a program handed to Spark, as blobs.
+# Blobs with values of a dataset: the rows of a table that a program handed to Spark, or the preview of an array.
 table_rows = sa.Table(
     "table_rows",
     metadata,

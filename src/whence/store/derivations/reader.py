@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from whence.errors import Damaged
 from whence.relation import Relation, RelationLike
 from whence.relation.parts import PartedRelation
+from whence.relation.table_cells import restored
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
@@ -112,7 +113,7 @@ class Reader:
                 return relation
         what = f"the lineage of {output!r} from {input!r}"
         data = self._small(hash)
-        relation = self._blobs.open(hash, what) if data is None else Relation.from_bytes(data, what)
+        relation = self._blobs.open(hash, what) if data is None else restored(data, what)
         with lock:
             self._cache.put(hash, relation, self._weight(relation))
         return relation

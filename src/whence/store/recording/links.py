@@ -149,6 +149,8 @@ class Links:
         if array is None or (held is not None and held[1] is not None):
             return Arrived(value, array, None, held)
         found = self.living.find(array)
+        if found.how == "new" and not array.ndim and self.numbers.is_foreign(array):
+            return Arrived(value, array, replace(found, why=_FOREIGN), suspicious=True)
         variable = variable_of(frame, value) if found.how != "same" else None
         return Arrived(
             value, array, found, held, variable, found.how == "new" and self._suspicious(value, array, frame)
@@ -334,6 +336,7 @@ class Links:
         )  # fmt: skip
 
 
+_FOREIGN = "it is the result of a call in another log, or in this one before it was opened again"
 _OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "new": "part"}
 
 

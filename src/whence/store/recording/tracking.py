@@ -136,11 +136,11 @@ class Tracker:
         return made
 
     def number(self, value: Any) -> Any:
-        """A number that a tracked call gave, as an array that is known to be it; None for any other number."""
+        """A number that a tracked call gave, as an array that stands for it; None for any other number."""
         with self._database.lock:
             name = self.links.numbers.name_of(value)
             if name is None:
-                return None
+                return self.links.numbers.foreign(value)
             array = np.asarray(value)
             self.links.living.keep(array, name, digest_of(array), result=True, part=False, copy=True)
             return array
