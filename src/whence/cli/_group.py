@@ -28,8 +28,6 @@ COMMANDS: tuple[str, ...] = (
     "explain",
     "query",
     "pipeline",
-)
-COMMANDS += (
     "ancestors",
     "descendants",
     "blame",

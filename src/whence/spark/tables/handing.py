@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Materialized:
     """What was stored of a run's lineage: the dataset, and for each source how many tuples, in how many bytes.
 
-    `missing` says which cells are not stored, and why: questions about these are asked of the run.
+    `missing` says which cells are not stored, and why: the run answers questions about these.
     """
 
     dataset: str
