@@ -64,6 +64,7 @@ ui: ## the explorer's page, from ui/ into src/whence/ui/static (needs npm; only 
 docs: setup ## the documentation, into docs/_build/html
 	@$(BIN)/python docs/_ext/commands.py
 	@$(BIN)/python docs/_ext/operators.py
+	@$(BIN)/python docs/_ext/measured.py
 	@$(BIN)/python -m sphinx -q -W --keep-going -j auto -b html -d docs/_build/doctrees docs docs/_build/html
 
 clean: ## remove whatever the other targets made

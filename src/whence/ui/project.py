@@ -69,8 +69,8 @@ def counted(store: Store) -> tuple[Counter[str], list[str]]:
 
 def warm(explorer: Explorer) -> None:
     """Make what the first pictures need, before anybody asks."""
-    summary(explorer, {})
     overview(explorer, {})
+    summary(explorer, {})
     search(explorer, {"q": "\0"})
     explorer.once("kinds", lambda: filters.kind_codes(explorer.graph()))
 
