@@ -264,15 +264,21 @@ def test_functions_that_the_log_knows_by_name_only(spark: SparkSession, views: P
     assert "Spark's RegExpReplace" in str(then.reason)
 
 
-def test_groups_of_users_say_what_is_missing(spark: SparkSession, views: Path, log: wh.Log, alone: None) -> None:
+def test_groups_of_users_are_known_without_their_code(
+    spark: SparkSession, views: Path, log: wh.Log, alone: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     schema = "id long, who string, price long"
     df = spark.table("orders").groupBy("who").applyInPandas(lambda rows: rows.head(1), schema)
     pipeline = log.pipeline(df, name="grouped")
     rows = pipeline.run().collect()
     run = later(log)
     assert run.output_rows(0).to_pylist() == [rows[0].asDict()]
+    found = run.backward(numbers=[0]).arrow("orders").to_pylist()
+    assert [row["who"] for row in found] == [rows[0].who] * 4
+    monkeypatch.setattr("whence.spark.running.execute.FEW_ROWS", 0)
+    pipeline.run()
     with pytest.raises(NotTraceable, match=r"has to run again .* a log holds no code"):
-        run.backward(numbers=[0])
+        later(log).backward(numbers=[0])
 
 
 def test_data_in_memory(spark: SparkSession, log: wh.Log, alone: None) -> None:

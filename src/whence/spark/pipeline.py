@@ -177,6 +177,10 @@ class Pipeline:
         `one=True` it is an error if more than one does. `engine` says who looks the source rows up: duckdb, spark, or
         auto for DuckDB where it gives the same rows as Spark.
 
+        `witness="group"` takes the whole group for min, max, first, last and any. `witness="rows"`, given here, also
+        tries functions of groups (`applyInPandas`) on fewer rows: if the rows that such a function kept give the row
+        again by themselves, these are the answer, and `how` of the answer says so; otherwise it is the group.
+
         With `columns` the question is about these cells of the rows, and the answer has the rows of the sources that
         hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
         whether there is such a row: those of conditions, of keys of joins and groups, and of orders.
@@ -294,7 +298,8 @@ class Pipeline:
 
     def _tracer(self, witness: str | None, engine: str) -> Tracer:
         """The first tracer that can answer."""
-        asking = Asking(Matcher(self._analysis.jvm, engine), witness or self._analysis.settings.witness)
+        wanted = witness or self._analysis.settings.witness
+        asking = Asking(Matcher(self._analysis.jvm, engine), wanted, tried=witness == "rows")
         self._analysis.require_unchanged()
         return tracer_for(self._known(), asking)
 

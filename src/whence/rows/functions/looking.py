@@ -14,6 +14,7 @@ from whence.rows.expressions import FALSE, TRUE, Expr
 from whence.rows.functions import expressions as e
 from whence.rows.functions.alternatives import items_of
 from whence.rows.functions.globals import global_value
+from whence.rows.functions.matching import as_ifs
 from whence.rows.functions.operators import binary
 from whence.rows.functions.refusal import Budget, Refusal
 from whence.rows.functions.source import Definition, source_of
@@ -170,6 +171,8 @@ class Looking:
             return ""
         if isinstance(node, ast.If):
             return self._if(node)
+        if isinstance(node, ast.Match):
+            return self.block(as_ifs(node))
         if isinstance(node, ast.For):
             return self._for(node)
         if isinstance(node, ast.Try):

@@ -46,7 +46,7 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
 
     def prepare(java: Any) -> tuple[Any, int]:
         java, first = without_subqueries(jvm, java)
-        found.views.update(view_names(compact.plan(java)))
+        found.views.update(view_names(java, compact.plan))
         return tidied(jvm, java), first
 
     def whole(java: Any) -> Operator:

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a question is asked: who looks rows up, and which rows of a group count for min, max, first and last."""
+    """How a question is asked: who looks rows up, and which rows of a group count for min, max, first and last.
+
+    `tried`: of a group that a function was given, the rows that give the row again by themselves.
+    """
 
     matcher: Matcher
     witness: str
+    tried: bool = False
 
 
 class Tracer(Protocol):
