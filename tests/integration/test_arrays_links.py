@@ -62,6 +62,30 @@ def test_numbers_stay_linked(log: wh.Log) -> None:
     assert sources(log, centre, (0,)) == {"x": [(0,)]}
 
 
+def test_numbers_of_before_a_log_was_opened_again_say_where_they_start(tmp_path: Path) -> None:
+    x = RNG.random(5)
+    with wh.open(tmp_path / "log.whence") as log:
+        mean, largest = (
+            log.track(lambda a: a.mean(), name="mean")(x),
+            log.track(lambda a: float(a.max()), name="max")(x),
+        )
+    for path in (tmp_path / "log.whence", tmp_path / "other.whence"):
+        with wh.open(path) as log:
+            scale = log.track(lambda a, by: a * by, name="scale")
+            with pytest.warns(wh.UnknownOrigin, match="'by' starts here.*the result of a call in another log"):
+                scale(x, mean)
+            for array, number in ((x, mean), (x, largest), (x.astype(np.float32), largest)):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", wh.UnknownOrigin)
+                    scale(array, number)
+                by = scale.last.inputs[1]
+                assert sources(log, scale, (2,))[by] == [()]
+                said = log.backward(scale.last.outputs[0], [(2,)]).notes
+                assert any(note.startswith(f"{by!r} starts at") and "opened again" in note for note in said)
+            scale(x, mean)
+            assert scale.last.inputs[1] == "by"  # the same number is the same dataset
+
+
 def test_a_float_beside_narrow_arrays_stays_a_float(log: wh.Log) -> None:
     x = RNG.random(4)
     top = log.track(lambda x: float(x.max()), name="top")(x)

@@ -219,7 +219,6 @@ class Program:
             case "reopen":
                 self.log.close()
                 self.log = wh.open(self.path)
-                self.numbers.clear()  # known by identity, to a log that is open
                 self.track()
 
     def beside(self) -> None:
@@ -356,7 +355,9 @@ class Program:
             self.gave(function, function(x), united(sets))
         elif kind == "scale" and self.numbers:
             by, own = self.data.draw(st.sampled_from(self.numbers))
-            self.gave(self.scale, self.scale(x, by), each(sets, _zero_d(own)))
+            result = self.scale(x, by)
+            self.recorded.setdefault(self.scale.last.inputs[1], _zero_d(own))  # where the log was opened again since
+            self.gave(self.scale, result, each(sets, _zero_d(own)))
         elif kind == "pair" and x.ndim:
             found = self.pair(x)
             self.note(self.pair)

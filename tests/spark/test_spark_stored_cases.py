@@ -393,7 +393,7 @@ def totals(spark: SparkSession, views: Path, log: wh.Log) -> StoredRun:
 def test_a_source_that_changed(totals: StoredRun, shop: Path, alone: None) -> None:
     pq.write_table(pa.table({"name": ["a"], "city": ["Rome"]}), shop / "who.parquet")
     lineage = totals.backward({"city": "Oslo"})
-    assert len(lineage.arrow("orders")) == 8, "what is asked of the other source is still known"
+    assert len(lineage.arrow("orders")) == 8, "the answer for the other source is still known"
     with pytest.raises(SourceChanged, match=r"'who' has changed since the run of .*Restore the file"):
         lineage.arrow("who")
     with pytest.raises(SourceChanged, match="'who' has changed"):

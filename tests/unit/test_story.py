@@ -82,10 +82,14 @@ def test_a_story_goes_forward(log: wh.Log) -> None:
 def test_stories_are_saved_and_need_nothing_else(log: wh.Log) -> None:
     program(log)
     story = log.explain("predict", "1")
-    for ending in ("html", "svg", "json", "txt"):
+    for ending in ("html", "svg", "csv", "json", "txt"):
         story.save(f"out/story.{ending}")
     assert Path("out/story.txt").read_text() == f"{story}\n"
     assert json.loads(Path("out/story.json").read_text())["steps"][0]["count"] == 2
+    table = Path("out/story.csv").read_text().splitlines()
+    assert table[0] == "step,from,to,count,cells,activity,exact,reason"
+    assert len(table) == 1 + len(story.answer.steps)
+    assert table[1].startswith("1,predict,")
     page, picture = Path("out/story.html").read_text(), Path("out/story.svg").read_text()
     tree = ET.fromstring(picture)
     assert len(tree.findall(".//{http://www.w3.org/2000/svg}image")) == 3

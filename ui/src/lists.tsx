@@ -1,7 +1,6 @@
 // Arrays, tables and pipelines to choose from; what to do with an empty log; a story.
-import { useState } from "preact/hooks";
 import { useAnswer } from "./ask";
-import { Empty, Mark, Superset, Waiting, save } from "./parts";
+import { Empty, Mark, Superset, Waiting, save, saveAsPng } from "./parts";
 import { go, link, place } from "./place";
 import { count, plain, sides, when } from "./words";
 
@@ -11,14 +10,14 @@ interface Datasets {
 }
 
 export function Chooser({ kind }: { kind: "array" | "table" }) {
-  const [text, setText] = useState("");
+  const text = place.value.q ?? "";
   const asked = useAnswer<Datasets>("datasets", { kind, q: text });
   const found = asked.data;
   return (
     <main class="page">
       <h1>{kind === "array" ? "Arrays" : "Tables"}</h1>
       <p class="lead">{kind === "array" ? "Choose one: brush cells of it, and see in every array of its chain what they came from and went to." : "Choose one: its rows are read from the file or from what a run saved."}</p>
-      <input class="find" type="search" aria-label="Filter by name" placeholder="filter by name" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <input class="find" type="search" aria-label="Filter by name" placeholder="filter by name" value={text} onInput={(event) => go({ q: event.currentTarget.value }, { replace: true })} />
       <Waiting asked={asked}>
         {found?.found.length ? (
           <div class="grid"><table>
@@ -72,6 +71,7 @@ interface Story {
   endings: string[];
   html: string;
   svg: string;
+  csv: string;
   document: unknown;
 }
 
@@ -98,6 +98,8 @@ export function StoryView() {
             <div class="row">
               <button type="button" onClick={() => save("story.html", "text/html", found.html)}>HTML</button>
               <button type="button" onClick={() => save("story.svg", "image/svg+xml", found.svg)}>SVG</button>
+              <button type="button" onClick={() => void saveAsPng("story.png", found.svg)}>PNG</button>
+              <button type="button" onClick={() => save("story.csv", "text/csv", found.csv)}>CSV</button>
               <button type="button" onClick={() => save("story.json", "application/json", JSON.stringify(found.document, null, 1))}>JSON</button>
             </div>
           </>

@@ -1,7 +1,8 @@
 """Single numbers that tracked calls gave, known by identity: a float cannot hold more than its value.
 
 The objects themselves are kept, the latest of them, so that none gets the identity of another. What Python computes
-from such a number is another object, and is not known.
+from such a number is another object, and is not known. A number outlives the log that recorded it: of one that another
+log gave, or the same log when it was open before, nothing is known here but that, and that is what an answer says.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 MOST = 1 << 14
+
+_given: dict[int, Any] = {}
+"""Numbers that calls gave in this process, into any log, also into those that are closed by now."""
 
 
 class Numbers:
@@ -18,21 +23,42 @@ class Numbers:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, str]] = {}
+        self._foreign: dict[int, tuple[Any, NDArray[Any]]] = {}
 
     def keep(self, number: Any, name: str) -> None:
         """A number was recorded as a dataset. True and False are left out: there are only two objects."""
         if isinstance(number, (np.number, float)):
-            self._known.pop(id(number), None)
-            self._known[id(number)] = (number, name)
-            if len(self._known) > MOST:
-                for key in list(self._known)[: MOST // 8]:
-                    del self._known[key]
+            _add(self._known, id(number), (number, name))
+            _add(_given, id(number), number)
 
     def name_of(self, number: Any) -> str | None:
         """The dataset that a number is."""
         found = self._known.get(id(number))
         return found[1] if found is not None and found[0] is number else None
 
+    def foreign(self, number: Any) -> NDArray[Any] | None:
+        """The array that stands for a number which another log gave, or this one when it was open before."""
+        if _given.get(id(number)) is not number:
+            return None
+        found = self._foreign.get(id(number))
+        if found is None or found[0] is not number:
+            found = (number, np.asarray(number))
+            _add(self._foreign, id(number), found)
+        return found[1]
+
+    def is_foreign(self, array: Any) -> bool:
+        """Whether an array stands for such a number."""
+        return any(own is array for _, own in self._foreign.values())
+
     def rename(self, other: dict[str, str]) -> None:
         """Datasets have other names."""
         self._known = {key: (number, other.get(name, name)) for key, (number, name) in self._known.items()}
+
+
+def _add(kept: dict[int, Any], key: int, value: Any) -> None:
+    """Keep something as the latest; the oldest go."""
+    kept.pop(key, None)
+    kept[key] = value
+    if len(kept) > MOST:
+        for each in list(kept)[: MOST // 8]:
+            kept.pop(each, None)

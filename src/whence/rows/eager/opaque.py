@@ -1,4 +1,4 @@
-"""Users' functions over tables: all rows of the input, and said to be too many; over groups: the group's rows."""
+"""Users' functions over tables: all rows of the input, a superset that says so; over groups: the group's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python functions as expressions, where that is what they are."""
+"""Python functions translated into expressions, where that is possible."""
 
 from whence.rows.functions.batches import translate_columns
 from whence.rows.functions.fingerprint import code_of

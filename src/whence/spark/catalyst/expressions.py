@@ -59,7 +59,7 @@ PASSING = frozenset(
 
 
 class Node:
-    """One expression of the JSON with its children put below it, when they are asked for."""
+    """One expression of the JSON; its children are put below it when they are first used."""
 
     __slots__ = ("_children", "fields", "kind", "origin")
 
@@ -184,7 +184,7 @@ class Expressions:
 
     def _call(self, node: Node) -> Call:
         args = tuple(map(self.read, node.children))
-        if node.kind in PLAIN:  # deterministic where their arguments are: nothing is asked of the JVM
+        if node.kind in PLAIN:  # deterministic where their arguments are: no call to the JVM is needed
             pure = all(arg.deterministic for arg in args)
         else:
             pure = bool(node.origin.java.deterministic()) and node.kind not in CLOCK
@@ -303,7 +303,7 @@ def _type(java: Any) -> str:
 
 
 def _detail(node: Node) -> str:
-    """What decides the value beside the arguments; what the JSON leaves out is asked of the JVM."""
+    """What else decides the value than the arguments. The JVM is called for what the JSON leaves out."""
     said = []
     for name, value in sorted(node.fields.items()):
         if name in ("class", "num-children", "resultId", "exprId", "dataType") and node.kind != "NamedLambdaVariable":

@@ -314,7 +314,7 @@ class Plans:
 
 
 def _is_place(expr: Expr, rows: Operator) -> bool:
-    """Whether a column is the place of each row among the rows, as `monotonically_increasing_id` tells it."""
+    """Whether a column numbers the rows in their order, as `monotonically_increasing_id` does."""
     if not isinstance(rows, Project):
         return False
     made = (column.expr for column in rows.columns if column.attr == expr)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, Closed, MissingExtra, NotTraceable, WhenceError
 from whence.rows import Aggregate, Attr, Named, Opaque, Operator, Project, Sort, keep, walk
-from whence.rows.determinism.clock import tells_time
+from whence.rows.determinism.clock import reads_clock
 from whence.rows.determinism.reasons import causes
 from whence.rows.pushdown.pins import substituted
 from whence.spark.catalyst.jvm import Jvm, items
@@ -110,7 +110,7 @@ def _why_plan_varies(java: Any, jvm: Jvm) -> str:
         return str(error)
     if any(not isinstance(part, REPEATABLE) for part in walk(root) if isinstance(part, Operator)):
         return "it was made by a function or a sample"
-    if tells_time(root):
+    if reads_clock(root):
         return "it was made at another time"
     merged = Aggregate(root, root.output, keep(*root.output))  # what picks rows does harm where rows are put together
     return next((each.why for each in causes(merged)), "")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from whence.rows import walk
-from whence.rows.determinism.clock import tells_time
+from whence.rows.determinism.clock import reads_clock
 from whence.rows.eager import FUNCTIONS
 from whence.spark.catalyst.write import frame
 from whence.spark.running import outputs
@@ -32,7 +32,7 @@ def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
     """Run a pipeline, save what it takes to trace its rows, and record the run in the log, if there is one."""
     analysis.require_unchanged()
     started = now()
-    if tells_time(analysis.unpinned_plan):
+    if reads_clock(analysis.unpinned_plan):
         analysis = analysis.at(datetime.now(UTC))
     if row_ids or analysis.causes or calls_again(analysis):
         artifacts = _annotated(analysis, row_ids, saved=True)
@@ -55,7 +55,7 @@ def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
 def run_annotating(analysis: Analysis) -> Subject:
     """Run a pipeline with the lineage of every row, in files that last as long as this process. It is not recorded."""
     analysis.require_unchanged()
-    if tells_time(analysis.unpinned_plan):
+    if reads_clock(analysis.unpinned_plan):
         analysis = analysis.at(datetime.now(UTC))
     return Subject.of(analysis, _annotated(analysis, False, saved=True))
 
