@@ -56,7 +56,7 @@ def test_a_function_registered_for_sql_is_looked_into(spark: SparkSession, towns
 
 
 def test_a_transformed_frame_of_pandas_api_is_row_by_row(towns: DataFrame) -> None:
-    frame = towns.pandas_api().set_index("i")
+    frame: Any = towns.pandas_api().set_index("i")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that types are found by a run over some rows
         frame = frame.transform(lambda column: column.str.upper()).assign(kind=lambda each: each["name"].map(str))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whence.spark.pipeline import Pipeline
 
@@ -19,7 +19,7 @@ def test_a_prediction_comes_from_its_row(spark: SparkSession) -> None:
 
     spark.createDataFrame(ROWS, "i int, c string, x double, y double").createOrReplaceTempView("seen")
     seen = spark.table("seen")
-    stages = [
+    stages: list[Any] = [
         StringIndexer(inputCol="c", outputCol="place"),
         OneHotEncoder(inputCols=["place"], outputCols=["hot"]),
         VectorAssembler(inputCols=["x", "hot"], outputCol="both"),

@@ -55,7 +55,7 @@ LOOKED_INTO: list[tuple[Any, list[str], str]] = [
     (lambda s: s.where(s.notna(), "?") + "!", ["string"], "string"),
     (lambda s: s.str.len() / 2, ["string"], "double"),
     (lambda x: x.mask(x < 0, 0.0), ["double"], "double"),
-    (lambda x: pd.Series(np.where(pd.isna(x), None, "there")), ["double"], "string"),
+    (lambda x: pd.Series(np.where(pd.isna(x), None, "there")), ["double"], "string"),  # type: ignore[call-overload]  # NumPy types None out
 ]
 
 REFUSED: list[tuple[Any, list[str], str, str]] = [
