@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from whence.rows.expressions import FALSE, TRUE, Expr
 from whence.rows.functions import expressions as e
 from whence.rows.functions.alternatives import items_of
+from whence.rows.functions.binding import bound
 from whence.rows.functions.globals import global_value
 from whence.rows.functions.matching import as_ifs
 from whence.rows.functions.operators import binary
 from whence.rows.functions.refusal import Budget, Refusal
-from whence.rows.functions.source import Definition, source_of
+from whence.rows.functions.source import source_of
 from whence.rows.functions.values import (
     Alternative,
     Const,
@@ -338,7 +339,7 @@ def _opened(
 ) -> Looking:
     findings = around if isinstance(around, Findings) else around.findings
     definition = source_of(function).definition
-    inside = Looking(function, findings, _bound(function, definition, args, kwargs))
+    inside = Looking(function, findings, bound(function, definition, args, kwargs))
     if isinstance(around, Looking):
         inside.errors = around.errors
         if around.errors is not None:
@@ -354,36 +355,6 @@ def _opened(
         if inside.block(definition.body) != "returned":
             inside.returns.append((TRUE, const(None)))
     return inside
-
-
-def _bound(
-    function: types.FunctionType, node: Definition, args: list[Value], kwargs: dict[str, Value]
-) -> dict[str, Value]:
-    """Parameters with their values."""
-    wanted = node.args
-    flags = function.__code__.co_flags
-    if flags & 0x2A0:  # generators and coroutines
-        raise Refusal("it is a generator or a coroutine")
-    names = [each.arg for each in (*wanted.posonlyargs, *wanted.args)]
-    if wanted.vararg or wanted.kwarg:
-        raise Refusal("it takes any number of arguments")
-    if len(args) > len(names):
-        raise Refusal("it is called with too many arguments")
-    found = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name in found:
-            raise Refusal(f"it is called with {name!r} twice")
-        found[name] = value
-    defaults = function.__defaults__ or ()
-    for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-        found.setdefault(name, const(value))
-    for name, value in (function.__kwdefaults__ or {}).items():
-        found.setdefault(name, const(value))
-    missing = {*names, *(each.arg for each in wanted.kwonlyargs)} - set(found)
-    unknown = set(found) - {*names, *(each.arg for each in wanted.kwonlyargs)}
-    if missing or unknown:
-        raise Refusal("it is called with other arguments than it takes")
-    return found
 
 
 def _in_order(errors: list[tuple[Expr, type[Exception]]]) -> list[tuple[Expr, type[Exception]]]:
