@@ -15,10 +15,10 @@ export PIP_ROOT_USER_ACTION := ignore
 PIP := $(BIN)/python -m pip -qq # errors only: an index that lacks a package is no news while another has it
 
 ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py tests/property/test_relation_compress.py \
-  tests/unit/test_relation_named.py
+  tests/property/test_relation_validation.py tests/unit/test_relation_disjoint.py tests/unit/test_relation_named.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pipelines check lint types imports doctest bench docs clean asan ui
+.PHONY: help setup demo test test-programs test-pipelines test-tpcds check lint types imports doctest bench docs clean asan ui
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,20 @@ demo: setup ## the main jobs end to end: a hot spot traced to its pixels, a row 
 test: setup ## every test
 	@$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests
 
-test-pipelines: setup ## all pipelines like those of notebooks, against lineage written by hand (make test takes a third)
+test-programs: setup ## three thousand random programs of tracked calls and plain code (make test takes thirty)
+	@WHENCE_EXAMPLES=3000 $(BIN)/python -m pytest -q -n 0 tests/property/test_linking_programs.py
+
+test-pipelines: setup ## all pipelines like those of notebooks, against lineage written by hand (make test takes a dozen)
 	@WHENCE_ALL_PIPELINES=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal tests/pipelines
+
+# DuckDB's generator of TPC-DS is a wheel for one version of DuckDB, which is not the one that whence uses.
+TPCDS := build/tpcds
+$(TPCDS)/bin/python:
+	@$(PYTHON) -m venv $(TPCDS)
+	@$@ -m pip -qq install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5
+
+test-tpcds: setup $(TPCDS)/bin/python ## the lineage of all 99 queries of TPC-DS, and its page in the documentation
+	@$(BIN)/python bench/tpcds_coverage.py --data $(TPCDS)/data --python $(TPCDS)/bin/python --page docs/reference/tpcds.md
 
 check: lint types imports docs doctest ## format, lint, types, import direction, docs without warnings, doctests
 

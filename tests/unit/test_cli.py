@@ -132,6 +132,12 @@ def test_ls(log_path: Path) -> None:
     assert shapes == {"pixels": "4 x 3", "sums": "4", "total": "scalar"}
 
 
+def test_ls_of_a_kind_that_the_log_lacks_says_which_it_has(log_path: Path) -> None:
+    result = run("ls", "--kind", "activity")
+    assert result.exit_code == 1
+    assert "no dataset is of the kind 'activity': this log has array; --operations lists" in result.stderr
+
+
 def test_ls_json(log_path: Path) -> None:
     datasets = run_json("ls")["datasets"]
     assert {each["name"]: each["shape"] for each in datasets} == {"pixels": [4, 3], "sums": [4], "total": []}

@@ -230,7 +230,7 @@ def test_errors_say_what_can_be_done(project: Path) -> None:
     for arguments, words in (
         (("import", "a.csv"), "cannot be imported: use one of git; OpenLineage events"),
         (("import", "none.json"), "none.json cannot be read"),
-        (("import", "git"), "git cannot tell of"),
+        (("import", "git"), "git cannot read"),
         (("export", "a.csv"), "exports end in .json"),
     ):
         result = run(*arguments)

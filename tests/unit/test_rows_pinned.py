@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from whence.rows import AggCall, Aggregate, Attr, Call, Compare, Distinct, Filter, Literal, Named, Project, Source, keep
+from whence.rows import (
+    AggCall,
+    Aggregate,
+    Attr,
+    Call,
+    Compare,
+    Distinct,
+    Filter,
+    Join,
+    Limit,
+    Literal,
+    Named,
+    Project,
+    Sort,
+    SortKey,
+    Source,
+    keep,
+)
 from whence.rows.determinism.reasons import unpinned
 
 A, B, R, N = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "r", "double"), Attr(4, "n", "double")
@@ -27,3 +44,15 @@ def test_one_that_decides_which_rows_there_are_does() -> None:
 def test_an_aggregate_that_nothing_reads_may_still_decide_witnesses() -> None:
     largest = Aggregate(NUMBERED, (A,), (*keep(A), Named(N, AggCall("Max", (R,), "double"))))
     assert unpinned(Project(largest, keep(A))) == SAID
+
+
+def test_an_order_by_chance_does_harm_only_where_the_order_decides_which_rows_there_are() -> None:
+    ordered = Sort(NUMBERED, (SortKey(B), SortKey(R)))
+    assert unpinned(Project(ordered, keep(A))) == ()
+    other = Source("u", 1, (Attr(7, "c", "long"),))
+    assert unpinned(Project(Join(ordered, other, "inner", Compare("=", A, other.columns[0])), keep(A))) == ()
+    assert unpinned(Project(Limit(ordered, Literal(2, "integer")), keep(A))) == SAID
+    first = Aggregate(ordered, (A,), (*keep(A), Named(N, AggCall("First", (B,), "long"))))
+    assert set(SAID) <= set(unpinned(first))
+    placed = Project(ordered, (*keep(A), Named(N, Call("MonotonicallyIncreasingID", (), "long", pure=False))))
+    assert set(SAID) <= set(unpinned(placed))

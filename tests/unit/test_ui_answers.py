@@ -187,7 +187,7 @@ def test_a_segment_is_the_graphs_own(explorer: Explorer) -> None:
     assert told["why"] == expected.why
 
 
-def test_what_failed_is_told_apart(explorer: Explorer) -> None:
+def test_what_failed_is_distinguished(explorer: Explorer) -> None:
     nodes = ask(explorer, "overview")["picture"]["nodes"]
     assert [node["ids"] for node in nodes if node["failed"]] == [["train.py#8"]]
 

@@ -10,6 +10,7 @@ import click
 
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table, terminal
+from whence.errors import UnknownName
 from whence.store.records import Dataset, Operation
 
 WIDEST = 100  # characters of a command on a terminal; a pipe and --json get all
@@ -57,10 +58,19 @@ def command(
             ]
             _print_operations(runs[-last:] if last else runs, as_json)
         else:
-            sets = [
-                each for each in opened.datasets() if _is_set(each, pattern, kind) and _is_since(each.created, since)
-            ]
+            every = opened.datasets()
+            _require_kind(kind, every)
+            sets = [each for each in every if _is_set(each, pattern, kind) and _is_since(each.created, since)]
             _print_datasets(sets[-last:] if last else sets, as_json)
+
+
+def _require_kind(kind: str | None, datasets: Sequence[Dataset]) -> None:
+    kinds = sorted({each.kind for each in datasets})
+    if kind is not None and kinds and kind not in kinds:
+        raise UnknownName(
+            f"no dataset is of the kind {kind!r}: this log has {', '.join(kinds)}; "
+            "--operations lists activities and runs"
+        )
 
 
 def _is_set(each: Dataset, pattern: str | None, kind: str | None) -> bool:

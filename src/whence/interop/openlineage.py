@@ -173,7 +173,7 @@ def _run_id_of(name: str, properties: Mapping[str, Any]) -> str:
 
 
 def _event_time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The time that a property tells, with an offset, as the format asks for."""
+    """The time in a property, with an offset, as the format requires."""
     value = next((properties[name] for name in names if name in properties), None)
     if value is None:
         return None

@@ -51,7 +51,7 @@ class Contents:
             )
 
     def contributions(self, output: str, input: str) -> Contributions:
-        """The contributions with weights that were recorded between the two; ask them `above` a level."""
+        """The contributions with weights that were recorded between the two."""
         from whence.arrays.explain import Contributions
 
         inp = asking.latest(self._store, input)
@@ -59,7 +59,7 @@ class Contents:
         return Contributions.of_kinds((each.kind, self._store.reader.boxes(each.hash)) for each in found)
 
     def views(self) -> list[ReuseRule]:
-        """The reuse rules that tracked calls have taught the log, with hits and misses."""
+        """The reuse rules that the log learned from tracked calls, with hits and misses."""
         from whence.store.catalog import reuse
 
         with self._store.database.read() as connection:

@@ -44,9 +44,9 @@ class Pipelines:
     def runs(self, pipeline: str | None = None) -> Runs:
         """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline.
 
-        It is a list that prints as a table. Each run can be asked as its pipeline can, by a program that has not made
-        the pipeline: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed where DuckDB
-        gives the same answer.
+        It is a list that prints as a table. Each run answers the same questions as its pipeline, also in a program that
+        has not made the pipeline: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed
+        where DuckDB gives the same answer.
 
         >>> import tempfile, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
@@ -64,7 +64,7 @@ class Pipelines:
         """A pandas frame or an array of numbers as a Spark DataFrame whose rows are known: lineage goes on through it.
 
         `name` is what the table is called, and the source of pipelines that read it; `columns` names those of an
-        array. Without `spark` it is the active session. The rows are kept in the log, as a Parquet file.
+        array. Without `spark` the active session is used. The rows are kept in the log, as a Parquet file.
         """
         from whence.spark.tables.back import to_spark
 

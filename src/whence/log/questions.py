@@ -40,7 +40,7 @@ class Questions:
 
         Each step goes backward or forward, whichever way there is lineage; if both, it is the union. With `above`, only
         contributions of at least that weight are followed; a path is as strong as its weakest step. With
-        lineage="value", cells that decided and went into nothing are left out, where they were recorded.
+        lineage="value", cells that only influenced the selection (masks, sort keys) are left out.
         """
         names = tuple(asking.meant(self._store, name) for name in names_of(path, "a path"))
         if not names:
@@ -65,11 +65,11 @@ class Questions:
     ) -> Selection | Answer:
         """Where the cells came from: the cells of `to`, over all paths; or an Answer, by every source reached.
 
-        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Beyond the
-        cells the way goes on through activities to the files that they used, which are reached as a whole. The answer
-        knows its `steps`, whether it is `precise` and for which `reason` not, and the people and commits around it. Its
-        `notes` say where the recorded lineage ends, and where it is only likely. A
-        name stands for its latest version, `to` for the latest that is reached.
+        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Where cells
+        end, the walk goes on through activities to the files that they used, which are reached as a whole. The answer
+        has its `steps`, whether it is `precise` (if not, `reason` says why), and the people and commits involved. Its
+        `notes` say where the recorded lineage ends, and where it is only likely. A name stands for its latest version,
+        `to` for the latest that is reached.
 
         >>> import tempfile, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
@@ -100,7 +100,7 @@ class Questions:
     ) -> Selection | Answer:
         """Where the cells went: the cells of `to`, over all paths; or an Answer, by every final result reached.
 
-        See `backward`: the way goes on through activities to what they generated.
+        As for `backward`; where cells end, the walk goes on through activities to what they generated.
         """
         return asking.walk(self._store, "forward", name, self._given(name, cells), to, above, lineage, columns)
 
@@ -123,9 +123,9 @@ class Questions:
         It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .csv, .json
         or .txt.
         """
-        from whence.story import tell
+        from whence.story import story_of
 
-        return tell(self._store, direction, name, cells, columns, lineage)
+        return story_of(self._store, direction, name, cells, columns, lineage)
 
     def erasure(self, name: str, cells: object = None, *, columns: Sequence[str] | None = None) -> Erasure:
         """What has to be done to erase some cells or rows: all that they reached, and what to do about each.
@@ -144,7 +144,7 @@ class Questions:
 
         `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those in `values`,
         by name, those of arrays that this program still holds, or those in previews that hold every cell. Where they
-        are not known, the way goes on, and the notes of the answer say so.
+        are not known, the walk goes on, and the notes of the answer say so.
 
         >>> import tempfile, numpy as np, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:

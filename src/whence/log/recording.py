@@ -98,7 +98,7 @@ class Recording:
         cells; or the index tuples themselves, output first: an integer array (n, l + m), an Arrow table, a pandas
         or Spark frame, the path of a Parquet file, an iterator of chunks of any of these; or a Relation; or
         "identity" or "whole"; or Contributions with weights (whence.explain), which `contributions` gives back.
-        A second lineage between the same two stands beside the first: questions get the union.
+        A second lineage between the same two is kept beside the first: questions get the union.
         """
         from whence.store.catalog import statements
         from whence.store.recording.writer import commit, prepare
@@ -122,7 +122,7 @@ class Recording:
     def _captured(
         self, held: ExitStack, capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape
     ) -> Relation:
-        """The relation of a capture; while `held` lasts, what a cluster wrote of it is no garbage."""
+        """The relation of a capture; what a cluster wrote of it is not collected as garbage while `held` is open."""
         if type(capture).__module__.partition(".")[0] != "pyspark":
             return relation_from(capture, output, out_shape, input, in_shape)
         from whence.spark.scale.recording import relation_of_frame
@@ -155,7 +155,7 @@ class Recording:
         args = plain(op_args or {}, "op_args")
         if reuse and capture is None:
             raise NoLineage(
-                f"nothing is known of {operation!r} that could be reused: give its capture; "
+                f"reuse=True needs the lineage of {operation!r}: give its capture;  "
                 "reuse=True then marks the operation as one that later calls may take it from"
             )
         pairs = paired(capture, inputs, outputs)
@@ -192,8 +192,8 @@ class Recording:
         call, and "verify" compares what is known with what is traced; `extremes="winner"` derives a maximum from the
         cell that attained it, "all" from every cell it compared.
 
-        `unknown` says what to record of a function that nothing can look into (compiled code, SciPy): "whole", every
-        result from every cell, which the answer says; "elementwise", each from its own place; "probe", what changes
+        `unknown` says what to record of a function that cannot be followed (compiled code, SciPy): "whole", every
+        result from every cell, and the answer says so; "elementwise", each from its own place; "probe", what changes
         when inputs are changed; or "error", to refuse the call.
         """
         from whence.arrays.recording.track import track
@@ -227,7 +227,7 @@ class Recording:
         """Record something that is done, with the files and datasets that it uses and generates.
 
         Files are known by their content: each content is a version of the artifact, and each version is derived from
-        the one before. `command` is what summaries and `match` compare, `agent` who does it: otherwise you.
+        the one before. `command` is what summaries and `match` compare, `agent` who does it (by default, you).
 
         >>> import tempfile, pathlib, whence as wh
         >>> directory = tempfile.TemporaryDirectory()
@@ -255,8 +255,8 @@ class Recording:
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.
 
-        Of several versions it is the latest, unless the name says which. If others were derived from it, it takes
-        `force=True`: they stay, and their lineage ends where it was.
+        A name without a version stands for the latest one. If other datasets were derived from it, `force=True` is
+        needed: they stay, and their lineage ends there.
         """
         from whence.store.catalog import statements
 

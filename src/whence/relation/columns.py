@@ -57,7 +57,7 @@ def encode(column: Column, width: Column | None, block: int, *, root: bool = Fal
         if step != 0:
             varint.write_signed(out, step)
         return Coded(bytes(out), ())
-    if root and width is not None and not gaps(column, width, len(column))[1:].any():
+    if root and width is not None and _runs_on(column, width):
         out = bytearray([RUNNING])
         varint.write_signed(out, int(column[0]))
         return Coded(bytes(out), ())
@@ -109,21 +109,33 @@ def _rows_of_column(column: Column, rows: slice) -> Ints:
 
 
 def _coded(code: int, column: Ints, width: Column | None, block: int) -> Coded:
-    values = column if code == BLOCKS or width is None else gaps(column, width, block)
-    return Coded(bytes([code]), tuple(pack(values[a:b]) for a, b in block_rows(len(values), block)))
+    pieces = []
+    for start, stop in block_rows(len(column), block):
+        values = column[start:stop]
+        if code == GAPS and width is not None:
+            values = gaps(values, spread(width, start, stop))
+        pieces.append(pack(values))
+    return Coded(bytes([code]), tuple(pieces))
 
 
-def gaps(lo: Ints, width: Column, block: int) -> Ints:
-    """From each row to the next, how many indices lie between them; the first row of a block as it is.
+def gaps(lo: Ints, width: Column) -> Ints:
+    """From each row of a block to the next, how many indices lie between them; the first row as it is.
 
-    >>> gaps(np.array([3, 7, 8]), (1, 0), block=8).tolist()
+    >>> gaps(np.array([3, 7, 8]), (1, 0)).tolist()
     [3, 2, -1]
     """
     out = lo.copy()
-    wide = spread(width, 0, len(lo))
-    out[1:] -= lo[:-1] + wide[:-1] + 1
-    out[::block] = lo[::block]
+    out[1:] -= lo[:-1] + spread(width, 0, len(lo))[:-1] + 1
     return out
+
+
+def _runs_on(lo: Ints, width: Column) -> bool:
+    """Whether each row begins where the one before ends; looked at piece by piece, to stop early in little memory."""
+    for start, stop in block_rows(len(lo), USUAL):
+        piece = lo[start : stop + 1]  # with the first row of the next piece
+        if gaps(piece, spread(width, start, start + len(piece)))[1:].any():
+            return False
+    return True
 
 
 def fill(gap: Ints, width: Ints) -> Ints:

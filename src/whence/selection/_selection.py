@@ -46,7 +46,7 @@ class Selection:
     _count: int | None
     _hash: int | None
     notes: tuple[str, ...]
-    """What has to be said of it as an answer: where lineage ends unknown. Not part of what it is equal to."""
+    """Notes of an answer: where the recorded lineage ends. They do not count when selections are compared."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise BadType("make a selection with Selection.of(cells, shape), or from_cells, from_slices, from_mask, parse")
@@ -178,8 +178,8 @@ class Selection:
     def boxes(self) -> NDArray[np.int64]:
         """Disjoint boxes (n, axes, 2) with inclusive bounds, sorted, read-only; equal selections have equal boxes.
 
-        Axis 0 is cut into the longest intervals over which the rest of the selection stays the same, each of them holds
-        the rest, cut in the same way.
+        Axis 0 is cut into the longest intervals over which the rest of the selection stays the same. Each interval
+        holds the rest, cut in the same way.
         """
         return self._boxes
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LITERAL_IDS = 1000  # ids that go into a predicate; more go as a table
 NOTEBOOK_ROWS = 20  # of each source that a notebook shows
-LOST = "no source row was found, but there must be one: a function returned something else now than in the run"
+LOST = "no source row was found, but there must be one: a function returned another value now than in the run"
 COLLECTED = 200_000  # ids that are kept here; more stay with Spark
 
 
@@ -268,7 +268,7 @@ def widest_first(uses: Iterable[Source]) -> list[Source]:
 
 
 def given(df: DataFrame) -> Values:
-    """A DataFrame as an operator that nothing is asked of."""
+    """A DataFrame as an operator, read as it is."""
     from whence.spark.catalyst.operators import output_of
 
     java: Any = df._jdf.queryExecution().analyzed()

@@ -27,6 +27,7 @@ from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
 from whence.spark.tables.asking import remember
+from whence.spark.tables.cell_pairs import cell_pairs
 from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
 from whence.spark.tables.ordered import Ordered, materialized, ordered
 from whence.spark.tables.recording import record_tables
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 class Pipeline:
     """A DataFrame read into operators. `log.pipeline(df)` makes one.
 
-    What it holds are two values: the analysis of the plan as it was read, and the subject of questions, which is the
-    last run, here or in the log. A run replaces the subject; nothing else changes.
+    It holds two values: the analysis of the plan as it was read, and the subject of questions, which is the last run,
+    here or in the log. A run replaces the subject; nothing else changes.
     """
 
     def __init__(
@@ -176,9 +177,13 @@ class Pipeline:
         `one=True` it is an error if more than one does. `engine` says who looks the source rows up: duckdb, spark, or
         auto for DuckDB where it gives the same rows as Spark.
 
+        `witness="group"` takes the whole group for min, max, first, last and any. `witness="rows"`, given here, also
+        tries functions of groups (`applyInPandas`) on fewer rows: if the rows that such a function kept give the row
+        again by themselves, these are the answer, and `how` of the answer says so; otherwise it is the group.
+
         With `columns` the question is about these cells of the rows, and the answer has the rows of the sources that
         hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
-        whether there is such a row: of conditions, of keys of joins and groups, of orders.
+        whether there is such a row: those of conditions, of keys of joins and groups, and of orders.
         """
         with seen("looking for source rows"):
             return self._backward(rows, witness, engine, one, columns, lineage)
@@ -218,17 +223,22 @@ class Pipeline:
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
     def materialize(self) -> Materialized:
-        """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.
+        """Store the lineage of every row and cell of the output in the log: later questions need neither Spark nor the
+        files.
 
-        It takes a run with the ids of source rows beside each row, unless the last run has them.
+        It takes a run with the ids of source rows beside each row, unless the last run has them. Where these do not say
+        which cells count, it takes one more for each kind of lineage.
         """
         store = self._require_log("materialize")
         found = materialized(self._analysis, self._known())
         self._subject = found.subject
         assert found.subject.run is not None
-        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        cells, missing = cell_pairs(found)
+        made, table = record_tables(
+            store, found.subject.analysis, found.subject.run, found.pairs, found.reasons, cells=cells
+        )
         self._remember()
-        return Materialized.of(store, made, table)
+        return Materialized.of(store, made, table, missing)
 
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
         """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.
@@ -268,7 +278,7 @@ class Pipeline:
         return found, made, table
 
     def _remember(self) -> None:
-        """Questions about the tables of the run are asked of this pipeline while it is there."""
+        """Let this pipeline answer questions about the tables of the run for as long as it exists."""
         store, run = self._analysis.store, self.artifacts
         if store is not None and run is not None:
             remember(store, run.recorded, self)
@@ -288,7 +298,8 @@ class Pipeline:
 
     def _tracer(self, witness: str | None, engine: str) -> Tracer:
         """The first tracer that can answer."""
-        asking = Asking(Matcher(self._analysis.jvm, engine), witness or self._analysis.settings.witness)
+        wanted = witness or self._analysis.settings.witness
+        asking = Asking(Matcher(self._analysis.jvm, engine), wanted, tried=witness == "rows")
         self._analysis.require_unchanged()
         return tracer_for(self._known(), asking)
 

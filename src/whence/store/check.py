@@ -13,6 +13,7 @@ from whence.errors import Damaged, FutureVersion, WhenceError
 from whence.progress import counting
 from whence.relation import Relation
 from whence.relation.parts import hash_of
+from whence.relation.table_cells import restored
 from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
@@ -187,7 +188,7 @@ def _opened(row: Any, blobs: Blobs) -> Relation:
         return blobs.open(row.hash, title)
     if hash_of(row.data) != row.hash:
         raise Damaged(f"the relation {row.hash[:12]}... in the catalog was altered: its checksum does not match")
-    return Relation.from_bytes(bytes(row.data), title)
+    return restored(bytes(row.data), title)
 
 
 def _result(hash: str, where: str, blobs: Blobs) -> Iterator[Finding]:

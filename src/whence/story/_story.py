@@ -36,9 +36,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Story:
-    """Where cells came from, or went, as people tell it.
+    """Where cells came from, or went, in sentences.
 
-    It prints as text, is HTML in a notebook, and `save` writes it. `log.explain` tells one.
+    It prints as text, is HTML in a notebook, and `save` writes it. `log.explain` makes one.
     """
 
     dataset: str
@@ -168,7 +168,7 @@ class Story:
         )
 
 
-def tell(
+def story_of(
     store: Store, direction: Direction, name: str, cells: object, columns: Sequence[str] | None, lineage: Lineage
 ) -> Story:
     """The story of some cells of a log."""

@@ -89,8 +89,8 @@ def tile(explorer: Explorer, params: Params) -> bytes:
     """
     name = text(params, "name")
     dataset = explorer.log.show(name).dataset
-    told = _values(explorer, dataset.name, dataset.shape)
-    if told is None:
+    drawn = _values(explorer, dataset.name, dataset.shape)
+    if drawn is None:
         raise BadRequest(f"no values of {name!r} are at hand: `whence ui --values {name}=FILE.npy`")
     scale = number(params, "scale", 1, 1, 2**40)
     x, y = number(params, "x", 0), number(params, "y", 0)
@@ -106,7 +106,7 @@ def tile(explorer: Explorer, params: Params) -> bytes:
         flat = np.reshape(flat, (rows, columns)) if flat.ndim < 2 else flat
         cut = flat[top : top + TILE * scale : scale, left : left + TILE * scale : scale]
         square = np.asarray(cut, dtype=np.float64)
-    return _header(square.shape) + quantized(square, told["low"], told["high"]).tobytes()
+    return _header(square.shape) + quantized(square, drawn["low"], drawn["high"]).tobytes()
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
@@ -143,13 +143,13 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     """What some cells came from and went to, in every dataset of the chain."""
     name = text(params, "name")
     cells = answers.selected(explorer.log, name, text(params, "cells"))
-    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **told_cells(cells)}
+    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **described_cells(cells)}
     ways: dict[str, Any] = {"asked": asked}
     notes: dict[str, None] = {}
     reasons: list[str] = []
     for direction in ("backward", "forward"):
         found = answers.reached(explorer.log, direction, name, cells)
-        ways[direction] = [{"name": each, **told_cells(own)} for each, own in found.cells.items()]
+        ways[direction] = [{"name": each, **described_cells(own)} for each, own in found.cells.items()]
         ways[f"{direction}_steps"] = [each.as_dict() for each in found.answer.steps]
         notes |= dict.fromkeys(each for each in found.answer.notes if each not in found.answer.reasons)
         reasons += [found.answer.reason] if found.answer.reason else []
@@ -160,7 +160,7 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     return ways | {"notes": list(notes)}
 
 
-def told_cells(selection: Selection) -> dict[str, Any]:
+def described_cells(selection: Selection) -> dict[str, Any]:
     """Cells as the page takes them: counted, in words, and as boxes that are few enough to be drawn."""
     if not selection.shape:  # a file is one cell
         return {"shape": [], "count": selection.count, "boxes": [[]] if selection else [], "step": [], "text": "whole"}

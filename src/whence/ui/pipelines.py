@@ -68,7 +68,7 @@ def parsed(plan: str) -> Step | None:
     return root
 
 
-def _told(run: StoredRun, recorded: object) -> str:
+def _explained(run: StoredRun, recorded: object) -> str:
     """The plan in words, with the question at each operator and what is kept there, where the log has all of it."""
     from whence.rows.saving import explained, trace_plan
 
@@ -104,7 +104,7 @@ def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
     own = graph.properties.row(graph.ids.number(label)) if label else {}
     document = run.record.document
     row = _row(run, params)
-    tree = parsed(_told(run, own.get("plan")))
+    tree = parsed(_explained(run, own.get("plan")))
     saved = document.get("saved", [])
     output = next((each for each in saved if each.get("place") == [-1]), None)
     made = document.get("table")
@@ -144,20 +144,20 @@ def _planned_columns(run: StoredRun) -> list[dict[str, Any]]:
         found = columns(run._analysis.plan)
     except WhenceError:  # the plan is not stored: the output's own description has them
         return []
-    told: list[dict[str, Any]] = [{"name": attr.name, "from": listed(own.direct)} for attr, own in found]
+    named: list[dict[str, Any]] = [{"name": attr.name, "from": listed(own.direct)} for attr, own in found]
     through = listed(found[0][1].through) if found else []
-    return [*told, {"name": "", "from": through}] if through else told
+    return [*named, {"name": "", "from": through}] if through else named
 
 
-def _columns(told: Any) -> list[dict[str, Any]]:
+def _columns(facet: Any) -> list[dict[str, Any]]:
     """Which columns of which sources each column of the output came from."""
-    if not isinstance(told, dict):
+    if not isinstance(facet, dict):
         return []
     found = []
-    for name, own in told.get("fields", {}).items():
+    for name, own in facet.get("fields", {}).items():
         inputs = [{"source": each.get("name"), "column": each.get("field")} for each in own.get("inputFields", ())]
         found.append({"name": name, "from": inputs})
-    decided = [{"source": each.get("name"), "column": each.get("field")} for each in told.get("dataset", ())]
+    decided = [{"source": each.get("name"), "column": each.get("field")} for each in facet.get("dataset", ())]
     return [*found, {"name": "", "from": decided}] if decided else found
 
 
@@ -202,7 +202,7 @@ def _drawn(
     most = max((each.rows or 0 for each in counts), default=0) or 1
     nodes: list[Node] = []
     lines: list[Line] = []
-    told: list[dict[str, Any]] = []
+    operators: list[dict[str, Any]] = []
     graph = explorer.graph()
 
     def add(step: Step) -> int:
@@ -215,7 +215,7 @@ def _drawn(
             Node("entity" if is_source else "activity", shortened(words, 28), step.title, note=shortened(note, 36))
         )
         own = counts[at] if at < len(counts) else None
-        told.append(
+        operators.append(
             {
                 "title": step.title, "asked": _filled(step.asked, row), "kept": step.kept, "into": [],
                 "out": own.rows if own else None, "uncounted": own.why if own else "",
@@ -224,18 +224,18 @@ def _drawn(
         )  # fmt: skip
         for each in step.inputs:
             there = add(each)
-            given = told[there]["out"]
-            told[at]["into"].append(given)
+            given = operators[there]["out"]
+            operators[at]["into"].append(given)
             label = "" if given is None else f"{given:,}"
             lines.append(Line(at, there, "used", (given or 0) / most, label))
         return at
 
     top = add(tree)
     nodes.append(Node("entity", "output", "the output", note="" if rows is None else f"{rows:,} rows", strong=True))
-    told.append({"title": "the output", "asked": "", "kept": "", "into": [rows], "out": rows, "uncounted": "",
-                 "reached": None, "source": None})  # fmt: skip
+    operators.append({"title": "the output", "asked": "", "kept": "", "into": [rows], "out": rows, "uncounted": "",
+                      "reached": None, "source": None})  # fmt: skip
     lines.append(Line(len(nodes) - 1, top, "wasGeneratedBy"))
-    return {"picture": picture(Scene(tuple(nodes), tuple(lines))), "operators": told}
+    return {"picture": picture(Scene(tuple(nodes), tuple(lines))), "operators": operators}
 
 
 def _rows(explorer: Explorer, name: str) -> str:

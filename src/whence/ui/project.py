@@ -149,10 +149,10 @@ def _commands(graph: Graph) -> list[tuple[int, str]]:
 
 def _brief(graph: Graph, at: int) -> dict[str, Any]:
     kind, own = KINDS[graph.kinds[at]], graph.properties.row(at)
-    told = own.get("command") if kind == "activity" else own.get("kind")
+    about = own.get("command") if kind == "activity" else own.get("kind")
     when = own.get("started") or own.get("created")
     return {
-        "id": graph.ids[at], "kind": kind, "about": told if isinstance(told, str) else kind,
+        "id": graph.ids[at], "kind": kind, "about": about if isinstance(about, str) else kind,
         "when": when if isinstance(when, str) else None, "failed": kind == "activity" and failed(own),
     }  # fmt: skip
 
@@ -197,8 +197,10 @@ def _versions(graph: Graph, at: int, own: dict[str, Any]) -> list[dict[str, Any]
     numbers = graph.versions_at(artifact) if isinstance(artifact, str) else []
     found = []
     for each in numbers or [at]:
-        told = graph.properties.row(each)
-        found.append({**_brief(graph, each), "size": told.get("size"), "hash": str(told.get("sha256", ""))[:12]})
+        properties = graph.properties.row(each)
+        found.append(
+            {**_brief(graph, each), "size": properties.get("size"), "hash": str(properties.get("sha256", ""))[:12]}
+        )
     return found
 
 

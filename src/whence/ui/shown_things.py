@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import WhenceError
 from whence.selection import Selection
-from whence.ui.arrays import told_cells
+from whence.ui.arrays import described_cells
 from whence.ui.explorer import BadRequest, Params, number, text
 from whence.ui.tables import shown_value
 
@@ -59,10 +59,17 @@ def of_relation(relation: Relation) -> Answers:
         cells = Selection.of(text(params, "cells"), shapes[name])
         back = [("input", relation.backward(cells))] if name == "output" else []
         forth = [("output", relation.forward(cells))] if name == "input" else []
-        asked = {"name": name, **told_cells(cells), "backward_ms": 0, "forward_ms": 0, "precise": True, "reason": None}
+        asked = {
+            "name": name,
+            **described_cells(cells),
+            "backward_ms": 0,
+            "forward_ms": 0,
+            "precise": True,
+            "reason": None,
+        }
         return {
-            "asked": asked, "backward": [{"name": each, **told_cells(own)} for each, own in back],
-            "forward": [{"name": each, **told_cells(own)} for each, own in forth], "backward_steps": [],
+            "asked": asked, "backward": [{"name": each, **described_cells(own)} for each, own in back],
+            "forward": [{"name": each, **described_cells(own)} for each, own in forth], "backward_steps": [],
             "forward_steps": [], "people": [], "commits": [], "notes": [],
         }  # fmt: skip
 

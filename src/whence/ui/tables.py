@@ -29,7 +29,7 @@ _READ = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Files that hold a table, and whether they are what the log saw: None if that cannot be told.
+    """Files that hold a table, and whether they are what the log saw: None if that is not known.
 
     `columns` maps what columns are called to what the files call them. `starts` are the numbers of the first rows of
     the files, where rows are numbered in the log.
@@ -270,19 +270,19 @@ def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
 def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
     """Cells of a dataset; of a table with its first rows, and with the columns that the cells are in."""
     kind = explorer.log.show(name).dataset.kind
-    told: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
-    told |= {"rows": [], "marked": [], "found": 0}
+    shown: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
+    shown |= {"rows": [], "marked": [], "found": 0}
     if kind != "table" or len(cells.shape) != 2 or not cells:  # a directory is one cell
-        return told
+        return shown
     spans = [np.arange(first, last + 1) for first, last in cells.boxes[:, 0].tolist()]
     numbers = np.unique(np.concatenate(spans))
     columns = {at for first, last in cells.boxes[:, 1].tolist() for at in range(first, last + 1)}
     try:
         fetched = explorer.log._store.tables.arrow(name, numbers[:ROWS], None)
     except WhenceError as error:  # the answer is known; its rows cannot be read any more
-        return told | {"found": len(numbers), "unread": str(error)}
+        return shown | {"found": len(numbers), "unread": str(error)}
     held = zip(numbers.tolist(), zip(*(each.to_pylist() for each in fetched.columns), strict=True), strict=False)
-    return told | {
+    return shown | {
         "found": len(numbers), "columns": fetched.column_names,
         "marked": [each for at, each in enumerate(fetched.column_names) if at in columns],
         "rows": [{"number": at, "cells": [shown_value(value) for value in row]} for at, row in held],

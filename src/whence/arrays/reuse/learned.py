@@ -17,13 +17,17 @@ Shape = tuple[int, ...]
 LARGEST = 1 << 20
 """Rules of more bytes are kept by the process that learned them, and not in the log."""
 
+MOST_ROWS = 1 << 19
+"""Rules of more rows, too: they hardly ever take fewer bytes, and encoding them to find out takes long."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReuseRule:
-    """What the log says of one reuse rule: which lineage runs with the same witness have, and how often it was used.
+    """What the log says of one reuse rule: the lineage of runs with one call record, and how often it was reused.
 
     `dim` holds for runs that did the same with arrays of the same lengths; `base` too, where contents were part of what
-    was done (a mask, an order); `gen` for runs that did the same at other lengths. The signature is the witness.
+    was done (a mask, an order); `gen` for runs that did the same at other lengths. The signature is the hash of
+    the call record.
     """
 
     function: str
@@ -73,7 +77,9 @@ class Known:
 
 
 def packed(outputs: Sequence[Shape], edges: Sequence[Edge]) -> dict[str, Any] | None:
-    """Shapes and relations in the terms of JSON."""
+    """Shapes and relations in the terms of JSON, unless they are too large."""
+    if sum(len(edge.relation) for edge in edges) > MOST_ROWS:
+        return None
     data = [edge.relation.to_bytes() for edge in edges]
     if sum(map(len, data)) > LARGEST:
         return None

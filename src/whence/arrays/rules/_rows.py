@@ -7,6 +7,7 @@ output has to do with one of the input; the product of the factors is the relati
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ Ints = NDArray[np.int64]
 FREE: Axis = (-1, 0, 0)
 
 SAMPLE = 1 << 14
-"""So many cells tell whether cells that are near each other come from cells that are."""
+"""How many cells are looked at to see whether neighbours come from neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +218,16 @@ def _scattered(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape) 
 
 
 def one_by_one(order: NDArray[np.integer], in_shape: Shape, axis: int) -> Relation:
-    """One row for each cell, which comes from the same place on all axes but one, where `order` says from where."""
-    sides = [np.arange(side).reshape([-1 if i == k else 1 for i in range(order.ndim)])
-             for k, side in enumerate(order.shape)]  # fmt: skip
-    lo: list[Column] = [np.broadcast_to(each, order.shape).ravel() for each in sides]
-    lo += [order.astype(np.int64, copy=False).ravel() if k == axis else (0, 0) for k in range(order.ndim)]
-    axes = [FREE] * order.ndim + [FREE if k == axis else (k, 1, 1) for k in range(order.ndim)]
-    table = _core.Table(order.shape, in_shape, order.shape, in_shape)
-    table.add(order.size, axes, lo, [(0, 0)] * len(axes))
+    """One row for each cell, which comes from the same place on all axes but one, where `order` says from where.
+
+    By flat indices there is one number to keep for each cell: how far away it comes from. It overwrites `order`.
+    """
+    away = order.astype(np.int64, copy=False)
+    away -= np.arange(order.shape[axis]).reshape([-1 if k == axis else 1 for k in range(order.ndim)])
+    away *= math.prod(order.shape[axis + 1 :])
+    flat = (order.size,)
+    table = _core.Table(order.shape, in_shape, flat, flat)
+    table.add(order.size, [FREE, (0, 1, 1)], [(0, 1), away.ravel()], [(0, 0), (0, 0)])
     return Relation(order.shape, in_shape, table)
 
 

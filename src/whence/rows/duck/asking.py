@@ -131,7 +131,7 @@ def _answer(
 def _refusals() -> Iterator[None]:
     """What DuckDB cannot read or compute (a string that is not UTF-8, an encoding, too little memory) goes no further.
 
-    It is for Spark to read, or to name. Any other error would be one of ours.
+    Spark then reads the data, or raises the error. Any other error would be a bug of whence.
     """
     import duckdb
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def each(value: Value, change: Callable[[Item], Item | Value], at: Looking) -> Value:
-    """Something done to each thing that a value may be; what raises an error has no value."""
+    """Apply an operation to each alternative of a value; an alternative that raises an error has no value."""
     parts: list[Alternative] = []
     for alternative in at.possible(value):
         with at.under(alternative.guard):
@@ -54,7 +54,7 @@ def each(value: Value, change: Callable[[Item], Item | Value], at: Looking) -> V
 
 
 def pairs(left: Value, right: Value, change: Callable[[Item, Item], Item | Value], at: Looking) -> Value:
-    """The same of two values."""
+    """Apply an operation to each pair of alternatives of two values."""
     return each(left, lambda a: each(right, lambda b: change(a, b), at), at)
 
 

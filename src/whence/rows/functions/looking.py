@@ -1,4 +1,4 @@
-"""A function's statements, looked through with values that stand for any argument."""
+"""The statements of a function, followed with values that stand for any argument."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from whence.rows.expressions import FALSE, TRUE, Expr
 from whence.rows.functions import expressions as e
 from whence.rows.functions.alternatives import items_of
 from whence.rows.functions.globals import global_value
+from whence.rows.functions.matching import as_ifs
 from whence.rows.functions.operators import binary
 from whence.rows.functions.refusal import Budget, Refusal
 from whence.rows.functions.source import Definition, source_of
@@ -38,7 +39,7 @@ IMPORTS = frozenset({"re", "math", "datetime", "string", "pandas", "numpy"})
 
 @dataclass
 class Findings:
-    """What is said of all functions that are looked through for one."""
+    """What was found out about a function and all functions that it calls."""
 
     budget: Budget = field(default_factory=Budget)
     domain: dict[Expr, None] = field(default_factory=dict)
@@ -170,6 +171,8 @@ class Looking:
             return ""
         if isinstance(node, ast.If):
             return self._if(node)
+        if isinstance(node, ast.Match):
+            return self.block(as_ifs(node))
         if isinstance(node, ast.For):
             return self._for(node)
         if isinstance(node, ast.Try):
@@ -257,7 +260,7 @@ class Looking:
         errors, self.errors = self.errors, around
         returned, self.returns = self.returns[first:], self.returns[:first]
         after = self.env
-        changed = {each.id for part in node.body for each in ast.walk(part) if _stored(each)}  # type: ignore[attr-defined]
+        changed = _assigned(node.body)
         left = _in_order(errors)
         ends: list[tuple[Expr, str, dict[str, Value]]] = []
         for handler in node.handlers:
@@ -394,5 +397,7 @@ def _in_order(errors: list[tuple[Expr, type[Exception]]]) -> list[tuple[Expr, ty
     return found
 
 
-def _stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+def _assigned(statements: list[ast.stmt]) -> set[str]:
+    """The names that some statements assign to."""
+    found = (each for statement in statements for each in ast.walk(statement))
+    return {each.id for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def relation_of_frame(
     held: ExitStack, store: Store, frame: Any, output: str, out_shape: Shape, input: str, in_shape: Shape
 ) -> Relation:
-    """The relation of a frame of index tuples; while `held` lasts, its parts in the blobs are no garbage."""
+    """The relation of a frame of index tuples; `held` keeps its parts in the blobs from being collected as garbage."""
     if hasattr(frame, "to_spark"):  # pandas on Spark
         frame = frame.spark.frame()
     with naming(output, input):

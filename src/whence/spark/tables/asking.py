@@ -1,6 +1,6 @@
-"""Runs as relations: which rows of a source made rows of the output, asked of a run when somebody wants to know.
+"""Runs as relations: which rows of a source made which rows of the output. A run is asked when a question comes.
 
-A run of a pipeline that this program still has is asked as it is. Any other is opened from the log.
+If this program still has the pipeline of the run, the pipeline answers. Any other run is opened from the log.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from whence.errors import MissingExtra, NoLineage, NotTraceable, SparkFailed, WhenceError
 from whence.relation.protocol import Traced
+from whence.relation.table_cells import TableRelation
 from whence.selection import Selection
 from whence.spark.cell_questions import BOTH
 from whence.spark.sources.numbering import Numbering, ids_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from whence.spark.sources.numbering import Ints
     from whence.spark.tables.seen import Seen
     from whence.store import Store
+    from whence.store.derivations.adjacency import Direction
 
 _live: weakref.WeakKeyDictionary[Store, dict[int, Pipeline]] = weakref.WeakKeyDictionary()
 """The last pipelines of this program, by run."""
@@ -39,7 +41,7 @@ MOST_LIVE = 100  # pipelines of a log that are kept
 UNAVAILABLE = (NotTraceable, MissingExtra, SparkFailed)
 """Why cells may not be asked about, where rows can be."""
 
-EQUAL_ROWS = "equal rows of {!r} cannot be told apart, and share their lineage: p.materialize() tells them apart"
+EQUAL_ROWS = "equal rows of {!r} cannot be distinguished, and share their lineage: p.materialize() gives each its own"
 
 
 def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
@@ -82,7 +84,7 @@ class AskedTables:
 
 
 class StoredRows:
-    """How the output of a run came from one of its sources, stored by rows. Cells are asked of the run."""
+    """How the output of a run came from one of its sources, stored by rows. The run has cells not stored."""
 
     def __init__(self, relation: Relation, cells: RunRelation) -> None:
         self._relation, self._cells = relation, cells
@@ -96,16 +98,23 @@ class StoredRows:
         """The cells of the output that the given cells of the source went into."""
         return self.traced(Selection.of(cells, self.in_shape), "forward").selection
 
-    def traced(self, selection: Selection, direction: str, lineage: str = BOTH) -> Traced:
-        """The answer about rows is stored. About cells it is asked of the run; if that cannot answer now, the rows
-        are the answer, which is a superset."""
+    def traced(self, selection: Selection, direction: Direction, lineage: str = BOTH) -> Traced:
+        """Questions about rows are answered from the stored relation, and those about cells if it has them.
+
+        Otherwise the run answers questions about cells. If it cannot now, the answer is the rows, a superset.
+        """
         stored = self._relation.backward if direction == "backward" else self._relation.forward
-        if lineage == BOTH and has_whole_rows(selection):
+        whole = whole_rows(selection) if lineage == BOTH else Selection.empty(selection.shape)
+        rest = selection - whole if whole else selection
+        if not rest:
             return Traced(stored(selection), None, "rows")
+        if isinstance(self._relation, TableRelation) and lineage in self._relation.lineages:
+            found = self._relation.traced_cells(rest, direction, lineage)
+            return replace(found, selection=found.selection | stored(whole)) if whole else found
         try:
             return self._cells.traced(selection, direction, lineage)
         except WhenceError as error:
-            why = f"the lineage is stored by rows, and which of their cells count cannot be asked now: {error}"
+            why = f"the lineage is stored by rows, and which of their cells count cannot be found now: {error}"
             return Traced(stored(selection), why, "rows")
 
 
@@ -228,14 +237,27 @@ def _by_rows(reason: str | None, error: WhenceError) -> str:
     )
 
 
-def has_whole_rows(selection: Selection) -> bool:
-    """Whether it has all cells of each row that it has cells of."""
-    return selection.count == selection.shape[1] * len(_rows(selection))
+def whole_rows(selection: Selection) -> Selection:
+    """The part of it that has all cells of its rows.
 
-
-def _rows(selection: Selection) -> Ints:
-    spans = [np.arange(first, last + 1) for first, last in selection.boxes[:, 0].tolist()]
-    return np.unique(np.concatenate(spans)) if spans else np.empty(0, np.int64)
+    >>> whole_rows(Selection.parse("0:2,0; 1:3,1", (4, 2)))
+    Selection(shape=(4, 2), 2 cells: [1, 0:2])
+    """
+    boxes, width = selection.boxes, selection.shape[1]
+    if not len(boxes) or selection.count == 0:
+        return selection
+    first, after = boxes[:, 0, 0], boxes[:, 0, 1] + 1
+    cuts = np.unique(np.concatenate([first, after]))
+    change = np.zeros(len(cuts), np.int64)  # of how many columns the rows from a cut on have: boxes share no cell
+    columns = boxes[:, 1, 1] - boxes[:, 1, 0] + 1
+    np.add.at(change, np.searchsorted(cuts, first), columns)
+    np.add.at(change, np.searchsorted(cuts, after), -columns)
+    at = np.flatnonzero(np.cumsum(change)[:-1] == width)
+    spans = np.stack([cuts[at], cuts[at + 1] - 1], axis=1)
+    if not len(spans):
+        return Selection.empty(selection.shape)
+    every = np.broadcast_to(np.array([0, width - 1], np.int64), spans.shape)
+    return Selection.from_boxes(np.stack([spans, every], axis=1), selection.shape)
 
 
 def by_columns(selection: Selection) -> list[tuple[Ints, tuple[int, ...]]]:

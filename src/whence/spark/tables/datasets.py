@@ -11,6 +11,7 @@ from whence.rows.saving import OUTPUT
 from whence.spark.lineage import widest_first
 from whence.spark.sources.handed import handed_file
 from whence.spark.sources.numbering import Numbering, numbering_of
+from whence.spark.sources.registry import kind_of
 from whence.spark.sources.row_ids import files_of, local_files
 from whence.store.recording.tables import Table
 
@@ -46,7 +47,7 @@ def is_quick(source: Source, states: list[list[Any]]) -> bool:
         return True
     if states:
         return bool(sum(size for _, size, _ in states) <= QUICK)
-    return source.origin is not None and str(source.origin.nodeName()) in ("LocalRelation", "Range")  # type: ignore[attr-defined]
+    return source.origin is not None and str(source.origin.nodeName()) in ("LocalRelation", "Range")  # type: ignore[attr-defined]  # a JVM object
 
 
 def source_tables(
@@ -70,11 +71,12 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
         "numbering": numbering.as_list(),
         "files": list(files_of(source) or ()),
         "states": states,
+        **_options(source),
     }
     known = {"columns": columns, "states": states, "numbering": properties["numbering"], "format": source.format}
     if not states:  # in memory, or in another system: each session has its own
         known["session"] = str(analysis.jvm.spark.sparkContext.applicationId)
-        known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]
+        known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]  # a JVM object
     handed = handed_file(source.paths)
     if handed is not None:
         return Table(source.name, columns, numbering.rows, handed.digest, properties)
@@ -82,6 +84,14 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
     if source.cut:
         properties["note"] = f"is where the lineage stops: {source.cut}"
     return Table(source.name, columns, numbering.rows, digest, properties, artifact)
+
+
+def _options(source: Source) -> dict[str, Any]:
+    """How files are to be read whose format does not say it."""
+    if source.format == "parquet" or source.origin is None:
+        return {}
+    found = kind_of(source.origin).reading(source.origin)
+    return {} if found is None else {"options": found[1]}
 
 
 def output_table(analysis: Analysis, run: RunArtifacts, rows: int, stored: Run, sources: Mapping[str, Table]) -> Table:

@@ -1,6 +1,6 @@
 """The catalog's tables, for the statements to speak of: a W3C PROV graph, with a relation on each derivation.
 
-The migrations make the tables; a test holds the two to each other.
+The migrations make the tables; a test compares the two.
 """
 
 from __future__ import annotations

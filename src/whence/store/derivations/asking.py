@@ -68,7 +68,7 @@ def ask(
 
 
 def _completed(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
-    """The answer with all that can be asked of it later: what was done on the way, by whom."""
+    """The answer with what it can look up later: what was done on the way, by whom."""
     from whence.store.prov.circumstances import circumstances
 
     is_file = store.reader.is_file(name)

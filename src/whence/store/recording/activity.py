@@ -56,7 +56,7 @@ class Activity:
         self.note(**properties)
 
     def note(self, **properties: Any) -> Self:
-        """Properties of the activity: parameters, measures, whatever tells it from others."""
+        """Properties of the activity: parameters, measures, whatever distinguishes it from others."""
         self._require_open()
         self._properties.update(plain(properties, f"a property of {self.name!r}"))
         return self

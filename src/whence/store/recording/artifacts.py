@@ -37,7 +37,7 @@ class Content:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The properties that tell the content."""
+        """The properties that identify the content."""
         if self.kind == "file":
             return {"sha256": self.hash, "size": self.size, **self.properties}
         return {"fingerprint": self.hash, **({"size": self.size} if self.size else {}), **self.properties}
@@ -69,7 +69,7 @@ def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
             whole = place.relative_to(root)
             break
     name = whole.as_posix()
-    # File names may hold anything, names in a log may not. A backslash is escaped to tell it from an escape.
+    # File names may hold anything, names in a log may not. A backslash is escaped to distinguish it from an escape.
     if not name.isprintable() or name != name.strip() or "\\" in name:
         name = name.encode("unicode_escape", "surrogateescape").decode("ascii").replace(" ", "\\x20")
     if len(name) > LONGEST_NAME - 20:

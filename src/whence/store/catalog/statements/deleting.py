@@ -13,7 +13,7 @@ from whence.store.catalog.statements.reading import ids_of
 def delete_dataset(connection: sa.Connection, name: str) -> None:
     """Remove a dataset with its derivations, and the operations and relations that nothing is left of.
 
-    What it lay between keeps a mark of that, lest answers seem to be complete.
+    The datasets on both sides of it get a mark, so that answers do not seem to be complete.
     """
     entity = ids_of(connection, {name})[name]
     edges = t.was_derived_from
