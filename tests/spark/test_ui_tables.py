@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,23 @@ def test_pipelines_and_their_answers_are_widgets(made: tuple[Path, Lineages]) ->
     assert sorted(map(tuple, told["rows"])) == made[1][2]["lines"]
     assert live._answers("page", {"source": "ui_lines", "from": "1"})[1]["rows"] == told["rows"][1:]
     assert live._answers("page", {"source": "nothing"})[0] == 400
+
+
+def test_rows_of_a_stored_run_are_a_widget_in_a_notebook(made: tuple[Path, Lineages]) -> None:
+    """Without Spark in the kernel: DuckDB finds them."""
+    pytest.importorskip("nbclient")
+    import nbformat
+    from nbclient import NotebookClient
+
+    new: Any = nbformat.v4  # its functions have no types
+    code = f"import whence as wh\nwh.open({str(made[0])!r}, create=False).runs()[-1].backward(numbers=[0])"
+    notebook = new.new_notebook(cells=[new.new_code_cell(code)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Jupyter's own
+        NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    data = notebook["cells"][0]["outputs"][-1]["data"]
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert f"<b>ui_orders</b>: {len(made[1][0]['orders'])} rows" in data["text/html"]
 
 
 def test_rows_are_counted_at_each_operator(explorer: Explorer, made: tuple[Path, Lineages]) -> None:

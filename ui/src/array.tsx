@@ -86,7 +86,7 @@ export function ArrayView() {
       <section class="stage" aria-label="Array">
         <h1 class="sr">Array {plain(look)}</h1>
         <Waiting asked={facts}>{found ? <Chain facts={found} look={found.name} lineage={lineage.data} /> : null}</Waiting>
-        {found ? <Large facts={found} lineage={lineage.data} loading={lineage.loading} /> : <div class="canvas" />}
+        {found ? <Large facts={found} lineage={lineage.data} loading={lineage.loading} /> : null}
         {lineage.error ? <div class="note bad" role="alert"><b>No answer.</b> {plain(lineage.error)}</div> : null}
       </section>
       <aside class="side" aria-label="Details">
@@ -155,7 +155,7 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
   const [rows, columns] = plane(shape);
   const at = fixed();
   const tiled = facts.values?.preview && !facts.values.preview.exact ? facts.values.preview : null;
-  const fit = size.width ? fitAll(shape, size.width, size.height) : { x: 0, y: 0, k: 1 };
+  const fit = size.width ? fitAll(shape, size.width, Math.max(120, size.height - 40)) : { x: 0, y: 0, k: 1 };
   const view: Window = here.k ? { k: Number(here.k), x: Number(here.x ?? 0), y: Number(here.y ?? 0) } : fit;
   const setView = (next: Window) => go({ k: next.k.toPrecision(6), x: next.x.toFixed(2), y: next.y.toFixed(2) }, { replace: true });
 

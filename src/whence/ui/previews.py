@@ -42,8 +42,8 @@ def described(found: Preview) -> dict[str, Any]:
     return {
         "low": found.low, "high": found.high, "counts": list(found.counts),
         "edges": [found.low, found.high if found.high > found.low else found.low + 1],
-        "not_finite": found.not_finite, "sampled": _size(found), "of": _size(found), "dtype": found.dtype,
-        "preview": {"sides": list(found.sides), "exact": found.is_exact},
+        "not_finite": found.not_finite, "sampled": _size(found), "of": _size(found),
+        "dtype": str(np.dtype(found.dtype)), "preview": {"sides": list(found.sides), "exact": found.is_exact},
     }  # fmt: skip
 
 
