@@ -397,7 +397,8 @@ def _boxes_around(given: Selection, shape: Shape, view: Shape) -> Ints | None:
     if len(view) != 1:
         return None
     steps = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
-    return np.einsum("nae,a->ne", given.boxes, steps)[:, None, :]
+    around: Ints = np.einsum("nae,a->ne", given.boxes, steps)[:, None, :]
+    return around
 
 
 def _reviewed(index: Ints, view: Shape, shape: Shape) -> Ints:
