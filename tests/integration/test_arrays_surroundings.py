@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -100,3 +101,36 @@ def test_a_helper_that_was_edited_between_two_programs(tmp_path: Path) -> None:
     assert run("def moved(a):\n    return a * 2\n") == "False [[0]]"
     assert run("def moved(a):\n    return a * 2\n") == "True [[0]]"
     assert run("def moved(a):\n    return a[::-1] * 2\n") == "False [[3]]"
+
+
+HELPING = """
+from scipy import ndimage
+from scipy.ndimage import rotate
+
+def bigger(x):
+    return ndimage.zoom(x, 2, order=1)
+
+def turned(x):
+    return rotate(x, 90)
+
+def blurred(x):
+    return ndimage.gaussian_filter(x, 1)
+"""
+
+
+def test_what_helpers_of_other_modules_call_is_not_followed_and_that_is_said(
+    log: wh.Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "helping_elsewhere.py").write_text(HELPING)
+    monkeypatch.syspath_prepend(tmp_path)
+    helping = importlib.import_module("helping_elsewhere")
+    x = np.random.default_rng(0).random((4, 4))
+    for name in ("bigger", "turned", "blurred"):
+        helper = getattr(helping, name)
+        with pytest.warns(wh.LineageLost, match=f"{name} is recorded as if each result came from every cell"):
+            result = log.track(lambda a, helper=helper: helper(a) + 1, name=name)(x)
+        assert np.array_equal(result, helper(x) + 1)
+        answer = log.backward(name, "1, 1")
+        assert answer["a"].count == x.size
+        assert not answer.precise
+        assert "is not followed" in str(answer)

@@ -185,6 +185,21 @@ def test_strides_that_cut_cells_apart_are_refused() -> None:
             ask()
 
 
+def test_tracked_calls_put_into_cut_views_as_numpy_does(tmp_path: Path) -> None:
+    """NumPy's put crashes on such views of tracked cells, which is why no call is run on them."""
+
+    def put(x: Any) -> Any:
+        view = np.lib.stride_tricks.as_strided(x.copy(), (4, 3), (8, 8))
+        np.put(view, [0, 1], 3.0)
+        return view.sum(axis=1)
+
+    with wh.open(tmp_path / "log") as log:
+        with pytest.warns(wh.LineageLost, match=r"numpy\.put"):
+            found = log.track(put)(np.arange(10.0))
+        assert found.tolist() == put(np.arange(10.0)).tolist()
+        assert not log.backward("put", "0").precise
+
+
 def test_selection_lineage_is_the_traced_runs() -> None:
     with pytest.raises(BadType, match=r"log\.track"):
         wh.tracked([1.0], "A", lineage="value+selection")

@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 
 ADAPTERS = {
+    "pandas": "tables",
     "scipy.ndimage": "ndimage",
     "scipy.signal": "signal",
     "sklearn": "learn",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from whence.arrays.adapters.labelled import is_labelled
+from whence.arrays.adapters.tables import guarded
 from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
@@ -51,7 +52,7 @@ def _followed(call: Call, names: list[str]) -> Captured:
     copies = [each.view(RunArray) for each in cells]
     before = [np.array(each) for each in cells]
     args, kwargs = placed(call, copies)
-    with watch() as lost:
+    with watch() as lost, guarded():
         result = call.function(*args, **kwargs)
     outputs = outputs_of(result, label)
     if any(isinstance(each.value, np.ma.MaskedArray) for each in outputs):

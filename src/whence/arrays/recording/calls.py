@@ -11,6 +11,8 @@ import numpy as np
 from whence.arrays import rules
 from whence.arrays.adapters import load
 from whence.arrays.adapters.foreign import stand_in
+from whence.arrays.adapters.tables import guarded, refuse_traced
+from whence.arrays.linking.frames import is_frame
 from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
 from whence.arrays.recording.structures import Array, Function, Shape, arrays_in, named, outputs_of, replaced
 from whence.arrays.recording.unknown import Unknown, by_guess
@@ -34,6 +36,7 @@ NO_VALUES = (
     "holds no value of the inputs; if values decided (a mask, an order, a comparison), "
     "log.track(..., lineage='value+selection') records which"
 )
+A_TABLE = "is a table, of which no run follows how it was made: any cell may have gone into it"
 ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: any cell may have gone into it"
 
 
@@ -206,10 +209,14 @@ def _same_memory(a: Any, b: Any) -> bool:
     )
 
 
+def _is_of_objects(value: Any) -> bool:
+    return bool(getattr(getattr(value, "dtype", None), "kind", "") == "O")
+
+
 def _traced_once(call: Call, *, shared: bool) -> Captured:
     run = Run(selection=call.selection, winner=call.winner, at_once=call.memory is None)
     try:
-        with drafting():
+        with drafting(), guarded():
             return _traced(call, run, shared=shared)
     finally:
         run.finish()
@@ -226,6 +233,10 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     try:
         own = rebound(function, run)
         result = own(*(stand_in(run, each) for each in args), **{k: stand_in(run, each) for k, each in kwargs.items()})
+        outputs = outputs_of(result, label)
+        refuse_traced(
+            "an array", [each.value for each in outputs if np.ndim(each.value) and _is_of_objects(each.value)]
+        )
         if run.refused is not None:
             raise run.refused  # the function went on without what was refused, on a way that is not its own
     except Overlapping as error:
@@ -240,7 +251,6 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         if run.refused is None:
             raise
         raise _after_all(call, traced, run.refused) from error  # which may be why the function failed
-    outputs = outputs_of(result, label)
     distinct = {id(each._buffer): number for number, each in reversed(list(enumerate(traced)))}
     written = [number for number in sorted(distinct.values()) if traced[number]._buffer.version]
     returned = {
@@ -255,7 +265,11 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     # Numbers that left the run: which of them a result is, or none, which may then come from all of them.
     taken = [None if isinstance(each.value, Traced) else run.taken_as(each.value) for each in outputs]
     loose = [not isinstance(each.value, Traced) and one is None for each, one in zip(outputs, taken, strict=True)]
-    notes = tuple(ALL_OF_IT if each and run.has_casts else "" for each in loose)
+    tables = [is_frame(each.value) and bool(inputs) for each in outputs]
+    notes = tuple(
+        A_TABLE if table else ALL_OF_IT if each and run.has_casts else ""
+        for each, table in zip(loose, tables, strict=True)
+    )
     run.tape.add(
         [
             (each.label, getattr(each.value, "_number_in_run", 0), np.ndim(each.value), one and one.number)

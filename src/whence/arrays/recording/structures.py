@@ -14,6 +14,7 @@ import numpy as np
 from whence import _tracked
 from whence.arrays.adapters.labelled import changed, is_labelled, parts
 from whence.arrays.linking.besides import learned_by
+from whence.arrays.linking.frames import is_frame
 from whence.arrays.tracing import Traced
 from whence.errors import BadType
 
@@ -125,13 +126,13 @@ def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def outputs_of(result: Any, label: str) -> list[Array]:
-    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass; single numbers count.
+    """The arrays that a function returned: one, or those in a tuple, list, dict or dataclass.
 
-    An estimator of scikit-learn is what it learned.
+    Single numbers and tables of pandas count; an estimator of scikit-learn is what it learned.
     """
     if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
         raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
-    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float:
+    if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float or is_frame(result):
         return [Array(label, result)]
     found: list[Array] = []
     if is_labelled(result):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from whence.arrays.linking.frames import array_behind, is_frame
 from whence.arrays.probe import probe
 from whence.arrays.rules.elementwise import broadcast
 from whence.errors import BadType, NoRule, WhenceError
@@ -59,10 +60,14 @@ def by_guess(call: Call, unknown: Unknown, error: NoRule) -> Captured:
 
 
 def numbers_in(result: Any, label: str) -> list[Array]:
-    """The arrays of numbers that a function returned."""
+    """The arrays of numbers and the tables that a function returned."""
     from whence.arrays.recording.structures import outputs_of
 
-    return [each for each in outputs_of(result, label) if np.asarray(each.value).dtype.kind in "biufc"]
+    return [
+        each
+        for each in outputs_of(result, label)
+        if is_frame(each.value) or np.asarray(each.value).dtype.kind in "biufc"
+    ]
 
 
 def _whole(call: Call, at: int, output: Array, n: int, given: Array, reason: str) -> Found:
@@ -84,6 +89,9 @@ def _elementwise(call: Call, at: int, output: Array, n: int, given: Array, reaso
 
 
 def _probed(call: Call, at: int, output: Array, n: int, given: Array, reason: str) -> Found:
+    if is_frame(output.value) and array_behind(output.value) is None:
+        relation, note = _whole(call, at, output, n, given, reason)
+        return relation, f"{note}; only tables of numbers are probed"
     try:
         found = probe(_alone(call, at, n), given.value)
     except WhenceError as error:
@@ -99,6 +107,7 @@ def _alone(call: Call, at: int, n: int) -> Callable[[Any], Any]:
     def of_one(x: Any) -> Any:
         others: Sequence[Any] = [x if m == n else each.value.copy() for m, each in enumerate(call.inputs)]
         args, kwargs = placed(call, others)
-        return numbers_in(call.function(*args, **kwargs), call.label)[at].value
+        value = numbers_in(call.function(*args, **kwargs), call.label)[at].value
+        return value.to_numpy() if is_frame(value) else value
 
     return of_one

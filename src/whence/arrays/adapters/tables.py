@@ -1,0 +1,94 @@
+"""pandas: traced numbers do not go into its tables.
+
+pandas takes what it does not know for objects: a traced NaN would not be missing, a column of traced numbers would have
+another type than the program's own. So what makes tables, and what writes into them, is replaced by a function that
+does as before unless it is given traced numbers, and refuses these. The run is then one that is not followed.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from whence.arrays.dtype.arrays import is_tracked
+from whence.arrays.linking.frames import is_frame
+from whence.errors import NoRule
+
+TABLES = ("DataFrame", "Series")
+MAKING = ("__init__", "__setitem__", "insert", "fillna", "where", "mask", "replace", "clip", "isin", "reindex", "shift")
+INDEXERS = ("_LocationIndexer", "_ScalarAccessIndexer")  # df.loc[...] and df.at[...]
+
+_lock = threading.Lock()
+_runs = 0
+_done = False
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """A run on traced arrays, or on tracked cells; it may start threads."""
+    global _runs
+    with _lock:
+        _runs += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _runs -= 1
+
+
+def install() -> None:
+    """Replace what makes tables, once."""
+    global _done
+    pandas = sys.modules["pandas"]
+    indexing = sys.modules.get("pandas.core.indexing")
+    if _done or not all(hasattr(pandas, name) for name in TABLES):  # it is being imported
+        return
+    _done = True
+    for kind in (getattr(pandas, name) for name in TABLES):
+        for name in MAKING:
+            if hasattr(kind, name):
+                setattr(kind, name, _watched(kind.__name__, getattr(kind, name)))
+    for kind in (getattr(indexing, name, None) for name in INDEXERS):
+        if kind is not None:
+            kind.__setitem__ = _watched("loc", kind.__setitem__)
+
+
+def _watched(what: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _runs:
+            args = tuple(list(each) if hasattr(each, "__next__") else each for each in args)  # to be looked at, too
+            refuse_traced(f"pandas ({what}.{original.__name__})", (*args, *kwargs.values()))
+        return original(self, *args, **kwargs)
+
+    return called
+
+
+def refuse_traced(what: str, given: Iterable[Any]) -> None:
+    """Refuse what holds traced numbers."""
+    found = next((each for item in given if (each := _traced_within(item)) is not None), None)
+    if found is None:
+        return
+    error = NoRule(f"{what} takes traced numbers for objects, and computes with objects in another way")
+    if hasattr(type(found), "_is_traced"):
+        found._run.refuse(error)
+    raise error
+
+
+def _traced_within(item: Any) -> Any:
+    """A traced array, or a tracked cell, among numbers in lists, dicts and arrays of objects; or None."""
+    if hasattr(type(item), "_is_traced") or (not is_frame(item) and is_tracked(item)):
+        return item
+    if isinstance(item, dict):
+        item = item.values()
+    elif isinstance(item, np.ndarray) and item.dtype == object:
+        item = item.ravel().tolist()
+    elif not isinstance(item, (list, tuple, set, frozenset)):
+        return None
+    return next((found for each in item if (found := _traced_within(each)) is not None), None)
