@@ -17,8 +17,8 @@ from whence.errors import Damaged, FutureVersion
 from whence.relation.table_cells import LENGTH, MAGIC, TableRelation, restored
 from whence.relation.tables import over_columns
 from whence.spark.sources.numbering import Numbering
-from whence.spark.tables.asking import whole_rows
 from whence.spark.tables.cell_pieces import Pieces
+from whence.spark.tables.stored_rows import whole_rows
 
 ROWS, COLUMNS, SOURCE_ROWS, SOURCE_COLUMNS = 4, 3, 5, 3
 SHAPES = (ROWS, COLUMNS), (SOURCE_ROWS, SOURCE_COLUMNS)

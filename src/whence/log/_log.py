@@ -112,7 +112,7 @@ class Log(Recording, Contents, Questions, Project, Pipelines):
 
 def _tables(store: Store) -> StoreTables:
     """The tables of the log. This needs Spark only if a question does."""
-    from whence.spark.tables.asking import AskedTables
+    from whence.spark.tables.stored_rows import AskedTables
 
     return AskedTables(store)
 

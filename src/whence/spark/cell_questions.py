@@ -18,7 +18,7 @@ from whence.spark.tracing.cells import CellTracer, FoundCells, covering, named_c
 from whence.spark.tracing.choose import tracer_for
 from whence.spark.tracing.matching import Matcher, RowSet
 from whence.spark.tracing.questions import asked_of
-from whence.spark.tracing.replayed import RESTRICTED_FOR
+from whence.spark.tracing.replayed import RESTRICTED_FOR, ReplayTracer
 from whence.spark.tracing.tracer import Asking
 
 if TYPE_CHECKING:
@@ -52,12 +52,23 @@ class CellQuestions:
         known = self._tracer.from_rows(wanted, lineage)
         each = None if known is None else self._one_by_one(known[0], rows)
         if known is None or each is None:
-            found = self._tracer.replayed(rows, wanted, lineage, one=one)
+            found = self._of_groups(rows, wanted, lineage, one) or self._tracer.replayed(rows, wanted, lineage, one=one)
         else:
             tracer = tracer_for(self._subject, replace(self._asking, witness=self._analysis.settings.witness))
             parts = [self._tracer.in_rows(*known, tracer.backward(row, one=one), shown) for row, shown in each]
             found = FoundCells.united(parts)
         return CellLineage(self._analysis.sources, self._matcher, found)
+
+    def _of_groups(self, rows: object, columns: tuple[Attr, ...], lineage: str, one: bool) -> FoundCells | None:
+        """The cells of groups, by DuckDB, if it can tell; the rows asked about are looked up as for any question."""
+        asked = asked_of(self._analysis.plan.output, rows, self._analysis.session)
+        flat = self._tracer.flat(asked, columns, lineage)
+        if flat is None:
+            return None
+        tracer = tracer_for(self._subject, replace(self._asking, witness=self._analysis.settings.witness))
+        if isinstance(tracer, ReplayTracer):  # Spark runs in any case
+            return None
+        return self._tracer.in_groups(flat, tracer.backward(rows, one=one))
 
     def _one_by_one(self, places: frozenset[Place], rows: object) -> list[tuple[object, Mapping[Attr, object]]] | None:
         """The rows to ask about, with the values that say which cells count: all at once where none do.

@@ -15,6 +15,7 @@ import numpy as np
 from whence.errors import BadType, NoLineage, NoSuchRow, SourceChanged, UnknownName
 from whence.rows import Attr, fresh
 from whence.rows.duck import Files, numbered, select
+from whence.rows.duck.asking import equal_rows
 from whence.rows.duck.files import SHIFT
 from whence.rows.questions.from_pandas import is_frame, is_series, rows_of
 from whence.rows.questions.rows import asked_rows, described, predicate
@@ -68,15 +69,18 @@ class HeldTable:
 
         from whence.rows.duck.engine import connected
 
-        own = self.arrow(np.arange(self.shape[0]))
+        found = equal_rows(self.files, rows)
+        if found is not None:
+            return np.sort(self.numbering.numbers(found.to_numpy()))
+        own = self.arrow(np.arange(self.shape[0]))  # DuckDB does not read it as Spark does
         names = [f"c{place}" for place in range(own.num_columns)]
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names) or "true"
         with connected() as connection:
             numbers = pa.array(np.arange(own.num_rows))
             connection.register("own", own.rename_columns(names).append_column("number", numbers))
             connection.register("given", rows.rename_columns(names))
-            found = connection.execute(f"SELECT a.number FROM own a SEMI JOIN given b ON {same}").fetchnumpy()
-        return np.sort(np.asarray(found["number"], np.int64))
+            places = connection.execute(f"SELECT a.number FROM own a SEMI JOIN given b ON {same}").fetchnumpy()
+        return np.sort(np.asarray(places["number"], np.int64))
 
     def matching(self, rows: object) -> Ints:
         """The numbers of the rows that agree with the given ones in the columns that those name."""

@@ -14,21 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import BadType, UnknownName
-from whence.rows import Attr, Named, Not, Project, Source, disjunction, fresh, keep
-from whence.rows.cells import LINEAGES, Noted, cells_of
+from whence.rows import TRUE, Attr, Named, Not, Project, Source, disjunction, fresh, keep
+from whence.rows.cells import LINEAGES, Noted, cells_of, noted_cells
+from whence.rows.cells.flat import Flat, flat_cells
 from whence.rows.cells.static import Place, static_cells, witnesses_matter
 from whence.rows.cells.terms import Known, Terms, true
+from whence.rows.duck import select
 from whence.rows.eager.ids import LIST, LONG, as_list
 from whence.rows.expressions import Call, Compare, Expr, IsNull, Literal
 from whence.rows.filtering import filtered
+from whence.rows.pushdown.pins import substituted
+from whence.rows.questions.from_pandas import MISSING
 from whence.rows.questions.restrict import restrict
-from whence.rows.questions.rows import Asked
+from whence.rows.questions.rows import Asked, is_simple, predicate
 from whence.spark.catalyst.write import frame
 from whence.spark.sources.files import SHIFT
 from whence.spark.sources.row_ids import ROW, files_of
 from whence.spark.tracing.matching import RowSet
 from whence.spark.tracing.questions import asked_of, matching
-from whence.spark.tracing.replayed import restriction
+from whence.spark.tracing.recompute import AGAIN, duck_query
+from whence.spark.tracing.replayed import RESTRICTED_FOR, restriction
 from whence.spark.tracing.results import source_table
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
@@ -162,6 +167,42 @@ class CellTracer:
         rows = frame(Project(operator, keep(numbered.columns[-1])), self._analysis.jvm).toArrow()
         return np.sort(rows.column(0).to_numpy())
 
+    def flat(self, asked: tuple[Asked, ...], columns: tuple[Attr, ...], lineage: str) -> Flat | None:
+        """The rows that entered the groups asked about, if DuckDB can say which they are."""
+        analysis = self._analysis
+        if self._asking.matcher.engine == "spark" or analysis.settings.mode == "eager":
+            return None
+        if len(asked) > RESTRICTED_FOR or not is_simple(asked) or analysis.nondeterminism.reasons():
+            return None
+        found = flat_cells(analysis.plan, columns, lineage, noted_cells)
+        given = [dict(row) for row in asked]
+        if found is None or not all(set(found.keys.values()) <= row.keys() for row in given):
+            return None
+        same = [[(attr, row[attr]) for attr in found.keys.values()] for row in given]
+        if any(value is MISSING for row in same for _, value in row):
+            return None
+        own: dict[Attr, Expr] = {attr: key for key, attr in found.keys.items()}
+        where = substituted(predicate(tuple(map(tuple, same))), own) if found.keys else TRUE
+        return replace(found, plan=filtered(found.plan, where))
+
+    def in_groups(self, flat: Flat, found: Lineage) -> FoundCells | None:
+        """The cells that entered groups, found by DuckDB; None if it is not known to answer as Spark would."""
+        shown = tuple(dict.fromkeys(known.ids.attr for known in flat.terms))
+        held: dict[Attr, Ints] = {}
+        if shown:
+            query = duck_query(flat.plan, shown, every=True)
+            table = None if query is None or query.size() > AGAIN else select(query, TRUE, columns=shown)
+            if table is None:
+                return None
+            held = {attr: _unique(table.column(at)) for at, attr in enumerate(shown)}
+        parts: dict[int, list[tuple[frozenset[int], Ints]]] = {}
+        for known, places in flat.terms.items():
+            parts.setdefault(known.occurrence, []).append((places, held[known.ids.attr]))
+        why = (*((found.reason,) if found.reason else ()), *flat.reasons, *self._analysis.cuts)
+        return FoundCells(
+            {at: tuple(each) for at, each in parts.items()}, found.rows, tuple(dict.fromkeys(why)), "replayed"
+        )
+
     def replayed(self, rows: object, columns: tuple[Attr, ...], lineage: str, *, one: bool) -> FoundCells:
         """The cells, by running the plan again."""
         analysis, spark = self._analysis, self._analysis.session
@@ -243,6 +284,12 @@ def _mask(some: NDArray[np.bool_]) -> Any:
     import pyarrow as pa
 
     return pa.array(some)
+
+
+def _unique(ids: pa.ChunkedArray) -> Ints:
+    """All ids in a column, each once; NULL is none."""
+    values = ids.drop_null().to_numpy()
+    return np.unique(np.asarray(values, np.int64))
 
 
 def _flat(lists: pa.ChunkedArray) -> Ints:
