@@ -73,7 +73,8 @@ def record(
     derived from these as a whole until their rows are counted, and says so of those without files.
 
     A table that is there with the same content is the same dataset. If the output of the run was recorded before, it is
-    that, and what is known of it by now is added. Derivations that were asked of the run make place for boxes.
+    that, and what is known of it by now is added. Derivations that are asked of a run make place for boxes, and for
+    those of the latest run: this program may have its pipeline, and two runs of one dataset say the same.
     """
     left = dict(uncounted or {})
     output = replace(output, properties={**output.properties, "lacks": sorted(n for n, v in left.items() if v is None)})
@@ -88,7 +89,7 @@ def record(
         for each, item in zip(origins, prepared, strict=True):
             stored = item.edge.relation
             edge = statements.Edge(made, found[each.table.name], stored, item.edge.kind)
-            if not _known(connection, edge):
+            if not _known(connection, edge) and not (edge.kind == RUN and _has_boxes(connection, edge)):
                 edges.append(edge)
         statements.add_edges(connection, edges, Operation(activity, "", (), (), {}, None, None))
         for artifact in left.values():
@@ -100,8 +101,7 @@ def record(
 
     large = [item for item in prepared if item.edge.relation.data is None]
     made, found = commit(store, large, write)
-    if any(each.relation is not None for each in origins):
-        _remove_asked(store, made, list(found.values()))
+    _remove_asked(store, made, list(found.values()), {item.edge.relation.hash for item in prepared})
     _remove_whole(store, made, [each.table.artifact for each in origins if each.table.artifact not in left.values()])
     for each in (output, *(origin.table for origin in origins)):
         store.forget_name(each.name)
@@ -270,13 +270,21 @@ def _take_part(connection: sa.Connection, table: sa.Table, activity: int, name: 
         connection.execute(table.insert().values(activity=activity, position=place, entity=entity))
 
 
-def _remove_asked(store: Store, output: str, inputs: list[str]) -> None:
-    """Derivations that were asked of a run, where a relation of boxes says the same now."""
+def _has_boxes(connection: sa.Connection, edge: statements.Edge) -> bool:
+    ids = statements._ids(connection, {edge.output, edge.input})
+    of = t.was_derived_from.c
+    same = (of.generated == ids[edge.output]) & (of.used == ids[edge.input]) & (of.kind == ROWS)
+    return connection.execute(sa.select(of.id).where(same).limit(1)).first() is not None
+
+
+def _remove_asked(store: Store, output: str, inputs: list[str], latest: set[str]) -> None:
+    """Derivations that were asked of a run, where a relation of boxes or the latest run says the same now."""
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
         ids = statements._ids(connection, {output, *inputs})
-        return (of.generated == ids[output]) & of.used.in_([ids[each] for each in inputs]) & (of.kind == RUN)
+        asked = (of.generated == ids[output]) & of.used.in_([ids[each] for each in inputs]) & (of.kind == RUN)
+        return asked & of.relation.not_in(latest)
 
     with store.database.read() as connection:
         if connection.execute(sa.select(of.id).where(chosen(connection)).limit(1)).first() is None:
