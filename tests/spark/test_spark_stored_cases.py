@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import sqlalchemy as sa
 
 import whence as wh
 from whence.errors import (
@@ -28,8 +26,8 @@ from whence.errors import (
 )
 from whence.spark.stored import StoredRun
 from whence.spark.stored.session import SessionOnDemand
-from whence.store.catalog import runs
 from whence.store.catalog import schema as t
+from whence.testing.stored import written_over
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -424,25 +422,6 @@ def test_a_blob_that_is_gone(totals: StoredRun, log: wh.Log) -> None:
         path.unlink()
     with pytest.raises(Damaged, match="the plan of the run"):
         later(log).backward({"city": "Oslo"})
-
-
-def written_over(log: wh.Log, change: Any) -> StoredRun:
-    """The last run with another plan, as whoever made the log may have written it."""
-    from whence.store.catalog.runs import File
-    from whence.store.recording.writer import commit
-
-    run = log.runs()[-1]
-    held = run.record.document["plan"]["file"]
-    document = json.loads(log._store.blobs.local(run.record.files[held], "plan").read_bytes())
-    data = change(document)
-    file = File.of(data if isinstance(data, bytes) else json.dumps(data).encode())
-
-    def write(connection: sa.Connection) -> None:
-        of = t.results.c
-        connection.execute(t.results.update().where(of.run == run.id, of.position == held).values(hash=file.hash))
-
-    commit(log._store, [file], write)
-    return StoredRun(log._store, runs.listed(log._store)[-1])
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,21 @@ class _EventWriter:
         columns: Any = properties.get("column_lineage")
         if is_column_lineage(columns):
             facets["columnLineage"] = _facet("ColumnLineageDatasetFacet", dict(columns), "1-2-0")
+        fields = _fields(properties)
+        if fields:
+            facets["schema"] = _facet("SchemaDatasetFacet", {"fields": fields}, "1-2-0")
         called = extra.get("name") or (artifact if isinstance(artifact, str) else name)
         return {"namespace": str(extra.get("namespace") or self.namespace), "name": str(called), "facets": facets}
+
+
+def _fields(properties: Mapping[str, Any]) -> list[Event]:
+    """The columns of a table, with their types where these are known."""
+    columns, types = properties.get("columns"), properties.get("types")
+    if not isinstance(columns, list) or not all(isinstance(each, str) for each in columns):
+        return []
+    if not isinstance(types, list) or len(types) != len(columns):
+        return [{"name": column} for column in columns]
+    return [{"name": column, "type": str(kind)} for column, kind in zip(columns, types, strict=True)]
 
 
 def _not_generated(properties: Mapping[str, Any]) -> list[Event]:

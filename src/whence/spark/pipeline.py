@@ -23,6 +23,7 @@ from whence.spark.running.artifacts import RunArtifacts
 from whence.spark.running.execute import run, run_eager
 from whence.spark.running.find import find
 from whence.spark.running.subject import Subject
+from whence.spark.sessions.failures import said_if_stopped
 from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
@@ -135,6 +136,7 @@ class Pipeline:
         except WhenceError as error:  # a question would fail with it
             return Explanation(f"{explanation(Subject(self._analysis))}\nthe run in the log cannot be read: {error}")
 
+    @said_if_stopped
     def run(self, *, row_ids: bool = False) -> DataFrame:
         """Compute the output now, and save what it takes to trace its rows: in the log, if there is one.
 
@@ -161,6 +163,7 @@ class Pipeline:
         self._remember()
         return self._subject.output()
 
+    @said_if_stopped
     def backward(
         self,
         rows: object,
@@ -197,6 +200,7 @@ class Pipeline:
         self._analysis.require_unchanged()
         return CellQuestions(self._known(), engine, witness).backward(rows, columns, lineage, one=one)
 
+    @said_if_stopped
     def forward(
         self,
         source: str,
@@ -222,6 +226,7 @@ class Pipeline:
         self._analysis.require_unchanged()
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
+    @said_if_stopped
     def materialize(self) -> Materialized:
         """Store the lineage of every row and cell of the output in the log: later questions need neither Spark nor the
         files.
@@ -240,6 +245,7 @@ class Pipeline:
         self._remember()
         return Materialized.of(store, made, table, missing)
 
+    @said_if_stopped
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
         """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.
 
@@ -253,6 +259,7 @@ class Pipeline:
         )  # fmt: skip
         return frame
 
+    @said_if_stopped
     def to_numpy(self, columns: Sequence[str] | str | None = None, name: str | None = None) -> NDArray[np.float64]:
         """Columns of the output as an array of floats, a row for each row; NULL is NaN. Its cells are known to the log.
 

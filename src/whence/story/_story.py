@@ -58,7 +58,14 @@ class Story:
         groups = list(_grouped(self.answer.steps))
         sentences = [self._done(steps) for steps in groups[:MOST]]
         if len(groups) > MOST:
-            sentences.append(Sentence(f"... and {len(groups) - MOST:,} more; `steps` of the answer has all of them."))
+            left = groups[MOST:]
+            doubtful = sum(any(step.reason for step in steps) for steps in left)
+            exact = f", {doubtful:,} of them not exact" if doubtful else ""
+            sentences.append(
+                Sentence(
+                    f"... and {len(left):,} more{exact}: `story.answer.steps` and `whence explain --json` have all."
+                )
+            )
         if not groups:
             sentences.append(Sentence(self.answer.how + "." if self.answer.how else self._nowhere()))
         sentences += [Sentence(text) for text in self._committed()]

@@ -47,6 +47,14 @@ def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
             del known[next(iter(known))]
 
 
+def live_pipeline(store: Store, run: int) -> Pipeline | None:
+    """The pipeline of this program that made a run, unless its session was stopped."""
+    from whence.spark.sessions.failures import is_stopped
+
+    found = _live.get(store, {}).get(run)
+    return None if found is None or is_stopped(found.analysis.session) else found
+
+
 class RunRelation:
     """How the output of a run came from one of its sources: asked, not stored."""
 
@@ -105,31 +113,37 @@ class RunRelation:
         rows, names, alike = self._source_rows(numbers)
         if places is None:
             found = asker.forward(self._source, rows)
-            selected = cells(held.equal_to(found.arrow()), range(self.out_shape[1]), self.out_shape)
+            reached = found.arrow()
+            numbers_reached = held.equal_to(reached)
+            selected = cells(numbers_reached, range(self.out_shape[1]), self.out_shape)
+            shared = len(numbers_reached) > reached.num_rows
         else:
             columns = [names[place] for place in places]
             try:
                 found = asker.forward(self._source, rows, columns=columns, lineage=lineage)
-                selected = self._placed(found, held)
+                selected, shared = self._placed(found, held)
             except UNAVAILABLE as error:
                 rows_alone = self._forward(numbers, None, BOTH)
                 return replace(rows_alone, reason=_by_rows(rows_alone.reason, error))
-        return Traced(selected, self._reason(found.reason, self._input, alike > len(numbers)), "run")
+        reason = self._reason(found.reason, self._input, alike > len(numbers))
+        return Traced(selected, self._reason(reason, self._output, shared), "run")
 
-    def _placed(self, found: Any, held: HeldTable) -> Selection:
-        """The cells of rows that were reached, under the numbers that these rows have in the output."""
-        rows, reached, mask = found.arrow(), Selection.empty(self.out_shape), found.cells().mask()
+    def _placed(self, found: Any, held: HeldTable) -> tuple[Selection, bool]:
+        """The cells of rows that were reached, under the numbers that these rows have in the output; and whether equal
+        rows were reached that may be others."""
+        rows, reached, mask, shared = found.arrow(), Selection.empty(self.out_shape), found.cells().mask(), False
         for pattern in np.unique(mask, axis=0):
             alike = np.flatnonzero((mask == pattern).all(axis=1))
             numbers = held.equal_to(rows.take(alike))
             reached |= cells(numbers, np.flatnonzero(pattern).tolist(), self.out_shape)
-        return reached
+            shared = shared or len(numbers) > len(alike)
+        return reached, shared
 
     def _reason(self, reason: str | None, table: str, alike: bool) -> str | None:
         return "; ".join(filter(None, (reason, EQUAL_ROWS.format(table) if alike else None))) or None
 
     def _asker(self) -> Any:
-        live = _live.get(self._store, {}).get(self._run)
+        live = live_pipeline(self._store, self._run)
         if live is not None:
             return live
         from whence.spark.stored import open_run
@@ -151,7 +165,7 @@ class RunRelation:
         try:
             held = held_table(self._store, self._input)
         except NoLineage:
-            live = _live.get(self._store, {}).get(self._run)
+            live = live_pipeline(self._store, self._run)
             if live is None:
                 raise
             ids = self._numbering()[0].ids(numbers)

@@ -95,12 +95,14 @@ def _options(source: Source) -> dict[str, Any]:
 
 
 def output_table(analysis: Analysis, run: RunArtifacts, rows: int, stored: Run, sources: Mapping[str, Table]) -> Table:
-    """The output as a table of the log: the same one only if it holds the same and came from the same sources."""
+    """The output as a table of the log: the same one only if it holds the same, and the same plan made it of the same
+    sources. Equal rows of another plan may have another lineage."""
     from whence.graph.column_lineage import column_lineage
 
     result = run.results.get(OUTPUT)
     saved = {} if result is None else saved_rows(analysis, result, stored)
-    known = [saved.get("blobs") or stored.id, sorted((name, each.digest) for name, each in sources.items())]
+    plan = stored.fingerprint or stored.id  # without a fingerprint nobody knows whether it is the same plan
+    known = [saved.get("blobs") or stored.id, plan, sorted((name, each.digest) for name, each in sources.items())]
     properties = {
         "types": [attr.dtype for attr in analysis.plan.output],
         "format": "parquet",

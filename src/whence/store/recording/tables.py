@@ -74,8 +74,8 @@ def record(
     derived from these as a whole until their rows are counted, and says so of those without files.
 
     A table that is there with the same content is the same dataset. If the output of the run was recorded before, it is
-    that, and what is known of it by now is added. Derivations that the run answered are replaced by stored boxes, and
-    boxes of rows by boxes that know their cells.
+    that, and what is known of it by now is added. Derivations that a run answers are replaced by stored boxes, or by
+    those of the latest run, whose pipeline this program may have; boxes of rows by boxes that know their cells.
     """
     left = dict(uncounted or {})
     output = replace(output, properties={**output.properties, "lacks": sorted(n for n, v in left.items() if v is None)})
@@ -102,10 +102,9 @@ def record(
 
     large = [item for item in prepared if item.edge.relation.data is None]
     made, found = commit(store, large, write)
-    for origin, item in zip(origins, prepared, strict=True):
-        if origin.relation is not None:
-            with_cells = isinstance(origin.relation, TableRelation)
-            _remove_coarser(store, made, found[origin.table.name], item.hash, with_cells)
+    latest = {item.edge.relation.hash for item in prepared}
+    for origin in origins:
+        _remove_coarser(store, made, found[origin.table.name], latest, isinstance(origin.relation, TableRelation))
     _remove_whole(store, made, [each.table.artifact for each in origins if each.table.artifact not in left.values()])
     for each in (output, *(origin.table for origin in origins)):
         store.forget_name(each.name)
@@ -283,15 +282,15 @@ def _known_better(connection: sa.Connection, edge: statements.Edge, relation: Re
     return connection.execute(sa.select(of.id).where(same).limit(1)).first() is not None
 
 
-def _remove_coarser(store: Store, output: str, input: str, hash: str, cells: bool) -> None:
-    """Remove derivations that a run answers, or without cells, where a relation of boxes now says the same or more."""
+def _remove_coarser(store: Store, output: str, input: str, latest: set[str], cells: bool) -> None:
+    """Remove derivations that an earlier run answers, or without cells, where the latest say the same or more."""
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
         ids = statements.ids_of(connection, {output, input})
         kinds = (RUN, ROWS) if cells else (RUN,)
         same = (of.generated == ids[output]) & (of.used == ids[input])
-        return same & of.kind.in_(kinds) & (of.relation != hash)
+        return same & of.kind.in_(kinds) & of.relation.not_in(latest)
 
     with store.database.read() as connection:
         if connection.execute(sa.select(of.id).where(chosen(connection)).limit(1)).first() is None:
