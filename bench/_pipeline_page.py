@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -87,7 +88,8 @@ def _precise(report: Report) -> str:
         return "yes"
     stages = [stage for stage in STAGES if stage in report.reasons]
     where = "" if len(stages) == len(STAGES) else f" ({', '.join(stages)})"
-    return f"a superset{where}: {report.reasons[stages[0]]}".replace("|", "/")
+    why = re.sub(r"#\d+", "", report.reasons[stages[0]])  # ids of columns are others in each run
+    return f"a superset{where}: {why}".replace("|", "/")
 
 
 def _s(seconds: float) -> str:
