@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 from collections import Counter
@@ -53,8 +54,8 @@ def _summary(reports: Sequence[Report]) -> list[str]:
         f"| a question | below 0.1 s for most, on small inputs | median {_s(statistics.median(question))}, "
         f"at most {_s(max(question))} |",
         "",
-        "Times are of one run each, on two cores that did other things as well. Most of what a run adds, and of a",
-        "question, is the time in which Spark starts a job.",
+        f"Times are of one run each, on {os.cpu_count()} cores with a load of {os.getloadavg()[0]:.0f}: where that is",
+        "more than there are cores, they say little. Most of what a run adds, and of a question, is the start of jobs.",
     ]
 
 

@@ -139,6 +139,8 @@ def _pandas(function: Function, values: list[str], names: Names, output: list[st
     keyed = _takes_key(function, 1)
 
     def with_ids(key: Any, rows: Any) -> Any:
+        import pandas as pd
+
         given = rows[value_names]
         given.columns = values
         result = function(key, given) if keyed else function(given)
@@ -147,7 +149,7 @@ def _pandas(function: Function, values: list[str], names: Names, output: list[st
         result = result.copy()
         for column, name in zip(list_names, out, strict=True):
             ids = sorted({each for part in rows[column] for each in part})
-            result[name] = [ids] * len(result)
+            result[name] = pd.Series([ids] * len(result), result.index, object)  # of no rows it would be floats
         return result
 
     return with_ids
@@ -157,6 +159,8 @@ def _row_by_row(
     function: Function, values: list[str], value_names: list[str], list_names: list[str], out: list[str]
 ) -> Function:
     def with_ids(parts: Any) -> Any:
+        import pandas as pd
+
         for rows in parts:
             given = rows[value_names]
             given.columns = values
@@ -165,7 +169,7 @@ def _row_by_row(
                 raise ValueError("a function that makes each row of one row made another number of rows")
             result = result.copy()
             for column, name in zip(list_names, out, strict=True):
-                result[name] = list(rows[column])
+                result[name] = pd.Series(list(rows[column]), result.index, object)
             yield result
 
     return with_ids
@@ -198,6 +202,8 @@ def _cogrouped_pandas(
     keyed = _takes_key(function, 2)
 
     def with_ids(key: Any, left: Any, right: Any) -> Any:
+        import pandas as pd
+
         given = []
         for rows, wanted, labels in zip((left, right), names, values, strict=True):
             part = rows[wanted[1]]
@@ -210,7 +216,7 @@ def _cogrouped_pandas(
         columns = [(left, column) for column in names[0][2]] + [(right, column) for column in names[1][2]]
         for (rows, column), name in zip(columns, out, strict=True):
             ids = sorted({each for part in rows[column] for each in part})
-            result[name] = [ids] * len(result)
+            result[name] = pd.Series([ids] * len(result), result.index, object)  # of no rows it would be floats
         return result
 
     return with_ids
