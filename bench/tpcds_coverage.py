@@ -196,9 +196,7 @@ def main() -> None:
     parser.add_argument("--only", help="numbers of queries, with commas between")
     parser.add_argument("--json", type=Path, help="what was found; known queries of an earlier run stay in it")
     parser.add_argument("--page", type=Path, help="the same as a page of the documentation")
-    parser.add_argument(
-        "--documents", action="store_true", help="check only that plans are the same after storing them"
-    )
+    parser.add_argument("--documents", action="store_true", help="check only that stored plans are the same")
     options = parser.parse_args()
     if not (options.data / "q99.sql").exists():
         maker = Path(__file__).with_name("_tpcds_data.py")

@@ -52,13 +52,15 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
 @pipeline("ratings parsed by a function", "spark")
 def ratings(spark: Any, F: Any, t: Any) -> Any:
     number = F.udf(everyday.to_number, "double")
-    return t.survey.withColumn("stars", number("rating")).where("stars is not null").groupBy("stars").count()
+    stars = t.survey.withColumn("stars", number("rating")).where("stars is not null")
+    return stars.join(t.people.select(F.col("id").alias("person")), "person").groupBy("stars").count()
 
 
 @ratings.lineage
 def _(t: Tables, row: dict[str, Any]) -> Lineage:
-    survey = t.survey
-    return {"survey": ids(survey[same(survey["rating"].map(everyday.to_number), row["stars"])])}
+    survey = t.survey[t.survey["person"].isin(list(t.people["id"]))]
+    survey = survey[same(survey["rating"].map(everyday.to_number), row["stars"])]
+    return {"survey": ids(survey), "people": set(survey["person"])}
 
 
 @pipeline("a join on keys that a function makes", "spark")
@@ -165,12 +167,17 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
 @pipeline("seasons by a function", "spark")
 def seasons(spark: Any, F: Any, t: Any) -> Any:
     season = F.udf(everyday.season, "string")
-    return t.orders.groupBy(season("day").alias("season")).agg(F.sum("quantity").alias("n"))
+    known = t.orders.join(t.items.select("item", "price"), "item")
+    return known.groupBy(season("day").alias("season")).agg(F.sum("quantity").alias("n"))
 
 
 @seasons.lineage
 def _(t: Tables, row: dict[str, Any]) -> Lineage:
-    return {"orders": ids(t.orders[t.orders["day"].map(everyday.season) == row["season"]])}
+    """An item that is lost is in no list of prices."""
+    orders = t.orders[
+        (t.orders["day"].map(everyday.season) == row["season"]) & t.orders["item"].isin(list(t.items["item"]))
+    ]
+    return {"orders": ids(orders), "items": ids(t.items[t.items["item"].isin(list(orders["item"]))])}
 
 
 @pipeline("a registered function in SQL", "sql")

@@ -150,7 +150,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"scores": ids(scores[scores["team"] == team])}
 
 
-@pipeline("the three longest games", "pandas")
+@pipeline("the three longest games", "pandas", "an order ends with numbers that Spark gives to rows")
 def longest(ps: Any, t: Any) -> Any:
     top = t.games[["id", "player", "minutes"]].sort_values(["minutes", "id"], ascending=[False, True]).head(3)
     both = top.merge(t.players[["id", "name"]], left_on="player", right_on="id", suffixes=("", "_p"), how="left")
@@ -164,7 +164,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"games": {row["id"]}, "players": ids(t.players[t.players["id"] == player])}
 
 
-@pipeline("orders of people and of strangers", "pandas")
+@pipeline("orders of people and of strangers", "pandas", "a batch has an index that Spark numbers anew")
 def strangers(ps: Any, t: Any) -> Any:
     both = t.orders.merge(t.people[["id", "city"]], left_on="person", right_on="id", how="left", suffixes=("", "_p"))
     both["city"] = both["city"].fillna("unknown").str.strip()

@@ -10,6 +10,8 @@ from whence.rows import (
     Compare,
     Distinct,
     Filter,
+    Frame,
+    Generate,
     Join,
     Limit,
     Literal,
@@ -18,6 +20,8 @@ from whence.rows import (
     Sort,
     SortKey,
     Source,
+    Window,
+    WindowCall,
     keep,
 )
 from whence.rows.determinism.reasons import unpinned
@@ -25,18 +29,27 @@ from whence.rows.determinism.reasons import unpinned
 A, B, R, N = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "r", "double"), Attr(4, "n", "double")
 RAND = Call("Rand", (), "double", pure=False)
 NUMBERED = Project(Source("t", 0, (A, B)), (*keep(A, B), Named(R, RAND)))
+RANGE = Frame("range", None, 0)
 SAID = ("rand in Project has another value in each run",)
 
 
 def test_a_random_column_that_nothing_reads_does_no_harm() -> None:
     assert unpinned(NUMBERED) == SAID
     assert unpinned(Project(NUMBERED, keep(A))) == ()
+    exploded = Generate(NUMBERED, Call("Explode", (B,), "long"), (N,), (A, R))
+    assert unpinned(Project(exploded, keep(A, N))) == ()
+    ranked = Window(NUMBERED, (Named(N, WindowCall("Rank", (), RANGE, "integer")),), (A,), (SortKey(B),))
+    assert unpinned(Project(ranked, keep(A, N))) == ()
     counted = Aggregate(NUMBERED, (A,), (*keep(A), Named(N, AggCall("Count", (B,), "long"))))
     assert unpinned(Project(counted, keep(A))) == ()
 
 
 def test_one_that_decides_which_rows_there_are_does() -> None:
     assert unpinned(Project(Filter(NUMBERED, Compare("<", R, Literal(0.5, "double"))), keep(A))) == SAID
+    exploded = Generate(NUMBERED, Call("Explode", (R,), "double"), (N,), (A, B))
+    assert unpinned(Project(exploded, keep(A))) == SAID
+    ranked = Window(NUMBERED, (Named(N, WindowCall("Rank", (), RANGE, "integer")),), (A,), (SortKey(R),))
+    assert unpinned(Project(ranked, keep(A))) == SAID
     assert unpinned(Project(Distinct(NUMBERED, (A, B, R)), keep(A))) == SAID
     assert unpinned(Project(Aggregate(NUMBERED, (A, R), keep(A)), keep(A))) == SAID
 

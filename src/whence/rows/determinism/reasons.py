@@ -14,7 +14,8 @@ from whence.rows.tree import Tree, walk
 
 STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
 ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # an output row for each row
-NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate)  # what reads only some columns of its input
+# What reads only some columns of its input.
+NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate, o.Window, o.Generate)
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # a row's number in the order of the rows: another where rows are missing
 ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # the order of rows decides none of their rows
@@ -93,6 +94,8 @@ def _expressions_read(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ..
         return tuple(column.expr for column in plan.columns if column.attr in read)
     if isinstance(plan, o.Aggregate):
         return (*plan.keys, *(column.expr for column in plan.outputs if column.attr in read or _aggregates(column)))
+    if isinstance(plan, o.Generate):
+        return (plan.generator,)
     return plan.expressions
 
 

@@ -164,6 +164,8 @@ def _pandas(
     keyed = _takes_key(function, 1)
 
     def with_ids(key: Any, rows: Any) -> Any:
+        import pandas as pd
+
         def run(parts: list[Any]) -> Any:
             result = function(key, *parts) if keyed else function(*parts)
             if not any(isinstance(label, str) for label in result.columns):
@@ -177,12 +179,13 @@ def _pandas(
         for column, name in zip(list_names, out, strict=True):
             lists = list(rows[column])
             ids = sorted({each for part in lists for each in part})
-            result[name] = [ids] * len(result)
+            cells = [ids] * len(result)
             if witnesses is not None:
-                result[name] = [
+                cells = [
                     ids if chosen is None else sorted({each for place in chosen[0] for each in lists[place]})
                     for chosen in witnesses
                 ]
+            result[name] = pd.Series(cells, result.index, object)  # of no rows it would be floats
         return result
 
     return with_ids
@@ -192,6 +195,8 @@ def _row_by_row(
     function: Function, values: list[str], value_names: list[str], list_names: list[str], out: list[str]
 ) -> Function:
     def with_ids(parts: Any) -> Any:
+        import pandas as pd
+
         for rows in parts:
             given = rows[value_names]
             given.columns = values
@@ -200,7 +205,7 @@ def _row_by_row(
                 raise ValueError("a function that makes each row of one row made another number of rows")
             result = result.copy()
             for column, name in zip(list_names, out, strict=True):
-                result[name] = list(rows[column])
+                result[name] = pd.Series(list(rows[column]), result.index, object)
             yield result
 
     return with_ids
@@ -275,6 +280,8 @@ def _cogrouped_pandas(
     keyed = _takes_key(function, 2)
 
     def with_ids(key: Any, left: Any, right: Any) -> Any:
+        import pandas as pd
+
         def run(parts: list[Any]) -> Any:
             result = function(key, *parts) if keyed else function(*parts)
             if not any(isinstance(label, str) for label in result.columns):
@@ -292,12 +299,13 @@ def _cogrouped_pandas(
         for (side, rows, column), name in zip(columns, out, strict=True):
             lists = list(rows[column])
             ids = sorted({each for part in lists for each in part})
-            result[name] = [ids] * len(result)
+            cells = [ids] * len(result)
             if witnesses is not None:
-                result[name] = [
+                cells = [
                     ids if chosen is None else sorted({each for place in chosen[side] for each in lists[place]})
                     for chosen in witnesses
                 ]
+            result[name] = pd.Series(cells, result.index, object)  # of no rows it would be floats
         return result
 
     return with_ids
