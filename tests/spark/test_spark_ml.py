@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import whence
 from whence.spark.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -37,3 +39,18 @@ def test_a_prediction_comes_from_its_row(spark: SparkSession) -> None:
     assert "not reproducible" not in text
     for model in ("StringIndexer", "OneHotEncoder", "StandardScaler", "Prediction", "DecisionTreeRegression"):
         assert f"holds what a {model}Model learned from all rows that it was fitted on" in text
+
+
+def test_vectors_in_the_output_of_a_run(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.ml.feature import VectorAssembler
+
+    spark.createDataFrame(ROWS, "i int, c string, x double, y double").coalesce(1).write.parquet(str(tmp_path / "seen"))
+    seen = spark.read.parquet(str(tmp_path / "seen"))
+    both = VectorAssembler(inputCols=["x", "y"], outputCol="both").transform(seen).select("i", "both")
+    p = whence.open(tmp_path / "log").pipeline(both)
+    for _ in range(2):
+        found = p.backward({"i": 3})
+        assert (found.precise, found.reason) == (True, None)
+        assert [row["i"] for row in found["seen"].collect()] == [3]
+        assert [row["i"] for row in p.forward("seen", {"i": 2}).collect()] == [2]
+        p.run()

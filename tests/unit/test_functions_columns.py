@@ -13,6 +13,7 @@ from whence.rows.functions import Untranslated, translate_columns
 
 RATES = {"eur": 1.0, "nok": 0.09}
 NAMES = {"a": "Anna", "b": "Bo"}
+NOTHING: Any = None
 
 
 def taxed(x: pd.Series, y: pd.Series) -> pd.Series:
@@ -55,7 +56,7 @@ LOOKED_INTO: list[tuple[Any, list[str], str]] = [
     (lambda s: s.where(s.notna(), "?") + "!", ["string"], "string"),
     (lambda s: s.str.len() / 2, ["string"], "double"),
     (lambda x: x.mask(x < 0, 0.0), ["double"], "double"),
-    (lambda x: pd.Series(np.where(pd.isna(x), None, "there")), ["double"], "string"),  # type: ignore[call-overload]  # NumPy types None out
+    (lambda x: pd.Series(np.where(pd.isna(x), NOTHING, "there")), ["double"], "string"),
 ]
 
 REFUSED: list[tuple[Any, list[str], str, str]] = [

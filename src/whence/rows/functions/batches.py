@@ -19,9 +19,8 @@ from whence.rows.functions.values import Float, Str, both, case
 def translate_columns(function: object, arguments: Sequence[str], returns: str) -> Inside | Untranslated:
     """What a scalar `pandas_udf` computes for a row, as an expression; or why it stays opaque.
 
-    >>> found = translate_columns(lambda price: price.fillna(0.0) * 2, ["double"], "double")
-    >>> isinstance(found, Inside) or str(found)  # where the source is at hand
-    'its source is not there'
+    >>> str(translate_columns(len, ["string"], "long"))
+    'it is no plain function, but an object of type builtin_function_or_method'
     """
     try:
         found = _translated(function, tuple(arguments), returns)

@@ -32,8 +32,8 @@ class RecomputedTracer(SavedTracer):
         if reasons:
             return f"another run may give other rows: {reasons[0]}"
         plan = self._trace_plan
-        if plan.unavailable_reason:
-            return plan.unavailable_reason
+        if reason := plan.unavailable_reason or self._not_in_arrow(plan):
+            return reason
         if plan.written:
             return f"DuckDB cannot compute the output of {type(plan.written[0].operator).__name__} from files cheaply"
         if plan.limit_to_check is not None and (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from whence.rows import TRUE, Attr, Expr, Limit, Operator, disjunction, walk
+from whence.rows import TRUE, Attr, Expr, Limit, Opaque, Operator, disjunction, walk
 from whence.rows.eager import FUNCTIONS, Tagged, eager
 from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import restrict
@@ -63,7 +63,8 @@ class TriedTracer(ReplayTracer):
     tried: ClassVar[bool] = True
 
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
-        if not any(isinstance(part, FUNCTIONS) for part in walk(self._analysis.plan)):
+        functions = (part for part in walk(self._analysis.plan) if isinstance(part, FUNCTIONS))
+        if not any(each.triable if isinstance(each, Opaque) else True for each in functions):
             return "no function is given groups of rows"
         reasons = self._analysis.nondeterminism.possible_reasons
         return f"another run may give something else: {reasons[0]}" if reasons else None

@@ -20,6 +20,7 @@ from whence.spark.tracing.tracer import Asking, absent, require_one
 
 if TYPE_CHECKING:
     from whence.rows import Source
+    from whence.rows.saving import TracePlan
     from whence.spark.running.artifacts import RunArtifacts
     from whence.spark.running.subject import Subject
 
@@ -46,6 +47,14 @@ class SavedTracer:
             return f"it was saved for witness={settings.witness!r}"
         if not run.complete:
             return run.trace_plan.unavailable_reason or "; ".join(run.failures)
+        return self._not_in_arrow(run.trace_plan)
+
+    def _not_in_arrow(self, plan: TracePlan) -> str | None:
+        """That a table on the way has values of a class of Python's own, such as vectors: Arrow has no such type."""
+        tables = (self._analysis.plan.output, *(each.columns for each in plan.saved))
+        for attr in (attr for table in tables for attr in table):
+            if '"udt"' in attr.dtype:
+                return f"the column {attr.name!r} has values of a user-defined type"
         return None
 
     def backward(self, rows: object, *, one: bool = False) -> Lineage:
