@@ -18,7 +18,7 @@ ASAN_TESTS ?= tests/unit/test_tracked_*.py tests/property/test_tracked_*.py test
   tests/property/test_relation_validation.py tests/unit/test_relation_disjoint.py tests/unit/test_relation_named.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-programs test-pipelines check lint types imports doctest bench docs clean asan ui
+.PHONY: help setup demo test test-programs test-pipelines test-tpcds check lint types imports doctest bench docs clean asan ui
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,8 +34,17 @@ test: setup ## every test
 test-programs: setup ## three thousand random programs of tracked calls and plain code (make test takes thirty)
 	@WHENCE_EXAMPLES=3000 $(BIN)/python -m pytest -q -n 0 tests/property/test_linking_programs.py
 
-test-pipelines: setup ## all pipelines like those of notebooks, against lineage written by hand (make test takes a third)
+test-pipelines: setup ## all pipelines like those of notebooks, against lineage written by hand (make test takes a dozen)
 	@WHENCE_ALL_PIPELINES=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal tests/pipelines
+
+# DuckDB's generator of TPC-DS is a wheel for one version of DuckDB, which is not the one that whence uses.
+TPCDS := build/tpcds
+$(TPCDS)/bin/python:
+	@$(PYTHON) -m venv $(TPCDS)
+	@$@ -m pip -qq install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5
+
+test-tpcds: setup $(TPCDS)/bin/python ## the lineage of all 99 queries of TPC-DS, and its page in the documentation
+	@$(BIN)/python bench/tpcds_coverage.py --data $(TPCDS)/data --python $(TPCDS)/bin/python --page docs/reference/tpcds.md
 
 check: lint types imports docs doctest ## format, lint, types, import direction, docs without warnings, doctests
 
@@ -55,6 +64,7 @@ ui: ## the explorer's page, from ui/ into src/whence/ui/static (needs npm; only 
 docs: setup ## the documentation, into docs/_build/html
 	@$(BIN)/python docs/_ext/commands.py
 	@$(BIN)/python docs/_ext/operators.py
+	@$(BIN)/python docs/_ext/measured.py
 	@$(BIN)/python -m sphinx -q -W --keep-going -j auto -b html -d docs/_build/doctrees docs docs/_build/html
 
 clean: ## remove whatever the other targets made

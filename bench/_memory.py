@@ -1,4 +1,4 @@
-"""A process of its own that compresses and tells its peak memory: what ran before must not count.
+"""A process of its own that compresses and reports its peak memory: what ran before must not count.
 
 `python bench/_memory.py array RAW OUT OUT_SHAPE IN_SHAPE` reads the tuples of a .npy file and compresses them;
 `python bench/_memory.py product OUT SIDE` streams the tuples of a matrix product through, two rows at a time.

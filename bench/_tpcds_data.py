@@ -1,7 +1,8 @@
 """TPC-DS by DuckDB's extension, loaded by path: the tables as Parquet files, the queries as texts.
 
 The wheels of the extension follow DuckDB's versions, and are for one version each. So this runs by itself in any
-Python that has a matching pair, `pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5`, and imports nothing of ours:
+Python that has a matching pair, `pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5`, and imports nothing of
+whence. The data and the queries are changed so that every query has an output (`_tpcds_parameters.py`):
 
     python bench/_tpcds_data.py DIRECTORY SCALE
 """
@@ -10,6 +11,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+from bench._tpcds_parameters import CHANGES, with_parameters
 
 
 def make(directory: Path, scale: float) -> None:
@@ -24,11 +28,16 @@ def make(directory: Path, scale: float) -> None:
     connection = duckdb.connect()
     connection.execute("load '" + str(found).replace("'", "''") + "'")
     connection.execute(f"call dsdgen(sf={float(scale)})")
+    for change in CHANGES:
+        connection.execute(change)
     directory.mkdir(parents=True, exist_ok=True)
     for (table,) in connection.execute("select table_name from information_schema.tables").fetchall():
         target = str(directory / f"{table}.parquet").replace("'", "''")
         connection.execute(f"copy {table} to '{target}' (format parquet)")
     for number, text in connection.execute("select query_nr, query from tpcds_queries()").fetchall():
+        text = with_parameters(number, text)
+        if not connection.execute(text).fetchone():
+            raise SystemExit(f"query {number} has no output: give it other parameters in _tpcds_parameters.py")
         (directory / f"q{number:02}.sql").write_text(text)
 
 

@@ -1,20 +1,26 @@
 """One question from a cell of an array through NumPy and a Spark run to rows of files; hand-overs; materialized runs.
 
 The chain: two Parquet files, joined and grouped by Spark, handed over to NumPy, then a number of tracked steps. One
-question is asked of boxes (materialized), of the run by DuckDB, and of the run by Spark, which is the baseline.
+question is answered from boxes (materialized), by the run with DuckDB, and by the run with Spark, the baseline. TPC-H
+shows what cells cost beside rows, and how much space the lineage of whole runs takes.
 """
 
 from __future__ import annotations
 
+import statistics
+import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+from bench import _tpch
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds, workspace
+from bench._table_cells import cell_times
 
 import whence as wh
 from whence.spark import local_session
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
 
 ROWS = {"tiny": (2_000,), "small": (10_000, 200_000), "full": (10_000, 200_000, 6_000_000)}
 STEPS = {"tiny": (1, 5), "small": (1, 10, 20), "full": (1, 5, 10, 20)}
+FACTORS = {"tiny": 0.001, "small": 0.01, "full": 1.0}
+TPCH = {"tiny": ("q01", "q03", "q12", "q15"), "small": tuple(f"q{n:02}" for n in range(1, 23))}
 SETTINGS = {"spark.sql.shuffle.partitions": "4", "spark.log.level": "ERROR", "spark.ui.enabled": "false"}
 
 
@@ -66,7 +74,9 @@ def question(spark: SparkSession, folder: Path, rows: int, steps: int) -> tuple[
         asked = seconds(ask, 5)
         row = {name: values.iloc[len(X) // 2].item() for name, values in pipeline.to_pandas("again").items()}
         by_spark = seconds(lambda: pipeline.backward(row, engine="spark").arrow("orders"), 2)
+        started = time.perf_counter()
         stored = pipeline.materialize()
+        took = time.perf_counter() - started
         right = sorted(map(tuple, ask()["orders"].cells().tolist())) == truth
         boxes = seconds(ask, 20)
     name, other = f"{steps} steps after Spark, {rows:,} rows", {"by Spark": by_spark * 1e3}
@@ -74,7 +84,28 @@ def question(spark: SparkSession, folder: Path, rows: int, steps: int) -> tuple[
     return [
         claim(f"{name}: materialized", boxes * 1e3, other, unit="ms", at_most=100, true=right),
         claim(f"{name}: asked through DuckDB", asked * 1e3, other, unit="ms", at_most=1000),
-    ], pair
+        claim(f"{name}: first question of a new process", later(folder, last, at), {"materializing": took}, unit="s",
+              at_most=2),
+    ], pair  # fmt: skip
+
+
+LATER = """
+import sys, time
+start = time.perf_counter()
+import whence as wh
+with wh.open(sys.argv[1]) as log:
+    log.backward(sys.argv[2], sys.argv[3])
+    print(time.perf_counter() - start)
+assert "pyspark" not in sys.modules
+"""
+
+
+def later(folder: Path, name: str, at: str) -> float:
+    """Seconds from `import whence` to the answer, in a process that has neither the pipeline nor Spark."""
+    command = [sys.executable, "-c", LATER, str(folder / "log.whence"), name, at]
+    return min(
+        float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout) for _ in range(3)
+    )
 
 
 def questions(spark: SparkSession, place: Path, rows: int, lengths: tuple[int, ...], progress: Progress) -> list[Claim]:
@@ -118,6 +149,42 @@ def hand_over(spark: SparkSession, place: Path, rows: int) -> list[Claim]:
     ]  # fmt: skip
 
 
+def tpch(spark: SparkSession, place: Path, factor: float, queries: tuple[str, ...], progress: Progress) -> list[Claim]:
+    """Cell questions beside row questions, and what materialized runs of the queries take and answer in."""
+    _tpch.register(spark, _tpch.make(place / "tpch", factor))
+    progress(f"cells of {len(queries)} queries")
+    times = cell_times(spark, place, factor, queries)
+    cells, rows = (statistics.median(getattr(each, kind) for each in times) * 1e3 for kind in ("cells", "rows"))
+    ratio = statistics.median(each.rows / each.cells for each in times)
+    worst = max(times, key=lambda each: each.ratio)
+    claims = [
+        claim(f"cells of a row of TPC-H (most beside its rows: {worst.name}, {worst.ratio:.2f}x, {worst.how})", cells,
+              {"its rows": rows}, unit="ms", at_least=1 / 1.5, ratio=ratio),
+    ]  # fmt: skip
+    asked, sizes, pairs, outputs = [], 0, 0, 0
+    for name in queries:
+        progress(f"{name} materialized")
+        with wh.open(place / f"{name}-stored.whence") as log:
+            pipeline = log.pipeline(spark.sql(_tpch.query(name, factor)), name=name)
+            stored = pipeline.materialize()
+            sizes, outputs = sizes + stored.bytes, outputs + stored.rows
+            pairs += sum(count for count, _ in stored.sources.values())
+            if stored.rows and not stored.missing:
+                cell = [(stored.rows // 2, len(pipeline.plan.output) - 1)]
+                ask = partial(log.backward, name, cell, lineage="value")
+                ask()
+                asked.append(seconds(ask, 5) * 1e3)
+    beside = {"asked of the run": cells}
+    what = f"rows and cells of {outputs:,} rows of TPC-H, stored"
+    return [
+        *claims,
+        claim(f"cells of {len(asked)} of {len(queries)} queries, materialized", statistics.median(asked), beside,
+              unit="ms", at_most=100),
+        claim(f"{what}, for each row", sizes / max(1, outputs),
+              {"pairs of 64-bit numbers": 16 * pairs / max(1, outputs)}, unit="B", at_least=2),
+    ]  # fmt: skip
+
+
 def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
     """Questions across levels, hand-overs, and what a materialized run takes."""
     check_size(size)
@@ -131,6 +198,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
                     spark, place, rows, STEPS[size] if rows == ROWS[size][0] else STEPS[size][:1], progress
                 )
             ]
+            claims += tpch(spark, place, FACTORS[size], TPCH.get(size, TPCH["small"]), progress)
             progress("hand-overs")
             return claims + hand_over(spark, place, {"tiny": 1_000, "small": 100_000, "full": 1_000_000}[size])
     finally:

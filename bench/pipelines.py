@@ -1,4 +1,7 @@
-"""Pipelines like those of notebooks: right or not, precise or not, and how long inference and a question take."""
+"""Pipelines like those of notebooks: right or not, precise or not, and how long inference and a question take.
+
+Over all pipelines it writes docs/reference/pipelines.md.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,15 @@ INFERENCE = 1.0  # seconds
 
 def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
     """The pipelines of tests/pipelines: their lineage against that written by hand, and the time that it takes."""
-    import tests.pipelines.more_pipelines
-    import tests.pipelines.pandas_pipelines
-    import tests.pipelines.spark_pipelines  # noqa: F401  # all three fill the list
-    from tests.pipelines.asking import Report, asked
-    from tests.pipelines.pipeline import PIPELINES
+    from bench._pipeline_page import PAGE, page
+    from tests.pipelines.all_pipelines import PIPELINES
+    from tests.pipelines.asking import SETTINGS, Report, asked
     from tests.pipelines.tables import write
 
     from whence.spark import local_session
 
     chosen = PIPELINES[:2] if check_size(size) == "tiny" else PIPELINES
-    spark = local_session("local[2]", **{"spark.log.level": "ERROR", "spark.sql.shuffle.partitions": "1"})
+    spark = local_session("local[2]", **SETTINGS)
     reports: list[Report] = []
     with workspace() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what pandas API on Spark advises
@@ -34,6 +35,8 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
             progress(piped.name)
             reports.append(asked(piped, spark, paths, 1 if size != "full" else 5))
     spark.stop()
+    if len(reports) == len(PIPELINES):
+        PAGE.write_text(page(reports))
     wrong = [each.name for each in reports if each.faults]
     table = [asdict(each) for each in reports]
     slowest = max(each.inference for each in reports)
@@ -45,7 +48,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
             unit="pipelines",
             at_most=0.5,
             true=not wrong,
-            supersets={each.name: each.reason for each in reports if each.reason},
+            supersets={each.name: each.reasons for each in reports if each.reasons},
             table=table,
             paper="PredTrace: 70 of 70 right, 65 without saving",
         ),

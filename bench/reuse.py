@@ -42,9 +42,9 @@ def coverage(name: str, runs: int) -> dict[str, Any]:
         for again in (False, True):  # a second call of the same shapes, with other values
             args = _other_values(call.args, rng) if again and not found["values"] else call.args
             truth = captured(call.function, args, call.kwargs, parameters_of(call.function), name, selection=False)
-            assert truth.witness is not None, name
-            found["values"] |= truth.witness.values
-            known = memory.find(truth.witness, tuple(each.shape for each in truth.outputs))
+            assert truth.call_record is not None, name
+            found["values"] |= truth.call_record.values
+            known = memory.find(truth.call_record, tuple(each.shape for each in truth.outputs))
             if known is not None:
                 found["dim" if again else known.level] += 1
                 found["wrong"] += not same(known.edges, truth.edges)

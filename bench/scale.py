@@ -88,8 +88,8 @@ def asked(kind: str, said: dict[int, dict[str, Any]], directory: Path) -> list[C
         theirs = asking.execute(query).fetchone()
         found = wh.Relation.load(path).backward(cells)
         right = theirs is not None and found.count == theirs[0]
-        ours = seconds(lambda cells=cells: wh.Relation.load(path).backward(cells))  # type: ignore[misc]
-        duck = seconds(lambda asking=asking, query=query: asking.execute(query).fetchall())  # type: ignore[misc]
+        ours = seconds(lambda cells=cells: wh.Relation.load(path).backward(cells))  # type: ignore[misc]  # a lambda's default has no type
+        duck = seconds(lambda asking=asking, query=query: asking.execute(query).fetchall())  # type: ignore[misc]  # a lambda's default has no type
         others = {"DuckDB": duck, "Spark join": said[2]["join"] if many == 1 else None}
         read = len(relation.touched(cells)) if isinstance(relation, PartedRelation) else 1
         name = f"{kind}: {many:,} cells backward"

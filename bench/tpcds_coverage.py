@@ -1,11 +1,15 @@
 """All 99 queries of TPC-DS: is the plan read, is its lineage inferred in time, and is it right?
 
-    python bench/tpcds_coverage.py --data DIRECTORY [--python PYTHON] [--scale 0.01] [--only 1,64] [--json FILE]
+    python bench/tpcds_coverage.py --data DIRECTORY [--python PYTHON] [--scale 0.01] [--only 1,64]
+        [--json FILE] [--page FILE] [--documents]
 
 For each query: the plan is read; `infer` is timed; the plan with row ids gives the output of the plain one; the lineage
 of some output rows, asked through `Pipeline.backward`, is that of the plan with ids; where `infer` says that its
 predicates are precise, they select these very rows; and the plan over nothing but the lineage gives the row again,
-where no operator forbids it. The data is made once, by `_tpcds_data.py` in a Python that has DuckDB's extension.
+where no operator forbids it. The plan and its trace plan are the same after a run's document is written and read; with
+`--documents` nothing else is checked, which takes a second or two for each query. The data is made once, by
+`_tpcds_data.py` in a Python that has DuckDB's extension. The JSON file keeps what it has about other queries, so that
+99 of them need not be one run. It ends with status 1 if anything is wrong, or a query has no output.
 """
 
 from __future__ import annotations
@@ -21,6 +25,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
+from bench._tpcds_page import page
+
 from whence.errors import WhenceError
 from whence.rows import Aggregate, Attr, Expr, Limit, Operator, Window, walk
 from whence.rows.determinism.reasons import unpinned
@@ -31,7 +38,7 @@ from whence.spark import local_session
 from whence.spark.catalyst.plan import Plan, read
 from whence.spark.catalyst.write import frame
 from whence.spark.pipeline import Pipeline
-from whence.testing.rows import AnnotatedRow, IdSets, annotated, over_only, same_value, selected, united
+from whence.testing.rows import AnnotatedRow, IdSets, annotated, over_only, same_value, selected, stored_faults, united
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,14 +61,17 @@ class Report:
     trouble: list[str] = field(default_factory=list)
 
 
-def checked(spark: SparkSession, path: Path) -> Report:
-    """Everything about one query."""
+def checked(spark: SparkSession, path: Path, documents: bool = False) -> Report:
+    """Everything about one query, or its document alone."""
     report = Report(path.stem)
     text = path.read_text()
     df = spark.sql(text)
     start = time.perf_counter()
     plan = read(df)
     report.read = time.perf_counter() - start
+    report.trouble += [f"its document: {each}" for each in stored_faults(plan.root)]
+    if documents:
+        return report
     start = time.perf_counter()
     inference = infer(plan.root)
     report.infer, report.precise = time.perf_counter() - start, inference.precise
@@ -167,7 +177,7 @@ def session() -> SparkSession:
         **{
             "spark.sql.shuffle.partitions": "2",
             "spark.default.parallelism": "2",
-            "spark.driver.memory": "5g",
+            "spark.driver.memory": "3g",
             "spark.driver.host": "127.0.0.1",
             "spark.log.level": "ERROR",
             "spark.sql.adaptive.enabled": "false",
@@ -184,7 +194,9 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="a Python that has DuckDB and its TPC-DS extension")
     parser.add_argument("--scale", type=float, default=0.01)
     parser.add_argument("--only", help="numbers of queries, with commas between")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="what was found; known queries of an earlier run stay in it")
+    parser.add_argument("--page", type=Path, help="the same as a page of the documentation")
+    parser.add_argument("--documents", action="store_true", help="check only that stored plans are the same")
     options = parser.parse_args()
     if not (options.data / "q99.sql").exists():
         maker = Path(__file__).with_name("_tpcds_data.py")
@@ -194,13 +206,19 @@ def main() -> None:
         spark.read.parquet(str(path)).createOrReplaceTempView(path.stem)
     numbers = [int(each) for each in options.only.split(",")] if options.only else range(1, 100)
     reports = []
+    known: dict[str, dict[str, Any]] = {}
+    if options.json and options.json.exists():
+        known = {each["query"]: each for each in json.loads(options.json.read_text())}
     for number in numbers:
         path = options.data / f"q{number:02}.sql"
         try:
-            report = checked(spark, path)
+            report = checked(spark, path, options.documents)
         except WhenceError as error:
             report = Report(path.stem, trouble=[f"{type(error).__name__}: {error}"])
         reports.append(report)
+        known[report.query] = asdict(report)
+        if options.json:
+            options.json.write_text(json.dumps(list(known.values()), indent=2) + "\n")
         print(
             f"{report.query}  read {report.read:5.2f} s  infer {report.infer:6.3f} s  {report.rows:5} rows  "
             f"{'by predicates' if report.precise else 'by replay':13}  again: {report.again or '-':12}  "
@@ -215,8 +233,9 @@ def main() -> None:
     marked = [report.query for report in reports if report.reason]
     print(f"marked as a superset: {', '.join(marked) or 'none'}")
     print(f"inference takes at most {slowest:.3f} s; wrong: {', '.join(wrong) or 'none'}")
-    if options.json:
-        options.json.write_text(json.dumps([asdict(report) for report in reports], indent=2) + "\n")
+    if options.page:
+        options.page.write_text(page(list(known.values()), options.scale))
+    sys.exit(bool(wrong or empty))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Visit:
 
     def __init__(self, browser: Browser, url: str, size: str = "wide", scheme: str = "light") -> None:
         self.url, self.home = url, urlsplit(url).netloc
-        self.context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)  # type: ignore[arg-type]
+        self.context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
         self.page: Page = self.context.new_page()
         self.wrong: list[str] = []
         self.page.on("console", self._heard)

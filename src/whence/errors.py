@@ -43,7 +43,7 @@ class UnknownName(WhenceError, KeyError):
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "; `whence ls` lists what there is"
-        if not near and kind in ("column", "source"):  # of a pipeline, not of the log
+        if not near and kind.split()[0] in ("column", "source"):  # of a pipeline, not of the log
             hint = f"; there are {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
         return cls(f"there is no {kind} {name!r}{hint}")
 

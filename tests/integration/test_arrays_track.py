@@ -384,7 +384,7 @@ def test_a_block_may_want_the_winner_too(log: wh.Log) -> None:
         log.capture(extremes="most")  # type: ignore[arg-type]  # which is what is tried
 
 
-def test_what_decided_is_told_apart(log: wh.Log) -> None:
+def test_what_decided_is_distinguished(log: wh.Log) -> None:
     log.track(lambda a: a[a > 1], name="kept", lineage="value+selection")(np.array([3.0, 1.0]))
     said = str(log.show("kept"))
     assert "kept <- a by kept: 1 tuple in 1 box" in said

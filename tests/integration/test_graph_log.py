@@ -58,7 +58,7 @@ def test_it_follows_what_is_recorded_and_is_not_read_again_otherwise(log: wh.Log
     assert ASIDE not in log.graph
 
 
-def test_names_that_two_kinds_share_are_told_apart(log: wh.Log) -> None:
+def test_names_that_two_kinds_share_are_distinguished(log: wh.Log) -> None:
     agent = log.graph.of_kind("agent")[0]
     log.array(agent, shape=(1,))
     assert log.graph[agent].kind == "entity"

@@ -346,7 +346,7 @@ def test_an_operation_is_recorded_whole_or_not_at_all(sums: wh.Log) -> None:
         sums.register_operation("f", ["A"], ["B"], op_args={"f": lambda: None})
     with pytest.raises(BadType, match="op_args maps names to values"):
         sums.register_operation("f", ["A"], ["B"], op_args=[1])  # type: ignore[arg-type] # refused on purpose
-    with pytest.raises(NoLineage, match="nothing is known of 'f' that could be reused"):
+    with pytest.raises(NoLineage, match="reuse=True needs the lineage of 'f'"):
         sums.register_operation("f", ["A"], ["B"], reuse=True)
     assert state(sums) == before
 

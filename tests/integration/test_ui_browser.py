@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import whence as wh
@@ -156,6 +158,23 @@ def test_search_finds_and_opens(visit: Open) -> None:
     page.keyboard.press("Enter")
     opened.settle()
     assert page.locator(".side h2").inner_text() == "train.py#7"
+
+
+def test_enter_opens_what_is_typed_though_older_results_are_shown(visit: Open) -> None:
+    opened = visit()
+    page = opened.go()
+    page.keyboard.press("/")
+    page.keyboard.type("train.py")
+    expect(page.locator("[role=option] b").first).to_have_text("train.py#5")
+    held: list[Any] = []
+    page.route("**/api/search?*", lambda route: held.append(route))  # answers wait until they are let go
+    page.keyboard.type("#6")
+    page.keyboard.press("Enter")
+    expect(page.locator("[role=option] b").first).to_have_text("train.py#5")  # still those of what was typed before
+    assert "id=" not in page.url
+    for each in held:
+        each.continue_()
+    expect(page.locator(".side h2")).to_have_text("train.py#6")
 
 
 def test_filters_leave_what_they_say(visit: Open, explorer: Explorer) -> None:
@@ -333,11 +352,58 @@ def test_a_story_is_told_and_can_be_saved(visit: Open, log: Log) -> None:
     opened.settle()
     expected = log.explain("peaks", "0,3")
     assert page.locator("h1").inner_text() == expected.title
-    assert page.locator(".sentences li").all_inner_texts() == [each.text for each in expected.sentences()]
+    told = [each.text.replace("`", "") for each in expected.sentences()]  # what they enclose is shown as code
+    expect(page.locator(".sentences li")).to_have_text(told)
+    expect(page.locator(".sentences code").first).to_have_text("peaks")
     assert page.locator(".way img").evaluate("image => image.naturalWidth") > 100
     with page.expect_download() as saved:
         page.get_by_role("button", name="HTML").click()
     assert Path(saved.value.path()).read_text(encoding="utf-8") == expected.to_html()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    assert Path(saved.value.path()).read_text(encoding="utf-8") == expected.to_csv()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="PNG").click()
+    data = Path(saved.value.path()).read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    shown = page.locator(".way img").evaluate("image => image.naturalWidth")
+    assert int.from_bytes(data[16:20], "big") == 2 * shown  # sharp on dense screens
+    assert len(zlib.decompress(_chunks(data)).strip(b"\0\xff")) > 1000  # and not empty
+
+
+def _chunks(png: bytes) -> bytes:
+    """The pixels of a PNG file, packed."""
+    found, at = b"", 8
+    while at < len(png):
+        length = int.from_bytes(png[at : at + 4], "big")
+        found += png[at + 8 : at + 8 + length] if png[at + 4 : at + 8] == b"IDAT" else b""
+        at += 12 + length
+    return found
+
+
+def test_a_preview_is_drawn_and_said(browser: Browser, tmp_path: Path) -> None:
+    array = np.zeros((600, 900))
+    array[100, 200] = 9.0
+    with wh.open(tmp_path / "a.whence") as log:
+        log.array("A", array, preview=True)
+        with serving(Explorer(log)) as url:
+            opened = Visit(browser, url)
+            page = opened.go(view="array", name="A")
+            expect(page.locator(".badge")).to_have_text("preview, in tiles of 8 \u00d7 8 cells")
+            expect(page.locator(".histogram figcaption")).to_contain_text("of all 540,000 cells")
+            assert sum(_pixel(page, 100, 200)) < sum(_pixel(page, 300, 200)) - 100
+            opened.shot("preview-wide-light")
+            canvas = page.locator(".heat canvas")
+            box = canvas.bounding_box()
+            assert box is not None
+            scale, left, top = (float(canvas.get_attribute(f"data-{name}") or "") for name in "kxy")
+            page.mouse.move(box["x"] + (200.5 - left) * scale, box["y"] + (100.5 - top) * scale)
+            expect(page.locator(".tip span")).to_have_text("0 to 9, mean 0.1406, of 64 cells")
+            page.get_by_label("Shown of each tile").select_option("min")
+            opened.settle()
+            assert "show=min" in page.url
+            assert abs(sum(_pixel(page, 100, 200)) - sum(_pixel(page, 300, 200))) < 10
+            opened.close()
 
 
 def test_every_state_is_in_the_address(visit: Open) -> None:

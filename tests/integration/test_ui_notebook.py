@@ -54,7 +54,7 @@ def executed(place: Path, **environment: str) -> dict[str, dict[str, Any]]:
 
 def test_outputs_are_widgets_with_pictures_and_tables_besides(place: Path) -> None:
     found = executed(place)
-    for name in ("log", "segment", "summary", "selection", "answer"):
+    for name in ("log", "segment", "summary", "selection", "answer", "relation"):
         assert VIEW in found[name], name
     for name in CELLS:
         if name != "setup":
@@ -62,6 +62,7 @@ def test_outputs_are_widgets_with_pictures_and_tables_besides(place: Path) -> No
             assert found[name].get("text/html") or found[name].get("image/svg+xml"), name
     assert found["segment"]["image/svg+xml"].startswith("<svg")
     assert "<table>" in found["answer"]["text/html"]
+    assert "data:image/png" in found["relation"]["text/html"]
 
 
 def test_without_widgets_pictures_and_tables_need_nothing(place: Path) -> None:
@@ -87,11 +88,11 @@ def test_who_has_no_anywidget_gets_the_same(place: Path) -> None:
 
 
 def test_the_kernel_answers_what_the_widget_asks(place: Path) -> None:
-    from whence.ui.explorer import Explorer
-    from whence.ui.widget import Live
+    from whence.ui.widget import Live, widget
 
     with wh.open(place, create=False) as log:
-        live = Live(Explorer(log))
+        live = widget(log)
+        assert isinstance(live, Live)
         sent: list[tuple[dict[str, Any], Any]] = []
         live.send = lambda content, buffers=None: sent.append((content, buffers))
         live._asked(None, {"id": 7, "name": "lineage", "params": {"name": "peaks", "cells": "0,3"}}, None)
@@ -101,6 +102,28 @@ def test_the_kernel_answers_what_the_widget_asks(place: Path) -> None:
     assert [content["id"] for content, _ in sent] == [7, 8]
     assert sent[0][0]["answer"]["backward"][-1]["count"] == expected
     assert sent[1][0]["status"] == 404
+
+
+def test_a_relation_answers_for_its_cells() -> None:
+    from whence.ui.widget import Live, widget
+
+    relation = wh.compress([[0, 0, 1], [1, 0, 0], [1, 2, 1]], (2,), (3, 2))
+    live = widget(relation)
+    assert isinstance(live, Live)
+    assert live.still["place"] == {"name": "output"}
+    status, told = live._answers("array", {"name": "output"})
+    assert status == 200
+    assert isinstance(told, dict)
+    assert [(each["name"], each["shape"]) for each in told["chain"]] == [("input", [3, 2]), ("output", [2])]
+    for name, cells in (("output", "1"), ("input", "0,1")):
+        _, told = live._answers("lineage", {"name": name, "cells": cells})
+        assert isinstance(told, dict)
+        (found,) = told["backward"] + told["forward"]
+        expected = relation.backward("1") if name == "output" else relation.forward("0,1")
+        assert (found["boxes"], found["count"]) == (expected.boxes.tolist(), expected.count)
+    assert live._answers("lineage", {"name": "output", "cells": "9"})[0] == 400
+    assert live._answers("lineage", {"name": "nothing", "cells": "0"})[0] == 400
+    assert live._answers("summary", {})[0] == 404
 
 
 @pytest.fixture
@@ -116,6 +139,7 @@ def test_the_module_draws_in_a_shadow_root(url: str, place: Path) -> None:
     """As anywidget calls it, with a model that answers as a kernel would."""
     pytest.importorskip("playwright")
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from playwright.sync_api import expect
     from tests.browsing import Visit, chromium
 
     from whence.ui.widget import widget
@@ -152,4 +176,8 @@ def test_the_module_draws_in_a_shadow_root(url: str, place: Path) -> None:
         opened.settle()
         opened.shot("widget")
         assert page.evaluate("window.widget.shadowRoot.querySelectorAll('.node').length") > 5
+        page.evaluate(mount, {"kind": "array", "place": {"name": "smooth", "cells": "3,3"}})
+        opened.settle()
+        answer = page.locator(".whence-widget .answer h2").first
+        expect(answer).to_have_text("smooth[3,3]")
         opened.close()

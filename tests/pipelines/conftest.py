@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.pipelines.asking import SETTINGS
 
 from whence.spark import local_session
 
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = local_session(
-        "local[2]",
-        **{
-            "spark.sql.shuffle.partitions": "1",
-            "spark.log.level": "ERROR",
-            "spark.driver.host": "127.0.0.1",
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            "spark.sql.adaptive.enabled": "false",
-        },
-    )
+    session = local_session("local[2]", **SETTINGS)
     yield session
     session.stop()

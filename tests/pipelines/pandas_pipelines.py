@@ -10,7 +10,7 @@ from tests.pipelines.tables import Tables, ids, same
 from whence.testing import everyday
 
 
-@pipeline("names cleaned with apply", "pandas", "transform")
+@pipeline("names cleaned with apply", "pandas")
 def cleaned(ps: Any, t: Any) -> Any:
     def clean(name: Any) -> str:
         return str(name.strip().lower().replace("-", ""))
@@ -25,7 +25,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"people": {row["id"]}}
 
 
-@pipeline("cities mapped, then counted", "pandas", "transform aggregation")
+@pipeline("cities mapped, then counted", "pandas")
 def mapped(ps: Any, t: Any) -> Any:
     def place(city: Any) -> str:
         return "unknown" if city is None else city.strip().upper()
@@ -41,7 +41,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"people": ids(t.people[(place == row["place"]) & (t.people["id"] == row["id"])])}
 
 
-@pipeline("a row function with axis=1", "pandas", "transform")
+@pipeline("a row function with axis=1", "pandas")
 def by_row(ps: Any, t: Any) -> Any:
     def label(row: Any) -> str:
         return f"{int(row['id'])}:{row['item']}"
@@ -54,7 +54,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"items": {int(row["label"].split(":")[0])}}
 
 
-@pipeline("paid orders of a kind", "pandas", "join selection aggregation")
+@pipeline("paid orders of a kind", "pandas")
 def paid(ps: Any, t: Any) -> Any:
     orders = t.orders[t.orders["state"] == "paid"]
     both = orders.merge(t.items, on="item", suffixes=("", "_item"))
@@ -68,7 +68,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"orders": ids(orders), "items": ids(items[items["item"].isin(list(orders["item"]))])}
 
 
-@pipeline("missing ages filled", "pandas", "transform selection")
+@pipeline("missing ages filled", "pandas")
 def filled(ps: Any, t: Any) -> Any:
     frame = t.people[["id", "age"]]
     frame["age"] = frame["age"].fillna(0)
@@ -80,7 +80,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"people": {row["id"]}}
 
 
-@pipeline("domains of mails, by a filter", "pandas", "transform selection")
+@pipeline("domains of mails, by a filter", "pandas")
 def domains(ps: Any, t: Any) -> Any:
     frame = t.people[["id", "email"]].dropna()
     frame["domain"] = frame["email"].str.split("@").str.get(1).str.lower()
@@ -92,7 +92,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"people": {row["id"]}}
 
 
-@pipeline("states counted", "pandas", "aggregation")
+@pipeline("states counted", "pandas")
 def counted(ps: Any, t: Any) -> Any:
     return t.orders.groupby("state").agg({"quantity": "sum", "amount": "count"}).reset_index()
 
@@ -102,7 +102,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"orders": ids(t.orders[same(t.orders["state"], row["state"])])}
 
 
-@pipeline("stacked frames", "pandas", "selection")
+@pipeline("stacked frames", "pandas")
 def stacked(ps: Any, t: Any) -> Any:
     one = t.people[["id"]].assign(what="person")
     two = t.items[["id"]].assign(what="item")
@@ -115,7 +115,7 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"people": {row["id"]} if person else set(), "items": set() if person else {row["id"]}}
 
 
-@pipeline("ratings parsed with apply", "pandas", "transform aggregation")
+@pipeline("ratings parsed with apply", "pandas")
 def parsed(ps: Any, t: Any) -> Any:
     def stars(rating: Any) -> float:
         try:
@@ -135,11 +135,12 @@ def _(t: Tables, row: dict[str, Any]) -> Lineage:
     return {"survey": ids(t.survey[stars == row["stars"]])}
 
 
-@pipeline("dropped duplicates", "pandas", "selection compare", "rows are numbered as Spark meets them")
+@pipeline("dropped duplicates", "pandas", "rows are numbered as Spark meets them")
 def unique(ps: Any, t: Any) -> Any:
     return t.orders[["item"]].drop_duplicates()
 
 
 @unique.lineage
 def _(t: Tables, row: dict[str, Any]) -> Lineage:
+    """Rows are kept or dropped as they are: the row that is kept is the first, and no other had a part in it."""
     return {"orders": {t.orders[t.orders["item"] == row["item"]]["id"].min()}}

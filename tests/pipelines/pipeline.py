@@ -18,7 +18,6 @@ class Piped:
 
     name: str
     kind: str  # spark, sql, pandas
-    operators: tuple[str, ...]
     make: Callable[..., Any]
     superset: str = ""  # why an answer is known to be one
     expected: Expected | None = field(default=None)
@@ -31,9 +30,9 @@ class Piped:
 PIPELINES: list[Piped] = []
 
 
-def pipeline(name: str, kind: str, operators: str, superset: str = "") -> Callable[[Callable[..., Any]], Piped]:
+def pipeline(name: str, kind: str, superset: str = "") -> Callable[[Callable[..., Any]], Piped]:
     def made(function: Callable[..., Any]) -> Piped:
-        found = Piped(name, kind, tuple(operators.split()), function, superset)
+        found = Piped(name, kind, function, superset)
         PIPELINES.append(found)
         return found
 

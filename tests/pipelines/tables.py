@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 CITIES = ["Oslo", "Bergen", None, "Oslo", " oslo", "Rome", "Rome", "Bergen", "Oslo", "Paris", None, "Rome"]
 STATES = ["paid", "open", "paid", "void", "paid", "open", "PAID ", None]
 TEXTS = ["Late again, I want a refund", "all fine", None, "broken on arrival", "ok", "great service", "", "ANGRY!"]
+CLUBS = ["City", "Rovers", "United"]
 ITEMS = ["pen", "ink", "pad", "cup"]
 
 
@@ -49,7 +50,29 @@ def _rows() -> dict[str, list[dict[str, Any]]]:
     ]
     scores = [{"id": i, "team": "abc"[i % 3], "week": i // 3, "points": (i * 7) % 10} for i in range(15)]
     survey = [{"id": i, "person": i, "text": TEXTS[i % 8], "rating": str(i % 6) if i % 5 else "n/a"} for i in range(16)]
-    return {"people": people, "orders": orders, "items": items, "visits": visits, "scores": scores, "survey": survey}
+    turns = [
+        {
+            "id": i,
+            "station": ["Park", "Quay"][i % 2],
+            "gate": i // 2 % 2,
+            "hour": i // 4,
+            # The counter of a gate goes on for ever; now and then it is not read, or starts anew.
+            "entries": None if i % 13 == 7 else (i * 37 if i != 18 else 3),
+        }
+        for i in range(24)
+    ]
+    players = [
+        {"id": i, "name": f"P{i}", "club": CLUBS[i % 3], "position": "GDMF"[i % 4], "price": 4.0 + (i * 3) % 7}
+        for i in range(9)
+    ]
+    games = [
+        {"id": i, "player": (i * 4) % 10, "round": i // 6, "minutes": (i * 31) % 100 if i % 5 else 0, "goals": i % 3}
+        for i in range(24)
+    ]
+    return {
+        "people": people, "orders": orders, "items": items, "visits": visits, "scores": scores, "survey": survey,
+        "turns": turns, "players": players, "games": games,
+    }  # fmt: skip
 
 
 TYPES = {
@@ -67,6 +90,9 @@ TYPES = {
     "visits": [("id", "int64"), ("person", "int64"), ("minute", "int64"), ("page", "string")],
     "scores": [("id", "int64"), ("team", "string"), ("week", "int64"), ("points", "int64")],
     "survey": [("id", "int64"), ("person", "int64"), ("text", "string"), ("rating", "string")],
+    "turns": [("id", "int64"), ("station", "string"), ("gate", "int64"), ("hour", "int64"), ("entries", "int64")],
+    "players": [("id", "int64"), ("name", "string"), ("club", "string"), ("position", "string"), ("price", "float64")],
+    "games": [("id", "int64"), ("player", "int64"), ("round", "int64"), ("minutes", "int64"), ("goals", "int64")],
 }
 ROWS = _rows()
 

@@ -146,7 +146,7 @@ def changes(function: Function, array: Any) -> Any:
 
 
 @pytest.mark.parametrize("order", "CFAK")
-def test_cells_of_a_broadcast_array_are_told_apart(order: str) -> None:
+def test_cells_of_a_broadcast_array_are_distinguished(order: str) -> None:
     """Cells that lie at one place are inputs of their own, in the order in which NumPy reads them."""
     for array in (np.broadcast_to(np.arange(4.0), (3, 4)), np.broadcast_to(np.arange(3.0)[:, None], (3, 4))):
         numbers = np.arange(12).reshape(3, 4)

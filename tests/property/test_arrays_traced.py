@@ -92,8 +92,8 @@ PROGRAMS: list[tuple[Any, list[Shape]]] = [
 def test_traced_run_equals_run_on_cells(program: Any, shapes: list[Shape]) -> None:
     run = check(program, *shapes)
     assert run.notes == {}
-    assert run.witness is not None
-    assert not run.witness.values
+    assert run.call_record is not None
+    assert not run.call_record.values
 
 
 def step(rng: np.random.Generator, pool: list[Any]) -> Any:
@@ -173,8 +173,8 @@ def test_conditions_are_an_edge_of_their_own() -> None:
     assert z.relation(0).to_array().tolist() == [[0, 0], [1, 2]]
     # which cell comes first, was decided by the mask up to there; the second one, by all of it
     assert z.relation(1, "selection").to_array().tolist() == [[0, 0], [1, 0], [1, 1], [1, 2]]
-    assert run.witness is not None
-    assert run.witness.values
+    assert run.call_record is not None
+    assert run.call_record.values
 
 
 def test_indices_of_what_holds_are_selections() -> None:

@@ -14,14 +14,15 @@ FUNCTIONS = {
     "region": "str",
     "email_domain": "str",
     "grade": "float",
+    "tier": "int",
 }
 MODULE = """
 from typing import Optional
 from whence.rows.functions import translate
 from whence.rows.functions.evaluating import evaluated
-from whence.testing.everyday import EVERYDAY
+from whence.testing.everyday import EVERYDAY, FURTHER
 
-EACH = next(each for each in EVERYDAY if each.name == {name!r})
+EACH = next(each for each in (*EVERYDAY, *FURTHER) if each.name == {name!r})
 INSIDE = translate(EACH.function, EACH.arguments, EACH.returns)
 
 

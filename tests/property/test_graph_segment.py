@@ -93,7 +93,7 @@ def test_properties_are_matched_step_by_step(drawn: Drawn, data: st.DataObject) 
         ({"activity": "agent"}, lambda v: [t for s, r, t in drawn.edges if s == v and r == "wasAssociatedWith"]),
     ):
         # mypy infers no type for a default.
-        expected = oracle.segment(drawn.plain, src, dst, label=lambda v, label=label: repr(label(v)))  # type: ignore[misc]
+        expected = oracle.segment(drawn.plain, src, dst, label=lambda v, label=label: repr(label(v)))  # type: ignore[misc]  # a lambda's default has no type
         found = graph.segment(src, dst, match=match)
         assert (set(found.vertices), set(found.edges)) == expected
         cut = found.adjust(exclude="wasDerivedFrom")

@@ -230,7 +230,7 @@ def test_half_relations_and_prefixes_of_bundles_are_kept(format: str) -> None:
 @pytest.mark.parametrize(
     "relation", ["wasInfluencedBy", "wasAssociatedWith", "wasAttributedTo", "wasInformedBy", "used"]
 )
-def test_relations_of_one_source_with_and_without_attributes_are_told_apart(relation: str) -> None:
+def test_relations_of_one_source_with_and_without_attributes_are_distinguished(relation: str) -> None:
     known = RELATIONS[CODES[relation]]
     vertices = [("c", known.source or "entity"), ("x", known.target or "entity"), ("y", known.target or "entity")]
     edges = [("c", relation, "x", {"prov:id": "ex:r"}), ("c", relation, "x", {}), ("c", relation, "y", {})]

@@ -66,7 +66,7 @@ def test_views_by_their_memory(data: st.DataObject) -> None:
     if any(each is None or len(each) > 1 for _, each in places):
         assert found is None
     elif found is None:
-        assert any(len(each) > 1 for each in where.values())  # cells that lie upon each other cannot be told apart
+        assert any(len(each) > 1 for each in where.values())  # overlapping cells cannot be distinguished
     else:
         assert found.to_array().tolist() == sorted([*index, *each[0]] for index, each in places if each)
 

@@ -182,8 +182,8 @@ def seed_of(name: str) -> int:
 def told(memory: ReuseIndex, function: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
     """Compute the lineage of a call; the level if it was known, which is compared."""
     found = captured(function, args, {}, parameters_of(function), "f", selection=False)
-    assert found.witness is not None
-    known = memory.find(found.witness, tuple(each.shape for each in found.outputs))
+    assert found.call_record is not None
+    known = memory.find(found.call_record, tuple(each.shape for each in found.outputs))
     if known is None:
         memory.learn(found)
         return None
@@ -208,12 +208,12 @@ def test_no_reuse_is_wrong(name: str) -> None:
     assert set(levels) - {None} or not general
 
 
-def test_values_that_decide_are_part_of_the_witness() -> None:
+def test_values_that_decide_are_part_of_the_call_record() -> None:
     for name in ("sort", "positive"):
         function, arguments, _ = FUNCTIONS[name]
         found = captured(function, arguments(np.random.default_rng(0)), {}, ("a",), name, selection=False)
-        assert found.witness is not None
-        assert found.witness.values
+        assert found.call_record is not None
+        assert found.call_record.values
 
 
 def test_a_wrong_rule_is_taken_away() -> None:
@@ -221,11 +221,11 @@ def test_a_wrong_rule_is_taken_away() -> None:
     x = np.ones(4)
     right = captured(lambda a: a[::-1] + 1, (x,), {}, ("a",), "f", selection=False)
     other = captured(lambda a: a + 1, (x,), {}, ("a",), "f", selection=False)
-    assert right.witness is not None
+    assert right.call_record is not None
     memory.learn(replace(right, edges=other.edges))  # as if a rule of NumPy's functions had been wrong
-    assert memory.find(right.witness, ((4,),)) is not None
+    assert memory.find(right.call_record, ((4,),)) is not None
     assert not memory.verify(right)
-    assert memory.find(right.witness, ((4,),)) is None
+    assert memory.find(right.call_record, ((4,),)) is None
 
 
 def test_arrays_that_are_the_same_one_are_another_call_where_one_is_written() -> None:

@@ -25,8 +25,8 @@ Function = Callable[..., Any]
 def checked_level(memory: ReuseIndex, function: Function, *args: Any) -> str | None:
     """The level at which the lineage of a call was known, asserted to be the computed one; None if it was not."""
     found = captured(function, args, {}, parameters_of(function), "f", selection=False)
-    assert found.witness is not None
-    known = memory.find(found.witness, tuple(each.shape for each in found.outputs))
+    assert found.call_record is not None
+    known = memory.find(found.call_record, tuple(each.shape for each in found.outputs))
     if known is None:
         memory.learn(found)
         return None

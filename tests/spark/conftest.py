@@ -33,6 +33,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.sql.adaptive.enabled": "false",
+            # For the same reason Java's own compiler stops at its first level: a fifth less processor time.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         },
     )
     yield session

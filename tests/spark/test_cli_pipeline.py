@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from tests import commands
 
 import whence as wh
 from whence.cli._group import whence
@@ -52,14 +54,8 @@ def shop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 SOURCES = ("--source", "customers=customers.csv", "--source", "orders.csv")
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(whence, ["pipeline", *arguments])
-
-
-def run_json(*arguments: str) -> Any:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+run = partial(commands.run, "pipeline")
+run_json = partial(commands.run_json, "pipeline")
 
 
 def test_a_row_back_to_its_sources() -> None:

@@ -112,7 +112,7 @@ def test_a_worker_is_killed_and_the_log_is_read_without_spark(tmp_path: Path) ->
     names = {path.name for path in (tmp_path / "parts").iterdir()}
     assert "killed" in names
     assert not [name for name in names if name.startswith(".writing-")]
-    assert len(names) == len(found.index.entries) + 2  # type: ignore[attr-defined]
+    assert len(names) == len(found.index.entries) + 2  # type: ignore[attr-defined]  # it has parts
     with wh.open(tmp_path / "log.whence") as log:
         assert log.check().ok
         assert not log.check().notes

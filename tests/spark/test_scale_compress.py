@@ -81,12 +81,12 @@ def test_irregular_lineage_is_parts(spark: SparkSession, tmp_path: Path) -> None
     opened.verify()
     assert opened == wh.compress(*raw)
     assert sorted(path.suffix for path in (tmp_path / "r").iterdir()) == [""] + 4 * [".part"]
-    assert len(opened.touched([17])) == 1  # type: ignore[attr-defined]
+    assert len(opened.touched([17])) == 1  # type: ignore[attr-defined]  # it has parts
     with pytest.raises(Redefined, match="holds a relation already"):
         compressing.compress_frame(frame, 4000, 4000, engine="spark", path=tmp_path / "r")
     elsewhere = compressing.compress_frame(frame, 4000, 4000, engine="spark", partitions=2)
     assert isinstance(elsewhere, PartedRelation)
-    folder = elsewhere.place.path  # type: ignore[attr-defined]
+    folder = elsewhere.place.path  # type: ignore[attr-defined]  # it has parts
     assert folder.exists()
     assert elsewhere.backward([5]) == opened.backward([5])
     del elsewhere

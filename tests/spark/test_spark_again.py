@@ -159,7 +159,7 @@ def test_a_save_that_fails_leaves_the_pipeline_running(t: DataFrame, log: Log, m
     assert len(named(pipeline.backward(row))) == 1
 
 
-def test_equal_rows_are_told_apart_by_row_ids(t: DataFrame, log: Log) -> None:
+def test_equal_rows_are_distinguished_by_row_ids(t: DataFrame, log: Log) -> None:
     df = t.select("k", "k")  # twenty equal rows for each value, and two columns of one name
     pipeline = log.pipeline(df)
     rows = pipeline.run(row_ids=True).collect()

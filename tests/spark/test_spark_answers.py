@@ -46,7 +46,7 @@ def test_one_question_across_all_levels(log: wh.Log, spark: SparkSession) -> Non
     assert answer["orders"].pandas()["amount"].tolist() == [5.0, 6.0, 8.0]
     assert answer.precise
     row = log.backward("report", {"city": "Oslo"})
-    assert set(row["orders"].rows.tolist()) == {0, 1, 3}  # type: ignore[attr-defined]
+    assert set(row["orders"].rows.tolist()) == {0, 1, 3}  # type: ignore[attr-defined]  # rows of a table
     told = str(log.explain("predict", "1,0"))
     assert "X[1, 0] came from report row 1 (total) by `to_numpy" in told
     assert "customers rows 0, 2" in told

@@ -101,7 +101,7 @@ def shown(rows: Any) -> list[str]:
 
 def test_forward_is_the_inverse(spark: SparkSession) -> None:
     """A source row reaches the output rows whose lineage holds it, or one that is equal to it."""
-    for names in (("left join", "max and min"), ("union all, told apart", "except all"), ("running sum", "in or")):
+    for names in (("left join", "max and min"), ("union all, marked", "except all"), ("running sum", "in or")):
         drawn = Drawn(ROWS, (*ROWS[2:], ROWS[1]), tuple((name, 1) for name in names))
         df = drawn.frame(spark)
         rows = annotated(read(df))

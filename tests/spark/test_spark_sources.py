@@ -333,7 +333,7 @@ def test_metadata_and_paths_in_sql_keep_the_name(spark: SparkSession, log: Log, 
 
 
 def test_metadata_of_one_use_of_a_file(spark: SparkSession, log: Log, tmp_path: Path) -> None:
-    """One entry, whichever of its uses asks for the metadata, and rows are told apart by file and number."""
+    """One entry, whichever of its uses asks for the metadata, and rows are identified by file and number."""
     folder = tmp_path / "parts"
     folder.mkdir()
     ORDERS[:2].to_parquet(folder / "one.parquet")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import whence as wh
+from whence.cli._group import whence
 from whence.errors import BadType, NoSuchRow, SourceChanged, UnknownName
 
 if TYPE_CHECKING:
@@ -68,6 +72,32 @@ def test_what_a_run_reads_and_makes_is_in_the_catalog(spark: SparkSession, shop:
     assert found["customers"].properties["columns"] == ["id", "city", "age"]
     assert "customers.parquet@v1" in log.ancestors("totals")
     assert log.check().ok
+
+
+def test_tables_are_listed_shown_drawn_and_exported(spark: SparkSession, shop: Path, log: wh.Log) -> None:
+    log.pipeline(totals(spark, shop), name="totals").run()
+    assert [(run.pipeline, run.rows, list(run.columns)) for run in log.runs()] == [
+        ("totals", 2, ["city", "total", "oldest"])
+    ]
+    for command, said in ((["ls"], r"totals\s+table\s+2 x 3"), (["show", "totals"], r"columns: .*'oldest'")):
+        shown = CliRunner().invoke(whence, [*command, "--log", log.where])
+        assert re.search(said, shown.output), shown.output
+    assert {"customers", "orders", "customers.parquet@v1"} <= set(log.graph.ancestors("totals"))
+    log.export(shop / "prov.json")
+    entities = json.loads((shop / "prov.json").read_text())["entity"]
+    (own,) = [each for name, each in entities.items() if name.endswith(":totals")]
+    assert "oldest" in json.dumps(own)
+    log.export(shop / "events.json", "openlineage")
+    text = (shop / "events.json").read_text()
+    events = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+    made = {each["name"]: each["facets"] for event in events for each in event["outputs"]}
+    assert made["totals"]["schema"]["fields"] == [
+        {"name": "city", "type": "string"}, {"name": "total", "type": "double"}, {"name": "oldest", "type": "double"},
+    ]  # fmt: skip
+    assert set(made["totals"]["columnLineage"]["fields"]) == {"city", "total", "oldest"}
+    with wh.open(shop / "other.whence") as other:
+        other.import_(shop / "events.json")
+        assert {"customers", "orders"} <= set(other.graph.ancestors("totals"))
 
 
 def test_the_same_run_again_is_the_same_tables_and_other_data_another_version(
@@ -216,7 +246,7 @@ def test_all_hand_overs_of_a_run_have_one_order(spark: SparkSession, shop: Path,
         assert rows(log.backward("X", [(number, 0)])["orders"]) == [amounts.index(amount)]
 
 
-def test_equal_rows_are_told_apart(spark: SparkSession, shop: Path, log: wh.Log) -> None:
+def test_equal_rows_are_distinguished(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     from pyspark.sql import functions as F
 
     made = spark.read.parquet(str(shop / "orders.parquet")).select((F.col("amount") > 9).alias("large"))
@@ -226,6 +256,22 @@ def test_equal_rows_are_told_apart(spark: SparkSession, shop: Path, log: wh.Log)
         found = log.backward("X", [(number, 0)])
         assert rows(found["orders"]) == [number]
         assert found.precise
+
+
+def test_equal_rows_that_nobody_handed_over_share_their_lineage_and_say_so(
+    spark: SparkSession, shop: Path, log: wh.Log
+) -> None:
+    from pyspark.sql import functions as F
+
+    made = spark.read.parquet(str(shop / "orders.parquet")).select("amount", (F.col("amount") > 9).alias("large"))
+    log.pipeline(made.drop("amount"), name="flags").run()
+    for found in (log.forward("orders", "0,0:2"), log.forward("orders", "0,1", lineage="value")):
+        assert rows(found["flags"]) == [0, 3, 4]
+        assert not found.precise
+        assert "equal rows of 'flags'" in str(found.reason)
+    every = log.forward("orders", [(row, column) for row in (0, 3, 4) for column in range(2)])
+    assert rows(every["flags"]) == [0, 3, 4]
+    assert every.precise, "all of them, whichever is which"
 
 
 def test_a_large_output_is_saved_when_it_is_handed_over(
@@ -312,10 +358,9 @@ def test_a_source_that_changed_or_is_gone(spark: SparkSession, shop: Path, log: 
     assert rows(stored["orders"]) == [0, 1, 2, 3], "boxes need no files"
     with pytest.raises(SourceChanged, match="gone"):
         stored["orders"].pandas()
-    coarse = log.backward("totals", "1,0")
-    assert rows(coarse["orders"]) == [0, 1, 2, 3]
-    assert not coarse.precise
-    assert "stored by rows" in str(coarse.reason)
+    fine = log.backward("totals", "1,0", lineage="value")
+    assert fine["customers"].cells().tolist() == [[0, 1], [2, 1], [5, 1]], "nor do cells"
+    assert fine.precise
     (shop / "orders.parquet").write_bytes(orders + b"x")
     with pytest.raises(SourceChanged, match="changed since the run"):
         log.backward("totals", "1,0:3")["orders"].pandas()

@@ -1,4 +1,4 @@
-"""A dozen queries of TPC-DS, one for each thing that TPC-H lacks; `bench/tpcds_coverage.py` runs all 99 on real data.
+"""A dozen queries of TPC-DS, one for each thing that TPC-H lacks; `make test-tpcds` runs all 99 on real data.
 
 The tables are small and made here: what a query reads of them, with nulls where TPC-DS has them, and with values that
 let every query have an output.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +15,26 @@ import pytest
 import whence as wh
 
 pytest.importorskip("starlette")
+pytest.importorskip("anywidget")
 pytest.importorskip("playwright")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 from tests.browsing import Visit, chromium
 
 from whence.ui.explorer import Explorer
 from whence.ui.routes import answered
 from whence.ui.serving import serving
+from whence.ui.widget import widget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Lineages = dict[int, dict[str, list[tuple[Any, ...]]]]
 COLUMNS = {"orders": ("id", "city", "day"), "lines": ("order_id", "quantity", "cents")}
+
+
+SHOWN: dict[str, Any] = {}  # widgets of what the fixture makes
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +53,16 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple
     )
     with wh.open(place / "shop.whence") as log:
         pipeline = log.pipeline(df, "report")
+        SHOWN["plan"] = widget(pipeline)
         pipeline.run()
+        SHOWN["run"] = widget(pipeline)
+        SHOWN["picture"] = pipeline._repr_mimebundle_()
+        _, SHOWN["answer"] = SHOWN["run"]._answers("pipeline", {"name": "report"})
         rows = log.runs()[-1].output_rows(range(3)).to_pylist()
         found: Lineages = {}
         for number, row in enumerate(rows):
             lineage = pipeline.backward(row)
+            SHOWN["lineage"] = widget(lineage)
             found[number] = {
                 name: sorted(map(tuple, lineage[f"ui_{name}"].select(*columns).collect()))
                 for name, columns in COLUMNS.items()
@@ -84,6 +99,81 @@ def test_a_cell_marks_the_columns_that_carry_its_value(explorer: Explorer) -> No
     assert told["error"] == "there is no column 'nothing'; there are city, total"
 
 
+def test_pipelines_and_their_answers_are_widgets(made: tuple[Path, Lineages]) -> None:
+    assert [node["label"] for node in SHOWN["plan"].still["picture"]["nodes"]][-1] == "output"  # before it ran
+    assert SHOWN["run"].still["place"] == {"name": "report"}
+    assert SHOWN["answer"]["rows"] == 3
+    assert "Aggregate" in SHOWN["picture"]["image/svg+xml"]
+    assert "Aggregate" in SHOWN["picture"]["text/html"]
+    live = SHOWN["lineage"]
+    assert live.still["sources"] == ["ui_orders", "ui_lines"]
+    status, told = live._answers("page", {"source": "ui_lines"})
+    assert status == 200
+    assert sorted(map(tuple, told["rows"])) == made[1][2]["lines"]
+    assert live._answers("page", {"source": "ui_lines", "from": "1"})[1]["rows"] == told["rows"][1:]
+    assert live._answers("page", {"source": "nothing"})[0] == 400
+
+
+def test_rows_of_a_stored_run_are_a_widget_in_a_notebook(made: tuple[Path, Lineages]) -> None:
+    """Without Spark in the kernel: DuckDB finds them."""
+    pytest.importorskip("nbclient")
+    import nbformat
+    from nbclient import NotebookClient
+
+    new: Any = nbformat.v4  # its functions have no types
+    code = f"import whence as wh\nwh.open({str(made[0])!r}, create=False).runs()[-1].backward(numbers=[0])"
+    notebook = new.new_notebook(cells=[new.new_code_cell(code)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Jupyter's own
+        NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    data = notebook["cells"][0]["outputs"][-1]["data"]
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert f"<b>ui_orders</b>: {len(made[1][0]['orders'])} rows" in data["text/html"]
+
+
+def test_rows_are_counted_at_each_operator(explorer: Explorer, made: tuple[Path, Lineages]) -> None:
+    status, told = answered(explorer, "pipeline", {"name": "report", "row": "0", "counts": "1"})
+    assert status == 200, told
+    assert isinstance(told, dict)
+    found = {each["title"].split(" ")[0]: each for each in told["operators"]}
+    kept = [i for i in range(30) if i % 5 < 4]
+    joined = [i for i in range(70) if i % 30 in kept]
+    assert (found["Aggregate"]["out"], found["the"]["out"]) == (3, 3)
+    assert found["Join"]["out"] == len(joined)
+    sources = {each["source"]: each for each in told["operators"] if each["source"]}
+    assert {name: each["out"] for name, each in sources.items()} == {"ui_orders": 30, "ui_lines": 70}
+    assert {name: each["reached"] for name, each in sources.items()} == {
+        f"ui_{name}": len(rows) for name, rows in made[1][0].items()
+    }
+    assert len(kept) in [each["out"] for each in told["operators"] if each["title"].startswith("Filter")]
+    assert [each["into"] for each in told["operators"] if each["title"].startswith("Join")] in ([[24, 70]], [[70, 24]])
+    assert not any(each["uncounted"] for each in told["operators"])
+    for line in told["picture"]["lines"]:
+        if line["relation"] == "used":
+            assert line["label"] == f"{told['operators'][line['target']]['out']:,}"
+    columns = {each["name"]: {(own["source"], own["column"]) for own in each["from"]} for each in told["columns"]}
+    assert columns["city"] == {("ui_orders", "city")}
+    assert columns["total"] == {("ui_lines", "quantity"), ("ui_lines", "cents")}
+    assert columns[""] == {("ui_orders", "day"), ("ui_orders", "id"), ("ui_lines", "order_id"), ("ui_orders", "city")}
+
+
+def test_rows_of_files_that_changed_are_not_counted(made: tuple[Path, Lineages]) -> None:
+    (file,) = (made[0].parent / "lines").glob("*.parquet")
+    before = file.stat()
+    os.utime(file, (1, 1))
+    try:
+        with wh.open(made[0], create=False) as log:
+            _, told = answered(Explorer(log), "pipeline", {"name": "report", "counts": "1"})
+    finally:
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert isinstance(told, dict)
+    found = {each["title"].split(" ")[0]: each for each in told["operators"] if not each["source"]}
+    assert found["Join"]["out"] is None
+    assert "has changed" in found["Join"]["uncounted"]
+    assert found["Aggregate"]["out"] == 3  # the run saved it
+    assert [each["out"] for each in told["operators"] if each["source"] == "ui_orders"] == [30]
+
+
 def test_a_row_is_clicked_and_followed_through_the_pipeline(explorer: Explorer, made: tuple[Path, Lineages]) -> None:
     with chromium() as browser, serving(explorer) as url:
         opened = Visit(browser, url)
@@ -104,6 +194,21 @@ def test_a_row_is_clicked_and_followed_through_the_pipeline(explorer: Explorer, 
         opened.settle()
         opened.shot("pipeline-wide-light")
         assert "day < 4" in page.locator(".side .card").first.inner_text()
+        expect(page.locator(".side .card").first.locator(".facts")).to_contain_text("24")
+        expect(page.locator(".under p")).to_contain_text("Numbers beside lines are rows.")
+        page.get_by_role("button", name="total", exact=True).click()
+        expect(page).to_have_url(re.compile("column=total"))
+        opened.shot("pipeline-column-wide-light")
         page.get_by_role("button", name="Play").click()
         page.wait_for_url("**step=0**")
         opened.close()
+        views = {"row": {"view": "table", "name": "report", "row": "1"},
+                 "pipeline": {"view": "pipeline", "name": "report", "row": "1", "step": "0"}}  # fmt: skip
+        for size, scheme in (("narrow", "light"), ("narrow", "dark"), ("wide", "dark")):
+            for name, state in views.items():
+                opened = Visit(browser, url, size, scheme)
+                page = opened.go(**state)
+                opened.shot(f"{name}-{size}-{scheme}")
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} at {size}"
+                assert [each["id"] for each in Axe().run(page).response["violations"]] == [], f"{name} at {size}"
+                opened.close()

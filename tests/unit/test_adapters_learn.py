@@ -170,7 +170,7 @@ def test_scalers_and_encoders_keep_columns_apart() -> None:
 
 
 def test_an_imputed_cell_is_of_its_column_and_others_of_themselves() -> None:
-    fill = lambda x: SimpleImputer(strategy="mean").fit_transform(x)  # noqa: E731
+    fill = lambda x: SimpleImputer(strategy="mean").fit_transform(x)  # noqa: E731  # read as one line beside its call
     x = with_gaps()
     said = recorded(fill, [x])[0, 0]
     assert influences(fill, [x], far, half)[0, 0] == said
@@ -179,7 +179,7 @@ def test_an_imputed_cell_is_of_its_column_and_others_of_themselves() -> None:
 
 
 def test_selectors_are_decided_by_all() -> None:
-    chosen = lambda x: SelectKBest(f_regression, k=1).fit(x[:, :2], x[:, 2]).transform(x[:, :2])  # noqa: E731
+    chosen = lambda x: SelectKBest(f_regression, k=1).fit(x[:, :2], x[:, 2]).transform(x[:, :2])  # noqa: E731  # read as one line beside its call
     said = recorded(chosen, [table()])[0, 0]
     assert len(said) == 8
     assert len(recorded(chosen, [table()], selection=True)[0, 0]) > 100

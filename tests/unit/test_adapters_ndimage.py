@@ -101,10 +101,10 @@ def test_filters_by_rank_see_their_window(name: str) -> None:
 @pytest.mark.parametrize("structure", [None, np.ones((2, 3)), [[1, 0, 0], [1, 1, 0], [0, 0, 1]]])
 @pytest.mark.parametrize("iterations", [1, 2])
 def test_erosion_and_dilation(structure: Any, iterations: int) -> None:
-    erode = lambda x: ndimage.binary_erosion(x, structure, iterations, border_value=1)  # noqa: E731
+    erode = lambda x: ndimage.binary_erosion(x, structure, iterations, border_value=1)  # noqa: E731  # read as one line beside its call
     full = np.ones((6, 5), bool)
     assert recorded(erode, [full]) == influences(erode, [full])
-    dilate = lambda x: ndimage.binary_dilation(x, structure, iterations)  # noqa: E731
+    dilate = lambda x: ndimage.binary_dilation(x, structure, iterations)  # noqa: E731  # read as one line beside its call
     empty = np.zeros((6, 5), bool)
     assert recorded(dilate, [empty]) == influences(dilate, [empty])
 

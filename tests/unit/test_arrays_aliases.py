@@ -103,7 +103,7 @@ def test_on_the_dtype() -> None:
         return np.pad(a[:2], (1, 0), mode="mean") - b[:3]  # a mode that has no rule
 
     found = run(parts, V, V)
-    assert found.witness is None
+    assert found.call_record is None
     assert pairs(found) == {"a": [[0, 0], [0, 1], [1, 0], [2, 1]], "b": [[0, 0], [1, 1], [2, 2]]}
 
 

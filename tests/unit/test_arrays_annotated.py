@@ -29,7 +29,7 @@ def test_what_has_no_rule_runs_on_the_dtype() -> None:
     assert np.array_equal(found.result, x[:, ::-1] * 2)
     (edge,) = found.edges
     assert edge.relation.to_array().tolist() == [[i, j, i, 1 - j] for i in range(3) for j in range(2)]
-    assert found.witness is None
+    assert found.call_record is None
 
 
 def test_writes_reach_the_callers_array() -> None:
@@ -69,7 +69,7 @@ LOOKING: list[Any] = [
 def test_values_may_decide(function: Any) -> None:
     x = np.random.default_rng(0).random((3, 2))
     found = captured(function, (x,), {}, ("a",), "f", selection=False)
-    assert found.witness is None  # it ran on the dtype
+    assert found.call_record is None  # it ran on the dtype
     assert np.array_equal(found.result, function(x))
 
 

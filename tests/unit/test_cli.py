@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from tests.commands import run, run_json
 
 import whence as wh
 from whence.cli._group import COMMANDS, whence
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(whence, [str(each) for each in arguments])
-
-
-def run_json(*arguments: object) -> Any:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 @pytest.fixture
@@ -333,3 +327,34 @@ def test_errors_of_the_shell_speak_shell(log_path: Path) -> None:
     assert "with --blobs" in told.stderr
     told = run("segment", "--src", "total", "--dst", "pixels")
     assert "no path leads back from --dst to --src; the paths lead the other way: swap --src and --dst" in told.stderr
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_tables_on_a_terminal_have_colours_unless_none_are_wanted(log_path: Path, wanted: bool) -> None:
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    environment |= {"TERM": "xterm-256color"} | ({} if wanted else {"NO_COLOR": "1"})
+    here, there = pty.openpty()
+    command = [sys.executable, "-c", "from whence.cli import main; main()", "ls"]
+    with subprocess.Popen(command, cwd=log_path.parent, env=environment, stdout=there, stderr=there):
+        os.close(there)
+        written = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other side is closed
+            while data := os.read(here, 4096):
+                written += data
+    os.close(here)
+    assert b"pixels" in written
+    assert b"\x1b[1" in written  # the heading is bold, which is no colour
+    assert not re.search(rb"\x1b\[[0-9;]*\b(3[0-8]|9[0-7])\b", written) or wanted
+
+
+def test_the_shell_completes_commands_and_options() -> None:
+    def completed(*words: str) -> list[str]:
+        environment = os.environ | {
+            "_WHENCE_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)
+        }  # fmt: skip
+        command = [sys.executable, "-c", "from whence.cli import main; main()"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+        return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+    assert completed("whence", "ba") == ["backward"]
+    assert "--save" in completed("whence", "explain", "--s")

@@ -58,6 +58,8 @@ def test_one_benchmark(checkout: Path) -> None:
     document = json.loads((checkout / "out" / "claims.json").read_text())
     [claim] = document["claims"]
     assert claim == {
+        "benchmark": "toy-size",
+        "size": "small",
         "name": "toy small",
         "ours": 2.0,
         "baselines": {"Raw": 9.0, "Parquet": 8.0},

@@ -7,14 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from click.testing import CliRunner, Result
+from tests.commands import run, run_json
 
 import whence as wh
-from whence.cli._group import whence
 
 TRAIN = """
 import sys
@@ -23,16 +21,6 @@ import helper
 data = Path("data/raw.csv").read_text()
 Path("model.bin").write_text(data + sys.argv[1])
 """
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(whence, [str(each) for each in arguments])
-
-
-def run_json(*arguments: object) -> Any:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 @pytest.fixture

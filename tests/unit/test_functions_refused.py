@@ -189,9 +189,9 @@ def test_a_function_whose_file_has_changed_is_not_looked_into(tmp_path: Any) -> 
     assert "changed" in str(found)
 
 
-def test_lambdas_on_one_line_are_told_apart() -> None:
+def test_lambdas_on_one_line_are_distinguished() -> None:
     one, other = (lambda x: x + 1), (lambda x: x + 2)
-    shown = [str(translate(each, ["integer"], "long").value) for each in (one, other)]  # type: ignore[union-attr]
+    shown = [str(translate(each, ["integer"], "long").value) for each in (one, other)]  # type: ignore[union-attr]  # both are translated
     assert "+ 1" in shown[0]
     assert "+ 2" in shown[1]
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from prov.model import ProvDocument
+from tests.commands import run
 
 import whence as wh
-from whence.cli._group import whence
 from whence.errors import BadGraph, BadType, Redefined, StoreError
 from whence.graph import Graph, GraphWarning
 from whence.interop import openlineage, prov
@@ -37,10 +36,6 @@ DOCUMENT = """document
   specializationOf(ex:clean, ex:raw)
 endDocument
 """
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(whence, [str(each) for each in arguments])
 
 
 @pytest.fixture
@@ -235,7 +230,7 @@ def test_errors_say_what_can_be_done(project: Path) -> None:
     for arguments, words in (
         (("import", "a.csv"), "cannot be imported: use one of git; OpenLineage events"),
         (("import", "none.json"), "none.json cannot be read"),
-        (("import", "git"), "git cannot tell of"),
+        (("import", "git"), "git cannot read"),
         (("export", "a.csv"), "exports end in .json"),
     ):
         result = run(*arguments)

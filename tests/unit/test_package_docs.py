@@ -102,6 +102,14 @@ def test_command_page_is_current() -> None:
     assert run.returncode == 0, f"run `make docs`, and commit docs/reference/cli.md\n{run.stderr}"
 
 
+def test_measured_page_is_current() -> None:
+    code = "import json, measured as m; assert m.page(json.loads(m.DATA.read_text())) == m.PAGE.read_text()"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT / "docs" / "_ext", capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, f"run `make docs`, and commit docs/reference/measured.md\n{run.stderr}"
+
+
 def test_every_command_and_option_is_documented() -> None:
     import click
 

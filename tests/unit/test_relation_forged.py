@@ -1,4 +1,4 @@
-"""Files whose checksums are right and whose content is nonsense: refused as Damaged, whatever is asked of them."""
+"""Files whose checksums are right and whose content is nonsense: refused as Damaged by every question."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_a_question_opens_only_the_parts_it_meets(tmp_path: Path) -> None:
     assert relation.touched([[99], [100], [950]]) == (0, 1, 9)
     assert len(relation.touched([5], forward=True)) >= 1
     for number in range(1, 10):  # the others may as well not be there
-        os.remove(relation.place._file(relation.index.entries[number].name))  # type: ignore[attr-defined]
+        os.remove(relation.place._file(relation.index.entries[number].name))  # type: ignore[attr-defined]  # parts in a directory
     assert relation.backward([5]).cells().tolist() == [[ORDER[5]]]
     assert relation.explain([5]).startswith("local: 1 of 10 parts (")
     with pytest.raises(Damaged, match=r"the part [0-9a-f]{12}\.\.\. is missing from .*write the relation again"):
@@ -82,7 +82,7 @@ def test_a_forged_index(changed: dict[str, object], said: str) -> None:
     good = Entry("ab" * 32, 10, 3, 3, ((0, 9), (0, 9)))
     assert parse(Index((CELLS,), (CELLS,), (good,)).to_bytes(), "it").entries == (good,)
     with pytest.raises(Damaged, match=said):
-        parse(Index((CELLS,), (CELLS,), (replace(good, **changed),)).to_bytes(), "it")  # type: ignore[arg-type]
+        parse(Index((CELLS,), (CELLS,), (replace(good, **changed),)).to_bytes(), "it")  # type: ignore[arg-type]  # values of wrong types on purpose
     with pytest.raises(Damaged, match="twice"):
         parse(Index((CELLS,), (CELLS,), (good, good)).to_bytes(), "it")
 
@@ -143,7 +143,7 @@ def test_what_a_stopped_writer_left_is_removed_with_the_index(tmp_path: Path) ->
     (tmp_path / ".writing-1-ab").write_bytes(b"half")
     entry = write_part(place, wh.Relation.identity(5))
     relation = publish(tmp_path, (5,), (5,), [entry, None])
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["index", f"{entry.name}.part"])  # type: ignore[union-attr]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["index", f"{entry.name}.part"])  # type: ignore[union-attr]  # a part was written
     assert relation == wh.Relation.identity(5)
 
 

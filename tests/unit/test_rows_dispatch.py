@@ -6,7 +6,8 @@ import inspect
 
 import pytest
 
-from whence.rows import eager, operators, printing
+from whence.rows import cells, eager, operators, printing
+from whence.rows.documents.nodes import OPERATOR_NODES
 from whence.rows.duck import query_sql
 from whence.rows.operators import Operator
 from whence.rows.pushdown import rules
@@ -43,6 +44,8 @@ def registered(dispatching: object) -> set[type]:
 TABLES = {
     "whence.rows.pushdown.rules.RULES": (set(rules.RULES), OPERATORS - LEAVES),
     "whence.rows.eager.RULES": (set(eager.RULES), OPERATORS),
+    "whence.rows.cells.RULES": (set(cells.RULES), OPERATORS),
+    "whence.rows.documents.nodes": ({each.made for each in OPERATOR_NODES}, OPERATORS),
     "whence.rows.printing.line": (registered(printing.line), OPERATORS),
     "whence.spark.catalyst.write": (registered(vars(write.Plans)["_lower"].dispatcher), OPERATORS),
     "whence.rows.duck.query_sql": (

@@ -106,7 +106,7 @@ def test_a_stored_plan_gives_the_same_rows_with_the_same_lineage(plan: Operator,
     before, after = run(plan, tables), run(stored.plan, tables)
     assert [row.lineage for row in before] == [row.lineage for row in after]
     assert [row.shown(plan.output) for row in before] == [row.shown(stored.plan.output) for row in after]
-    assert str(stored.trace.unavailable_reason) == str(found.unavailable_reason)  # type: ignore[union-attr]
+    assert str(stored.trace.unavailable_reason) == str(found.unavailable_reason)  # type: ignore[union-attr]  # the plan was stored with one
     assume(found.unavailable_reason is None)
     assert stored.trace is not None
     for one, other in zip(before, after, strict=True):
@@ -166,8 +166,8 @@ def test_functions_of_users_are_stored_by_name_type_and_reason() -> None:
 )
 def test_opaque_operators_say_why(plan: Operator) -> None:
     again = read_plan(through(plan_document(plan))).plan
-    assert isinstance(again.origin, NotHeld)  # type: ignore[attr-defined]
-    assert "a log" in again.origin.why  # type: ignore[attr-defined]
+    assert isinstance(again.origin, NotHeld)  # type: ignore[attr-defined]  # all of these operators have one
+    assert "a log" in again.origin.why  # type: ignore[attr-defined]  # all of these operators have one
 
 
 def test_a_function_that_spark_would_look_up_by_name_is_never_taken_for_one_of_whences() -> None:
@@ -175,7 +175,7 @@ def test_a_function_that_spark_would_look_up_by_name_is_never_taken_for_one_of_w
     evil = Call("reflect", (Literal("java.lang.System", "string"), Literal("exit", "string")), "string")
     plan = read_plan(through(plan_document(Project(ROWS, (Named(B, evil),))))).plan
     assert isinstance(plan, Project)
-    assert isinstance(plan.columns[0].expr.origin, NotHeld)  # type: ignore[attr-defined]
+    assert isinstance(plan.columns[0].expr.origin, NotHeld)  # type: ignore[attr-defined]  # a Udf
 
 
 def test_a_type_that_names_a_class_is_refused() -> None:

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from whence.rows import AggCall, Aggregate, Attr, Call, Compare, Distinct, Filter, Literal, Named, Project, Source, keep
+from whence.rows import (
+    AggCall,
+    Aggregate,
+    Attr,
+    Call,
+    Compare,
+    Distinct,
+    Filter,
+    Frame,
+    Generate,
+    Join,
+    Limit,
+    Literal,
+    Named,
+    Project,
+    Sort,
+    SortKey,
+    Source,
+    Window,
+    WindowCall,
+    keep,
+)
 from whence.rows.determinism.reasons import unpinned
 
 A, B, R, N = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "r", "double"), Attr(4, "n", "double")
 RAND = Call("Rand", (), "double", pure=False)
 NUMBERED = Project(Source("t", 0, (A, B)), (*keep(A, B), Named(R, RAND)))
+RANGE = Frame("range", None, 0)
 SAID = ("rand in Project has another value in each run",)
 
 
 def test_a_random_column_that_nothing_reads_does_no_harm() -> None:
     assert unpinned(NUMBERED) == SAID
     assert unpinned(Project(NUMBERED, keep(A))) == ()
+    exploded = Generate(NUMBERED, Call("Explode", (B,), "long"), (N,), (A, R))
+    assert unpinned(Project(exploded, keep(A, N))) == ()
+    ranked = Window(NUMBERED, (Named(N, WindowCall("Rank", (), RANGE, "integer")),), (A,), (SortKey(B),))
+    assert unpinned(Project(ranked, keep(A, N))) == ()
     counted = Aggregate(NUMBERED, (A,), (*keep(A), Named(N, AggCall("Count", (B,), "long"))))
     assert unpinned(Project(counted, keep(A))) == ()
 
 
 def test_one_that_decides_which_rows_there_are_does() -> None:
     assert unpinned(Project(Filter(NUMBERED, Compare("<", R, Literal(0.5, "double"))), keep(A))) == SAID
+    exploded = Generate(NUMBERED, Call("Explode", (R,), "double"), (N,), (A, B))
+    assert unpinned(Project(exploded, keep(A))) == SAID
+    ranked = Window(NUMBERED, (Named(N, WindowCall("Rank", (), RANGE, "integer")),), (A,), (SortKey(R),))
+    assert unpinned(Project(ranked, keep(A))) == SAID
     assert unpinned(Project(Distinct(NUMBERED, (A, B, R)), keep(A))) == SAID
     assert unpinned(Project(Aggregate(NUMBERED, (A, R), keep(A)), keep(A))) == SAID
 
@@ -27,3 +57,15 @@ def test_one_that_decides_which_rows_there_are_does() -> None:
 def test_an_aggregate_that_nothing_reads_may_still_decide_witnesses() -> None:
     largest = Aggregate(NUMBERED, (A,), (*keep(A), Named(N, AggCall("Max", (R,), "double"))))
     assert unpinned(Project(largest, keep(A))) == SAID
+
+
+def test_an_order_by_chance_does_harm_only_where_the_order_decides_which_rows_there_are() -> None:
+    ordered = Sort(NUMBERED, (SortKey(B), SortKey(R)))
+    assert unpinned(Project(ordered, keep(A))) == ()
+    other = Source("u", 1, (Attr(7, "c", "long"),))
+    assert unpinned(Project(Join(ordered, other, "inner", Compare("=", A, other.columns[0])), keep(A))) == ()
+    assert unpinned(Project(Limit(ordered, Literal(2, "integer")), keep(A))) == SAID
+    first = Aggregate(ordered, (A,), (*keep(A), Named(N, AggCall("First", (B,), "long"))))
+    assert set(SAID) <= set(unpinned(first))
+    placed = Project(ordered, (*keep(A), Named(N, Call("MonotonicallyIncreasingID", (), "long", pure=False))))
+    assert set(SAID) <= set(unpinned(placed))

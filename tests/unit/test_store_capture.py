@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import pty
+import re
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,6 +18,7 @@ import numpy as np
 import pytest
 
 import whence as wh
+from whence import progress
 from whence.errors import BadCells
 from whence.store.recording import capture
 from whence.store.recording.capture import relation_from
@@ -107,16 +111,40 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     os.close(here)
 
 
-def _capture(patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture, "PATIENCE", patience)
-    relation = relation_from(lambda index: [index], "out", (40, 30), "in", (40, 30))
+def _capture(patience: float, monkeypatch: pytest.MonkeyPatch, until: Callable[[], bool] = lambda: True) -> None:
+    """A capture that waits at its last cell until something is so."""
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+
+    def same(index: tuple[int, ...]) -> list[tuple[int, ...]]:
+        late = time.monotonic() + 60
+        while index == (39, 29) and not until() and time.monotonic() < late:
+            time.sleep(0.01)
+        return [index]
+
+    relation = relation_from(same, "out", (40, 30), "in", (40, 30))
     assert relation == wh.Relation.identity((40, 30))
+
+
+def _has(written: list[bytes], text: bytes) -> bool:
+    return text in b"".join(written)
 
 
 def test_a_slow_capture_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch) as written:
-        _capture(0.0, monkeypatch)
+        _capture(0.0, monkeypatch, functools.partial(_has, written, b"out <- in"))
     assert b"out <- in" in b"".join(written)
+
+
+def test_a_progress_bar_has_no_colours_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wanted in (True, False):
+        if wanted:
+            monkeypatch.delenv("NO_COLOR", raising=False)
+        else:
+            monkeypatch.setenv("NO_COLOR", "1")
+        with terminal(monkeypatch) as written:
+            _capture(0.0, monkeypatch, functools.partial(_has, written, b"%"))
+        colours = re.findall(rb"\x1b\[[0-9;]*3[0-9;]*m", b"".join(written))
+        assert bool(colours) == wanted, written
 
 
 def test_a_quick_capture_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def test_numpy_scalars_become_python_values(code: str) -> None:
     assert plain(np.dtype(code), "op_args") == {"$": "dtype", "value": str(np.dtype(code))}
 
 
-def test_values_that_json_lacks_are_told_apart() -> None:
+def test_values_that_json_lacks_are_distinguished() -> None:
     special: list[object] = [
         np.longdouble(1) / 3,
         np.datetime64("2024-01-01"),

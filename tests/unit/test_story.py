@@ -15,7 +15,9 @@ from click.testing import CliRunner
 import whence as wh
 from whence.cli._group import whence
 from whence.errors import BadCells, BadType, StoreError
-from whence.store.answers import Deed
+from whence.selection import Selection
+from whence.store.answers import Answer, Deed, Step
+from whence.story import Story
 from whence.story._words import cells_of, deed_of
 
 NASTY = "<script>alert('x')</script> & \"q\""
@@ -82,10 +84,14 @@ def test_a_story_goes_forward(log: wh.Log) -> None:
 def test_stories_are_saved_and_need_nothing_else(log: wh.Log) -> None:
     program(log)
     story = log.explain("predict", "1")
-    for ending in ("html", "svg", "json", "txt"):
+    for ending in ("html", "svg", "csv", "json", "txt"):
         story.save(f"out/story.{ending}")
     assert Path("out/story.txt").read_text() == f"{story}\n"
     assert json.loads(Path("out/story.json").read_text())["steps"][0]["count"] == 2
+    table = Path("out/story.csv").read_text().splitlines()
+    assert table[0] == "step,from,to,count,cells,activity,exact,reason"
+    assert len(table) == 1 + len(story.answer.steps)
+    assert table[1].startswith("1,predict,")
     page, picture = Path("out/story.html").read_text(), Path("out/story.svg").read_text()
     tree = ET.fromstring(picture)
     assert len(tree.findall(".//{http://www.w3.org/2000/svg}image")) == 3
@@ -135,6 +141,23 @@ def _file(log: wh.Log) -> object:
     with log.activity("read") as activity:
         activity.used("data.csv").generated("B")
     return log.explain("data.csv")
+
+
+def test_a_long_story_says_how_much_it_leaves_out() -> None:
+    """The last of 70 steps is not exact."""
+    steps = [
+        Step(f"a{place + 1}", f"a{place}", "backward", None, 1, "boxes", 0.0, "by chance" if place == 69 else None)
+        for place in range(70)
+    ]
+    story = Story("a0", Selection.all(()), "backward", Answer({}, steps=steps))
+    assert len(story.sentences()) == 41
+    left = "... and 30 more, 1 of them not exact: `story.answer.steps` and `whence explain --json` have all."
+    assert left in str(story)
+    assert ">10 more steps: story.answer.steps has all</text>" in story.to_svg()
+    ET.fromstring(story.to_svg())
+    short = Story("a0", Selection.all(()), "backward", Answer({}, steps=steps[:40]))
+    assert "more" not in str(short)
+    assert "more step" not in short.to_svg()
 
 
 def test_words() -> None:

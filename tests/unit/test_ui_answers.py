@@ -10,9 +10,11 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
@@ -185,7 +187,7 @@ def test_a_segment_is_the_graphs_own(explorer: Explorer) -> None:
     assert told["why"] == expected.why
 
 
-def test_what_failed_is_told_apart(explorer: Explorer) -> None:
+def test_what_failed_is_distinguished(explorer: Explorer) -> None:
     nodes = ask(explorer, "overview")["picture"]["nodes"]
     assert [node["ids"] for node in nodes if node["failed"]] == [["train.py#8"]]
 
@@ -337,3 +339,49 @@ def test_names_that_would_do_harm_come_back_as_they_are(tmp_path: Path) -> None:
         reply = client.get("/api/search", params={"q": "<"})
         assert reply.headers["content-type"] == "application/json"
         assert {each["id"] for each in reply.json()["found"]} >= set(HOSTILE[:2])
+
+
+def test_what_two_ask_for_at_once_is_made_once(explorer: Explorer) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+    made: list[int] = []
+
+    def make() -> int:
+        entered.set()
+        assert go_on.wait(60)
+        made.append(1)
+        return len(made)
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(explorer.once, "key", make)
+        assert entered.wait(60)
+        second = pool.submit(explorer.once, "key", make)
+        go_on.set()
+        assert (first.result(), second.result()) == (1, 1)
+    with pytest.raises(BadType):  # an error is not kept
+        explorer.once("wrong", _wrong)
+    assert explorer.once("wrong", lambda: 7) == 7
+
+
+def _wrong() -> int:
+    raise BadType("no")
+
+
+def test_a_table_that_changed_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("n\n" + "".join(f"{each}\n" for each in range(2500)))
+    with wh.open(tmp_path / "a.whence") as log:
+        with log.activity("export") as activity:
+            activity.generated(file)
+        explorer = Explorer(log)
+
+        def numbers(**params: str) -> list[int]:
+            status, told = answered(explorer, "table", {"name": "a.csv@v1", **params})
+            assert status == 200, told
+            assert isinstance(told, dict)
+            return [row["cells"][0] for row in told["rows"]]
+
+        assert numbers(**{"from": "950"}) == list(range(950, 1050))  # over the end of what is read at a time
+        assert numbers(**{"from": "2450", "rows": "1000"}) == list(range(2450, 2500))
+        assert numbers(sort="-n", rows="3") == [2499, 2498, 2497]
+        file.write_text("n\n7\n8\n")
+        assert numbers(sort="-n", rows="3") == [8, 7]

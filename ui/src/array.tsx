@@ -20,7 +20,7 @@ interface ArrayFacts extends Omit<Member, "values"> {
   made: { id: string; name: string; inputs: string[] }[];
   derived: { input: string; tuples: number; boxes: number; size: number }[];
   chain: Member[];
-  values: null | { low: number; high: number; counts: number[]; edges: number[]; not_finite: number; sampled: number; of: number; dtype: string };
+  values: null | { low: number; high: number; counts: number[]; edges: number[]; not_finite: number; sampled: number; of: number; dtype: string; preview: null | { sides: number[]; exact: boolean } };
 }
 interface Cells {
   name: string;
@@ -49,6 +49,19 @@ interface Step {
   reason: string | null;
 }
 
+interface Tile {
+  sides: number[];
+  cells: number;
+  least: number | string;
+  mean: number | string;
+  most: number | string;
+  not_finite: number;
+}
+
+const SHOWS: [string, string][] = [["max", "greatest"], ["mean", "mean"], ["min", "least"]];
+const number = (value: unknown): string => (typeof value === "number" ? short(value) : String(value));
+const told = (tile: Tile): string => `${number(tile.least)} to ${number(tile.most)}, mean ${number(tile.mean)}, of ${counted(tile.cells, "cell")}${tile.not_finite ? `, ${count(tile.not_finite)} not finite` : ""}`;
+
 const fixed = (): number[] => (place.value.at ?? "").split(",").filter(Boolean).map(Number);
 
 function layersOf(name: string, lineage: Lineage | undefined, colours: { from: string; to: string; ink: string }): Layer[] {
@@ -73,7 +86,7 @@ export function ArrayView() {
       <section class="stage" aria-label="Array">
         <h1 class="sr">Array {plain(look)}</h1>
         <Waiting asked={facts}>{found ? <Chain facts={found} look={found.name} lineage={lineage.data} /> : null}</Waiting>
-        {found ? <Large facts={found} lineage={lineage.data} loading={lineage.loading} /> : <div class="canvas" />}
+        {found ? <Large facts={found} lineage={lineage.data} loading={lineage.loading} /> : null}
         {lineage.error ? <div class="note bad" role="alert"><b>No answer.</b> {plain(lineage.error)}</div> : null}
       </section>
       <aside class="side" aria-label="Details">
@@ -141,7 +154,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
   const shape = facts.shape;
   const [rows, columns] = plane(shape);
   const at = fixed();
-  const fit = size.width ? fitAll(shape, size.width, size.height) : { x: 0, y: 0, k: 1 };
+  const tiled = facts.values?.preview && !facts.values.preview.exact ? facts.values.preview : null;
+  const fit = size.width ? fitAll(shape, size.width, Math.max(120, size.height - 40)) : { x: 0, y: 0, k: 1 };
   const view: Window = here.k ? { k: Number(here.k), x: Number(here.x ?? 0), y: Number(here.y ?? 0) } : fit;
   const setView = (next: Window) => go({ k: next.k.toPrecision(6), x: next.x.toFixed(2), y: next.y.toFixed(2) }, { replace: true });
 
@@ -155,8 +169,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
     const colours = theme(canvas.current);
     const layers = layersOf(facts.name, lineage, colours);
     if (brush) layers.push({ boxes: [boxOf(brush)], colour: colours.ink, fill: 0.25 });
-    drawArray(pen, size, { name: facts.name, shape, values: facts.values !== null, at }, view, layers, colours, dark, () => again(0));
-  }, [facts, lineage, view.x, view.y, view.k, size, brush, turn, dark, here.at]);
+    drawArray(pen, size, { name: facts.name, shape, values: facts.values !== null, at, show: here.show }, view, layers, colours, dark, () => again(0));
+  }, [facts, lineage, view.x, view.y, view.k, size, brush, turn, dark, here.at, here.show]);
 
   const cellAt = (event: PointerEvent | WheelEvent): [number, number, number, number] => {
     const rect = box.current!.getBoundingClientRect();
@@ -181,8 +195,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
     clearTimeout(timer.current);
     if (!hover || !facts.values || hover.value !== undefined) return;
     timer.current = window.setTimeout(() => {
-      ask<{ value: unknown }>("value", { name: facts.name, cell: index(hover.row, hover.column) }).then(
-        (told) => setHover((now) => (now && now.row === hover.row && now.column === hover.column ? { ...now, value: typeof told.value === "number" ? short(told.value) : String(told.value) } : now)),
+      ask<{ value: unknown; tile?: Tile }>("value", { name: facts.name, cell: index(hover.row, hover.column) }).then(
+        (found) => setHover((now) => (now && now.row === hover.row && now.column === hover.column ? { ...now, value: found.tile ? told(found.tile) : number(found.value) } : now)),
         () => undefined,
       );
     }, 60);
@@ -239,8 +253,10 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
       >
         <canvas ref={canvas} role="img" aria-label={plain(`${facts.name}, ${sides(shape)}${facts.values ? "" : ", values not at hand"}`)} data-k={view.k} data-x={view.x} data-y={view.y} />
         {loading ? <span class="bar over" role="status" aria-label="Asking the log" /> : null}
-        {hover ? <div class="tip" style={{ left: `${Math.min(hover.x + 14, size.width - 150)}px`, top: `${hover.y + 14}px` }}><b>{plain(facts.name)}[{index(hover.row, hover.column)}]</b>{facts.values ? <span>{hover.value ?? "..."}</span> : null}</div> : null}
+        {tiled ? <p class="badge">preview, in tiles of {sides(tiled.sides)} cells</p> : facts.values?.preview ? <p class="badge">preview</p> : null}
+        {hover ? <div class="tip" style={{ left: `${Math.max(4, Math.min(hover.x + 14, size.width - (tiled ? 430 : 150)))}px`, top: `${hover.y + 14}px` }}><b>{plain(facts.name)}[{index(hover.row, hover.column)}]</b>{facts.values ? <span>{hover.value ?? "..."}</span> : null}</div> : null}
         <div class="tools" role="toolbar" aria-label="Array">
+          {tiled ? <select aria-label="Shown of each tile" value={here.show ?? "max"} onChange={(event) => go({ show: event.currentTarget.value === "max" ? undefined : event.currentTarget.value }, { replace: true })}>{SHOWS.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select> : null}
           <button type="button" aria-pressed={!pan} onClick={() => setPan(false)}>Brush</button>
           <button type="button" aria-pressed={pan} onClick={() => setPan(true)}>Move</button>
           <button type="button" aria-label="Zoom in" onClick={() => zoom(1.5)}>+</button>
@@ -249,8 +265,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
         </div>
       </div>
       <footer class="under">
-        <ul class="legend" aria-label="Legend"><li><i class="k asked" />asked</li><li><i class="k from" />came from</li><li><i class="k to" />went to</li>{facts.values?.not_finite ? <li><i class="k lost" />not finite</li> : null}{facts.values && view.k < 0.9 ? <li class="time">one pixel is {count(2 ** Math.ceil(Math.log2(1 / view.k)))}{"\u00b2"} cells, of which the first is shown</li> : null}</ul>
-        <p>{facts.values ? null : <>Values are not at hand, so its shape is drawn: <code>whence ui --values {plain(facts.name)}=FILE.npy</code></>}</p>
+        <ul class="legend" aria-label="Legend"><li><i class="k asked" />asked</li><li><i class="k from" />came from</li><li><i class="k to" />went to</li>{facts.values?.not_finite ? <li><i class="k lost" />not finite</li> : null}{facts.values && !facts.values.preview && view.k < 0.9 ? <li class="time">one pixel is {count(2 ** Math.ceil(Math.log2(1 / view.k)))}{"\u00b2"} cells, of which the first is shown</li> : null}</ul>
+        <p>{facts.values ? null : <>Values are not at hand, so its shape is drawn: <code>whence ui --values {plain(facts.name)}=FILE.npy</code>, or save a preview: <code>log.array("{plain(facts.name)}", array, preview=True)</code></>}</p>
       </footer>
     </>
   );
@@ -258,13 +274,13 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
 
 function Histogram({ values }: { values: NonNullable<ArrayFacts["values"]> }) {
   const most = Math.max(...values.counts, 1);
-  const told = values.sampled < values.of ? `of ${count(values.sampled)} cells, taken at equal distances` : `of all ${count(values.of)} cells`;
+  const whose = values.sampled < values.of ? `of ${count(values.sampled)} cells, taken at equal distances` : `of all ${count(values.of)} cells`;
   return (
     <figure class="histogram">
-      <svg viewBox={`0 0 ${values.counts.length * 5} 60`} preserveAspectRatio="none" role="img" aria-label={`Histogram ${told}`}>
+      <svg viewBox={`0 0 ${values.counts.length * 5} 60`} preserveAspectRatio="none" role="img" aria-label={`Histogram ${whose}`}>
         {values.counts.map((each, at) => <rect key={at} x={at * 5} y={60 - (58 * each) / most} width="4" height={(58 * each) / most} />)}
       </svg>
-      <figcaption><span>{short(values.edges[0]!)}</span><span>{told}{values.not_finite ? `; ${count(values.not_finite)} not finite` : ""}</span><span>{short(values.edges[1]!)}</span></figcaption>
+      <figcaption><span>{short(values.edges[0]!)}</span><span>{whose}{values.not_finite ? `; ${count(values.not_finite)} not finite` : ""}</span><span>{short(values.edges[1]!)}</span></figcaption>
     </figure>
   );
 }
@@ -305,7 +321,7 @@ function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
         <h2>{plain(facts.name)}</h2>
         {facts.kind === "table" ? <div class="row"><a class="main" {...link({ view: "table", name: facts.name })}>Open as table</a></div> : null}
         {facts.values ? <Histogram values={facts.values} /> : null}
-        <Facts of={[["shape", sides(facts.shape)], ["made", when(facts.created)], ["by", facts.by ?? ""], ["values", facts.values ? `${facts.values.dtype}, ${short(facts.values.low)} to ${short(facts.values.high)}` : "not at hand"], ["note", facts.note ?? ""]]} />
+        <Facts of={[["shape", sides(facts.shape)], ["made", when(facts.created)], ["by", facts.by ?? ""], ["values", facts.values ? `${facts.values.dtype}, ${short(facts.values.low)} to ${short(facts.values.high)}${facts.values.preview ? "; a preview, saved in the log" : ""}` : "not at hand"], ["note", facts.note ?? ""]]} />
         {facts.made.map((each) => <p key={each.id}>Made by <a {...link({ id: each.id })}>{plain(each.id)}</a>{each.inputs.length ? <> from {each.inputs.map(plain).join(", ")}</> : null}.</p>)}
         {facts.derived.length ? (
           <section>

@@ -69,6 +69,8 @@ export interface Asked<T> {
   data?: T;
   error?: string;
   loading: boolean;
+  /** Whether `data` answers the question as it is now, and not the one before. */
+  fresh?: boolean;
 }
 
 /** The answer to a question; while a new one is on its way, the old one stays. `null` asks nothing. */
@@ -90,5 +92,5 @@ export function useAnswer<T>(name: string, params: Params | null): Asked<T> {
       live = false;
     };
   }, [key]);
-  return state;
+  return { ...state, fresh: !state.loading && state.key === key };
 }

@@ -138,8 +138,10 @@ function around(picture: Picture, at: number): Set<number> {
   return found;
 }
 
-export function Graph({ picture, label, chosen, onChoose, onOpen }: {
+export function Graph({ picture, label, chosen, marked, onChoose, onOpen }: {
   picture: Picture;
+  /** Nodes that stand out while none is hovered. */
+  marked?: Set<number>;
   label: string;
   chosen: (node: GraphNode) => boolean;
   onChoose: (node: GraphNode) => void;
@@ -154,7 +156,7 @@ export function Graph({ picture, label, chosen, onChoose, onOpen }: {
     if (!size.width) return { x: 0, y: 0, k: 1 };
     // A picture that is too wide to be read when it fits starts at its right end, where the latest results are.
     const whole = Math.min(size.width / (picture.width + 24), size.height / (picture.height + 24), 1.25);
-    const k = Math.max(whole, 0.62);
+    const k = Math.max(whole, size.width < 600 ? 0.85 : 0.62);
     const wide = picture.width * k;
     return { x: wide <= size.width - 16 ? (size.width - wide) / 2 : size.width - wide - 16, y: Math.max(12, (size.height - picture.height * k) / 2), k };
   }, [picture, size.width, size.height]);
@@ -166,8 +168,18 @@ export function Graph({ picture, label, chosen, onChoose, onOpen }: {
     const pen = fitted(canvas.current, size.width, size.height);
     pen.translate(now.x, now.y);
     pen.scale(now.k, now.k);
-    draw(pen, picture, theme(box.current), over >= 0 ? around(picture, over) : new Set(), at);
-  }, [picture, now, size, over, at, dark]);
+    draw(pen, picture, theme(box.current), over >= 0 ? around(picture, over) : (marked ?? new Set()), at);
+  }, [picture, now, size, over, at, dark, marked]);
+
+  // What was chosen elsewhere (by a link, or while a journey plays) is moved into view.
+  useEffect(() => {
+    const node = picture.nodes[at];
+    if (!node || !size.width) return;
+    const [x, y] = [now.x + node.x * now.k, now.y + node.y * now.k];
+    const [w, h] = [(node.w * now.k) / 2, (node.h * now.k) / 2];
+    if (x - w >= 0 && x + w <= size.width && y - h >= 0 && y + h <= size.height) return;
+    setView({ k: now.k, x: now.x + size.width / 2 - x, y: now.y + size.height / 2 - y });
+  }, [at, picture, size.width]);
 
   const zoom = (by: number, x = size.width / 2, y = size.height / 2) =>
     setView((old) => {

@@ -45,8 +45,8 @@ export function fitAll(shape: number[], width: number, height: number, pad = 16)
   return { k, x: -(width / k - columns) / 2, y: -(height / k - rows) / 2 };
 }
 
-function tileOf(name: string, at: string, scale: number, x: number, y: number, ramp: Uint8ClampedArray, dark: boolean, done: () => void): HTMLCanvasElement | null {
-  const key = JSON.stringify([name, at, scale, x, y, dark]);
+function tileOf(name: string, at: string, show: string, scale: number, x: number, y: number, ramp: Uint8ClampedArray, dark: boolean, done: () => void): HTMLCanvasElement | null {
+  const key = JSON.stringify([name, at, show, scale, x, y, dark]);
   const known = tiles.get(key);
   if (known instanceof HTMLCanvasElement) return known;
   if (known) {
@@ -56,7 +56,7 @@ function tileOf(name: string, at: string, scale: number, x: number, y: number, r
   if (tiles.size > 400) tiles.clear();
   const waiting = [done];
   tiles.set(key, waiting);
-  askBytes("tile", { name, at, scale, x, y }).then(
+  askBytes("tile", { name, at, show, scale, x, y }).then(
     (buffer) => {
       const [rows, columns] = new Uint32Array(buffer, 0, 2);
       const bytes = new Uint8Array(buffer, 8);
@@ -95,7 +95,7 @@ function rampOf(colours: Theme): Uint8ClampedArray {
 export function drawArray(
   pen: CanvasRenderingContext2D,
   size: { width: number; height: number },
-  array: { name: string; shape: number[]; values: boolean; at: number[] },
+  array: { name: string; shape: number[]; values: boolean; at: number[]; show?: string },
   view: Window,
   layers: Layer[],
   colours: Theme,
@@ -116,7 +116,7 @@ export function drawArray(
     const last = [Math.min(Math.ceil(columns / side) - 1, Math.floor((view.x + size.width / view.k) / side)), Math.min(Math.ceil(rows / side) - 1, Math.floor((view.y + size.height / view.k) / side))];
     for (let y = first[1]!; y <= last[1]!; y++) {
       for (let x = first[0]!; x <= last[0]!; x++) {
-        const tile = tileOf(array.name, array.at.join(","), scale, x, y, ramp, dark, again);
+        const tile = tileOf(array.name, array.at.join(","), array.show ?? "", scale, x, y, ramp, dark, again);
         if (tile) pen.drawImage(tile, left + x * side * view.k, top + y * side * view.k, tile.width * scale * view.k, tile.height * scale * view.k);
       }
     }

@@ -1,7 +1,7 @@
 // Arrays, tables and pipelines to choose from; what to do with an empty log; a story.
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 import { useAnswer } from "./ask";
-import { Empty, Mark, Superset, Waiting, save } from "./parts";
+import { Empty, Mark, Superset, Waiting, save, saveAsPng } from "./parts";
 import { go, link, place } from "./place";
 import { count, plain, sides, when } from "./words";
 
@@ -11,19 +11,19 @@ interface Datasets {
 }
 
 export function Chooser({ kind }: { kind: "array" | "table" }) {
-  const [text, setText] = useState("");
+  const text = place.value.q ?? "";
   const asked = useAnswer<Datasets>("datasets", { kind, q: text });
   const found = asked.data;
   return (
     <main class="page">
       <h1>{kind === "array" ? "Arrays" : "Tables"}</h1>
       <p class="lead">{kind === "array" ? "Choose one: brush cells of it, and see in every array of its chain what they came from and went to." : "Choose one: its rows are read from the file or from what a run saved."}</p>
-      <input class="find" type="search" aria-label="Filter by name" placeholder="filter by name" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <input class="find" type="search" aria-label="Filter by name" placeholder="filter by name" value={text} onInput={(event) => go({ q: event.currentTarget.value }, { replace: true })} />
       <Waiting asked={asked}>
         {found?.found.length ? (
           <div class="grid"><table>
-            <thead><tr><th scope="col">name</th>{kind === "array" ? <th scope="col">shape</th> : null}<th scope="col">made</th><th scope="col">by</th></tr></thead>
-            <tbody>{found.found.map((each) => <tr key={each.name}><th scope="row"><a {...link({ view: kind, name: each.name })}>{plain(each.name)}</a>{each.values ? <span class="tag">values</span> : null}</th>{kind === "array" ? <td>{sides(each.shape)}</td> : null}<td>{when(each.created)}</td><td>{plain(each.by ?? "")}</td></tr>)}</tbody>
+            <thead><tr><th scope="col">name</th>{kind === "array" ? <th scope="col">shape</th> : null}<th scope="col">made</th><th scope="col" class="by">by</th></tr></thead>
+            <tbody>{found.found.map((each) => <tr key={each.name}><th scope="row"><a {...link({ view: kind, name: each.name })}>{plain(each.name)}</a>{each.values ? <span class="tag">values</span> : null}</th>{kind === "array" ? <td>{sides(each.shape)}</td> : null}<td>{when(each.created)}</td><td class="by">{plain(each.by ?? "")}</td></tr>)}</tbody>
           </table></div>
         ) : <Empty title={`No ${kind}s`}>{text ? "None is called so." : kind === "array" ? "log.track records the arrays that a function takes and gives." : "Files that end in .parquet or .csv, and outputs of pipelines, are shown here."}</Empty>}
         {found && found.count > found.found.length ? <p class="faint">The last {count(found.found.length)} of {count(found.count)}.</p> : null}
@@ -72,7 +72,14 @@ interface Story {
   endings: string[];
   html: string;
   svg: string;
+  csv: string;
   document: unknown;
+}
+
+/** A sentence, with what stands between backticks as code. */
+function coded(text: string): ComponentChildren {
+  const parts = plain(text).split("`");
+  return parts.length % 2 ? parts.map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part)) : plain(text);
 }
 
 export function StoryView() {
@@ -92,12 +99,14 @@ export function StoryView() {
               <button type="button" aria-pressed={way === "forward"} onClick={() => go({ way: "forward" })}>Went to</button>
               <a {...link({ view: "array", name: here.name, cells: here.cells })}>Look at the cells</a>
             </div>
-            <ol class="sentences">{found.sentences.map((each, at) => <li key={at}>{plain(each.text)}{each.doubt ? <Superset precise={false} reason={each.doubt} /> : null}</li>)}</ol>
-            <figure class="way"><img alt="The way, as a picture" src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`} /></figure>
+            <ol class="sentences">{found.sentences.map((each, at) => <li key={at}>{coded(each.text)}{each.doubt ? <Superset precise={false} reason={each.doubt} /> : null}</li>)}</ol>
+            <figure class="way" tabIndex={0} role="region" aria-label="Picture of the way"><img alt="The way, as a picture" src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`} /></figure>
             {found.endings.map((each) => <p key={each} class="faint">{plain(each)}</p>)}
             <div class="row">
               <button type="button" onClick={() => save("story.html", "text/html", found.html)}>HTML</button>
               <button type="button" onClick={() => save("story.svg", "image/svg+xml", found.svg)}>SVG</button>
+              <button type="button" onClick={() => void saveAsPng("story.png", found.svg)}>PNG</button>
+              <button type="button" onClick={() => save("story.csv", "text/csv", found.csv)}>CSV</button>
               <button type="button" onClick={() => save("story.json", "application/json", JSON.stringify(found.document, null, 1))}>JSON</button>
             </div>
           </>

@@ -8,7 +8,7 @@ import { PipelineView } from "./pipeline";
 import { link, place } from "./place";
 import { filters, Project, type Summary } from "./project";
 import { Search } from "./search";
-import { Still, type StillThing } from "./still";
+import { RowsOf, Still, type StillThing } from "./still";
 import css from "./style.css";
 import { TableView } from "./table";
 import { shown, type Model } from "./widget";
@@ -67,8 +67,11 @@ export default {
     inside.className = "whence-widget";
     shadow.append(inside);
     const still = model.get("still") as StillThing | undefined;
-    if (still?.kind) render(<Still thing={still} />, inside);
-    else shown(model, inside, setTransport, () => <App />);
+    if (still?.kind === "picture" || still?.kind === "cells") render(<Still thing={still} />, inside);
+    else {
+      if (still?.kind === "array" || still?.kind === "pipeline") place.value = { view: still.kind, ...still.place };
+      shown(model, inside, setTransport, () => (still?.kind === "array" ? <div class="whence"><ArrayView /></div> : still?.kind === "rows" ? <RowsOf thing={still} /> : <App />));
+    }
     return () => render(null, inside);
   },
 };

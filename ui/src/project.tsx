@@ -76,7 +76,7 @@ export function Project({ summary }: { summary: Summary }) {
         <div class="canvas">
           <Waiting asked={asked}>
             {picture && picture.nodes.length ? (
-              <Graph picture={picture} label="Things and how they came about" chosen={(node) => (here.id !== undefined && node.ids.length === 1 && node.ids[0] === here.id) || node === many} onChoose={choose} onOpen={between ? undefined : (node) => go({ of: node.ids[0], many: undefined, id: undefined })} />
+              <Graph picture={picture} label="Things and how they came about" chosen={(node) => (here.id !== undefined && node.ids.includes(here.id)) || node === many} onChoose={choose} onOpen={between ? undefined : (node) => go({ of: node.ids[0], many: undefined, id: undefined })} />
             ) : (
               <Empty title={between ? "Nothing lies between them" : "Nothing is left"}>{between ? plain(segment.data?.why ?? "") : "No vertex passes all filters. Take one away."}</Empty>
             )}

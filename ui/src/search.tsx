@@ -15,10 +15,22 @@ export function Search() {
   const [text, setText] = useState("");
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(0);
+  const [entered, setEntered] = useState(false); // before what was found had arrived
   const input = useRef<HTMLInputElement>(null);
   const asked = useAnswer<Found>("search", text.trim() ? { q: text.trim() } : null);
   const found = text.trim() ? (asked.data?.found ?? []) : [];
-  useEffect(() => setAt(0), [text]);
+  const take = (id: string) => {
+    setOpen(false);
+    setText("");
+    setAt(0);
+    input.current?.blur();
+    go({ id, of: id }, { fresh: true });
+  };
+  useEffect(() => {
+    if (!entered || !asked.fresh) return;
+    setEntered(false);
+    if (found[at]) take(found[at]!.id);
+  }, [entered, asked.fresh]);
   useEffect(() => {
     const slash = (event: KeyboardEvent) => {
       if (event.key !== "/" || (event.target as Element).closest("input, select, textarea")) return;
@@ -28,12 +40,6 @@ export function Search() {
     window.addEventListener("keydown", slash);
     return () => window.removeEventListener("keydown", slash);
   }, []);
-  const take = (id: string) => {
-    setOpen(false);
-    setText("");
-    input.current?.blur();
-    go({ id, of: id }, { fresh: true });
-  };
   const shown = open && text.trim() !== "";
   return (
     <div class="search" onFocusOut={(event) => { if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) setOpen(false); }}>
@@ -49,11 +55,11 @@ export function Search() {
         placeholder="Search  /"
         value={text}
         onFocus={() => setOpen(true)}
-        onInput={(event) => { setText(event.currentTarget.value); setOpen(true); }}
+        onInput={(event) => { setText(event.currentTarget.value); setAt(0); setEntered(false); setOpen(true); }}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown") setAt(Math.min(found.length - 1, at + 1));
           else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
-          else if (event.key === "Enter" && found[at]) take(found[at]!.id);
+          else if (event.key === "Enter" && text.trim()) setEntered(true);
           else if (event.key === "Escape") { setOpen(false); input.current?.blur(); } else return;
           event.preventDefault();
         }}

@@ -1,4 +1,4 @@
-"""The lineage of a function that nobody can look into: change its input, and see which results change.
+"""The lineage of a function that cannot be followed: change its input, and see which results change.
 
 A result that changes depends on what was changed: that is certain. One that does not change, however the input was
 changed, is taken not to depend on it: that was tried, not proven, so an answer says how often. Three things keep the

@@ -107,11 +107,11 @@ def parameters(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _last_seen(log: Log, name: str) -> str:
-    """A file as the version that it was when it was last seen, which is said; anything else as it is."""
+    """The version of a file when it was last seen, which is printed; any other name as it is."""
     if name in log.graph.ids:
         return name
     found = log.versions(name)
-    [now] = [row["name"] for row in found.rows() if row["now"] == "yes"] or found[-1:]  # type: ignore[attr-defined]
+    [now] = [row["name"] for row in found.rows() if row["now"] == "yes"] or found[-1:]  # type: ignore[attr-defined]  # a `Listed`
     if len(found) > 1:
         click.echo(f"{now}, as {name} was when it was last seen (of {len(found)} versions)", err=True)
     return str(now)

@@ -116,7 +116,7 @@ def _backward(
     customers: list[int] = []
     for name, keys in _shop.KEYS.items():
         # mypy infers no type for a default.
-        found, seconds = _timed(lambda name=name, keys=keys: lineage[name].select(*keys).collect())  # type: ignore[misc]
+        found, seconds = _timed(lambda name=name, keys=keys: lineage[name].select(*keys).collect())  # type: ignore[misc]  # a lambda's default has no type
         agrees = sorted(map(tuple, found)) == sorted(expected[name])
         of = len(next(iter(made[name].values())))
         answers.append(Answer(question, name, of, len(found), asking + seconds, brute, agrees))
@@ -141,7 +141,7 @@ def _across(
     made: dict[str, dict[str, Any]],
     path: Path,
 ) -> Answer:
-    """The rows of a file that one number came from, which NumPy computed from the report; told as a story."""
+    """The rows of a file that a number came from, which NumPy computed from the report; with its story."""
     cents = pipeline.to_numpy(["cents"], name="cents")
     log.track(lambda cents: cents / 100, name="euros", names={"return": "euros"})(cents)
     row = int(log.forward("report", asked, to="euros").cells()[0, 0])

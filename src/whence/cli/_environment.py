@@ -79,7 +79,7 @@ def core() -> Finding:
     name = Path(module.__file__ or "_core").name
     try:
         works = _self_check()
-    except Exception as error:  # whatever a broken build does, this command reports instead of dying of it
+    except Exception as error:  # whatever a broken build raises, this command reports it
         return Finding("compiled core", False, f"{name}: {type(error).__name__}: {error}", advice, required=True)
     found = f"{name}, self-check {'passed' if works else 'FAILED: it gives wrong answers'}"
     return Finding("compiled core", works, found, "" if works else advice, required=True)

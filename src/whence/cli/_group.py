@@ -28,8 +28,6 @@ COMMANDS: tuple[str, ...] = (
     "explain",
     "query",
     "pipeline",
-)
-COMMANDS += (
     "ancestors",
     "descendants",
     "blame",
@@ -83,7 +81,7 @@ def _options_of_command(group: click.Group, ctx: click.Context) -> set[str]:
 
 
 def _show_warning(otherwise: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any) -> None:
-    """A warning of whence's own without the line of code that gave it, which is of no use to who types a command."""
+    """A warning of whence's own without the line of code that gave it, which does not help on the command line."""
     if category.__module__.partition(".")[0] == "whence":
         click.echo(f"Warning: {message}", err=True)
     else:
@@ -101,7 +99,7 @@ def _unknown(name: str, ctx: click.Context) -> NoReturn:
 def whence() -> None:
     """Where did this value come from, and where did it go?
 
-    Questions are asked of a log, the directory that `whence.open("project.whence")` makes. A command looks for it in
+    Commands read a log, the directory that `whence.open("project.whence")` makes. A command looks for it in
     --log, then in the environment variable WHENCE_LOG, then for a directory named *.whence here or above.
 
     \b

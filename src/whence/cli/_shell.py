@@ -1,4 +1,4 @@
-"""Messages in the words of the shell: what Python calls `force=True` is `--force` to who types a command."""
+"""Messages in the words of the shell: Python's `force=True` is `--force` on the command line."""
 
 from __future__ import annotations
 

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 CITIES = ("Bergen", "Cork", "Ghent", "Graz", "Lyon", "Oslo", "Porto", "Riga", "Turin", "Vilnius")
 STATES = ("paid", "paid", "paid", "open", "returned")
-KEYS = {"customers": ["id"], "orders": ["id"], "lines": ["order_id", "number"]}  # what tells the rows of each apart
+KEYS = {
+    "customers": ["id"],
+    "orders": ["id"],
+    "lines": ["order_id", "number"],
+}  # the columns that identify a row of each
 
 REPORT = """-- What each city paid in each month.
 select city, month(day) as month, count(distinct orders.id) as orders, sum(quantity * cents) as cents

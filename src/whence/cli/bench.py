@@ -49,7 +49,7 @@ def command(name: str | None, list_: bool, size: str, json_file: Path | None, pl
     chosen = scripts if name is None else {name: _script_named(scripts, name)}
     claims: list[Claim] = []
     for each, path in chosen.items():
-        found = _run_benchmark(each, path, size, plot)
+        found = [{"benchmark": each, "size": size, **claim} for claim in _run_benchmark(each, path, size, plot)]
         claims += found
         _print(each, found)
     if json_file is not None:

@@ -18,7 +18,7 @@ from whence.cli._output import emit_json
     "--save",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the story to FILE: .html, .svg (the picture), .json or .txt.",
+    help="Write the story to FILE: .html, .svg (the picture), .csv (the steps), .json or .txt.",
 )
 @log_option
 @blobs_option

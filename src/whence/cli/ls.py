@@ -68,7 +68,8 @@ def _require_kind(kind: str | None, datasets: Sequence[Dataset]) -> None:
     kinds = sorted({each.kind for each in datasets})
     if kind is not None and kinds and kind not in kinds:
         raise UnknownName(
-            f"no dataset is of the kind {kind!r}: this log has {', '.join(kinds)}; --operations lists runs"
+            f"no dataset is of the kind {kind!r}: this log has {', '.join(kinds)}; "
+            "--operations lists activities and runs"
         )
 
 

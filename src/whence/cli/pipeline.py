@@ -96,8 +96,8 @@ class Report:
     "--save",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    help="Whether a run saves the intermediate results that exact answers need; auto leaves out what a question "
-    "finds again in local files in about a second.",
+    help="Whether a run saves the intermediate results that exact answers need; auto leaves out results that "
+    "a question can recompute from local files in about a second.",
 )
 @click.option(
     "--engine", type=click.Choice(["auto", "duckdb", "spark"]), default="auto", help="What answers the question."

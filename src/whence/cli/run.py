@@ -33,9 +33,9 @@ def command(
 
     Every file of the project (the directory that the log lies in) is seen that a Python program opens; on Linux also
     those that other programs and compiled libraries open. Elsewhere, what other programs write is found by what
-    changed, and what they read are the files among their arguments. What cannot be seen is said; --in and --out name
-    files. What another run may have changed at the same time is left out, and named. The command gets the terminal, and
-    whence ends with its status. Without a log, project.whence is made.
+    changed, and what they read are the files among their arguments. The command says what it could not see; --in and
+    --out name such files. Files that another run may have changed at the same time are left out, and listed. The
+    command gets the terminal, and whence ends with its status. Without a log, project.whence is made.
 
     \b
       whence run -- python train.py --rate 0.1

@@ -52,4 +52,4 @@ def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, 
     if not len(segment):
         click.echo(spoken(segment.why, ("--src", "--dst")), err=True)
     if segment.left_out:
-        click.echo(spoken(segment.told_left_out("--inputs"), ("--src",)), err=True)
+        click.echo(spoken(segment.left_out_note("--inputs"), ("--src",)), err=True)

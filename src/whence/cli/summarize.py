@@ -29,7 +29,7 @@ def command(
 
     Each version of a file is a destination of its own. The percentage of an edge is the share of the segments that
     have it. No path is in the summary that no segment has. Runs of the same program are one, whatever their
-    parameters; --keep activity=command tells them apart.
+    parameters; --keep activity=command distinguishes them.
 
     \b
       whence summarize --src data.csv --dst model.bin

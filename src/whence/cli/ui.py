@@ -23,7 +23,7 @@ from whence.cli._options import blobs_option, log_option, open_log
 def command(port: int, no_open: bool, values: tuple[str, ...], log: str | None, blobs: str | None) -> None:
     """Look at the log in a browser: the project, its arrays, tables and pipelines.
 
-    The page is served on this machine only, to who has the address that is printed, until it is interrupted (Ctrl-C).
+    The page is served on this machine only, to those who have the printed address, until it is interrupted (Ctrl-C).
     It changes nothing in the log, fetches nothing from elsewhere, and runs no code of yours.
 
     \b

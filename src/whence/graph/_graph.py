@@ -1,4 +1,4 @@
-"""The graph: vertices and edges of W3C PROV in arrays, and the questions that can be asked of it."""
+"""The graph: vertices and edges of W3C PROV in arrays, and the questions that it answers."""
 
 from __future__ import annotations
 

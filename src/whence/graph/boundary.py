@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whence.graph._graph import Graph
     from whence.graph.segment import Segment
 
-Rows = NDArray[np.int64]
+EdgeRows = NDArray[np.int64]
 Choice = tuple[Mask, Mask]  # selected; what the boundary can speak of
 _STARTS = ("prov:startTime", "startTime", "started", "time", "prov:time", "created", "prov:generatedAtTime")
 _ENDS = ("prov:endTime", "endTime", "ended")
@@ -37,7 +37,7 @@ class Boundary:
         none = np.zeros(len(numbers), np.bool_)
         return none, none
 
-    def edges(self, segment: Segment, rows: Rows) -> Choice:
+    def edges(self, segment: Segment, rows: EdgeRows) -> Choice:
         """Which of these edges are selected."""
         none = np.zeros(len(rows), np.bool_)
         return none, none
@@ -59,7 +59,7 @@ class _Combined(Boundary):
     def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
         return self._combine([part.vertices(segment, numbers) for part in self._parts])
 
-    def edges(self, segment: Segment, rows: Rows) -> Choice:
+    def edges(self, segment: Segment, rows: EdgeRows) -> Choice:
         return self._combine([part.edges(segment, rows) for part in self._parts])
 
 
@@ -197,7 +197,7 @@ class on_edges(Boundary):
     def __init__(self, function: Callable[[Edge], object]) -> None:
         self._function = function
 
-    def edges(self, segment: Segment, rows: Rows) -> Choice:
+    def edges(self, segment: Segment, rows: EdgeRows) -> Choice:
         selected = [bool(self._function(edge)) for edge in segment.graph.edge_objects_at(rows)]
         return np.array(selected, np.bool_), np.ones(len(rows), np.bool_)
 
@@ -217,7 +217,7 @@ class _Relation(Boundary):
             raise UnknownName.of("relation of PROV", name, CODES)
         self._code = CODES[name]
 
-    def edges(self, segment: Segment, rows: Rows) -> Choice:
+    def edges(self, segment: Segment, rows: EdgeRows) -> Choice:
         return segment.graph.edge_table.relation[rows] == self._code, np.ones(len(rows), np.bool_)
 
 

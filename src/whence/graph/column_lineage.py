@@ -1,4 +1,4 @@
-"""The lineage of columns as OpenLineage tells it: a facet of the dataset that a pipeline made."""
+"""The lineage of columns in OpenLineage's form: a facet of the dataset that a pipeline made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Column = tuple[str, str]  # source, column
 
 
 class Lineage(Protocol):
-    """What `Pipeline.columns()` tells of one column."""
+    """What `Pipeline.columns()` gives for one column."""
 
     @property
     def direct(self) -> Collection[Column]:
@@ -30,7 +30,7 @@ def column_lineage(
 ) -> dict[str, Any]:
     """The `columnLineage` facet of a pipeline's output, from `p.columns()`; a log has it as property `column_lineage`.
 
-    `datasets` tells what the sources are called outside of the pipeline, a name in the namespace or a pair (namespace,
+    `datasets` says what the sources are called outside the pipeline, a name in the namespace or a pair (namespace,
     name). Columns that decide about the rows of the whole output are listed once, for the dataset.
 
     >>> from whence.rows.columns import ColumnLineage

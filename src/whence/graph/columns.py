@@ -207,7 +207,7 @@ class Columns:
 
 
 def combined(codes: Numbers, keys: Sequence[Hashable]) -> Numbers:
-    """Codes that tell apart what either of the two tells apart, numbered by first appearance."""
+    """Codes that differ where either of the two differs, numbered by first appearance."""
     table: dict[Hashable, int] = {}
     return np.fromiter(
         (table.setdefault(pair, len(table)) for pair in zip(codes.tolist(), keys, strict=True)), np.int32, len(codes)
@@ -224,7 +224,7 @@ def bare(value: Any) -> Any:
 
 
 def each_of(value: Any) -> tuple[Any, ...]:
-    """The several values that a property has, as a document or as a log tells them, or its one, without types.
+    """The values of a property, one or several, as a document or a log has them, without types.
 
     >>> each_of(("a", "b")), each_of({"$": "values", "value": ["a", "b"]}), each_of([1, 2])
     (('a', 'b'), ('a', 'b'), ([1, 2],))

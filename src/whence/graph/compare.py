@@ -1,4 +1,4 @@
-"""What differs between two activities, or two versions of a thing: parameters, inputs, code, outputs, and why."""
+"""What differs between two activities, or two versions: parameters, inputs, code, outputs, and how that came about."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ VERSION = re.compile(r"(?P<artifact>.+)@v(?P<number>[0-9]+)\Z", re.DOTALL)
 
 
 def split_version(name: str) -> tuple[str, str]:
-    """The name of an artifact, and what tells its version.
+    """The name of an artifact, and its version.
 
     >>> split_version("model.bin@v2"), split_version("model.bin")
     (('model.bin', '@v2'), ('model.bin', ''))

@@ -19,7 +19,7 @@ class Ball:
 
     @property
     def is_tree(self) -> bool:
-        """Whether there is one way only from the root to each vertex: then colours alone tell such graphs apart."""
+        """Whether there is only one way from the root to each vertex: then colours alone distinguish such graphs."""
         return sum(map(len, self.steps)) == 2 * (len(self.labels) - 1)
 
 

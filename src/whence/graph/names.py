@@ -1,4 +1,4 @@
-"""Names between whence and PROV: any string is an id here, and a prefix with a local name there."""
+"""Names in whence and in PROV: any string is an id in whence; in PROV an id is a prefix and a local name."""
 
 from __future__ import annotations
 

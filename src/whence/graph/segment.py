@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence.graph._graph import Graph
     from whence.graph.segment_diff import SegmentDiff
 
-Rows = NDArray[np.int64]
+EdgeRows = NDArray[np.int64]
 _SHOWN = 12  # vertices of one kind in a printed segment
 _NAMED = 4  # of what is left out
 RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expanded", "input")
@@ -75,7 +75,7 @@ class Segment(Drawable):
     """
 
     def __init__(
-        self, graph: Graph, query: Query, vertices: Numbers, rows: Rows, rules: Mapping[str, Numbers], why: str,
+        self, graph: Graph, query: Query, vertices: Numbers, rows: EdgeRows, rules: Mapping[str, Numbers], why: str,
         base: Segment | None = None, boundaries: Sequence[Boundary] = (),
     ) -> None:  # fmt: skip
         self.graph = graph
@@ -151,7 +151,7 @@ class Segment(Drawable):
     def __str__(self) -> str:
         lines = [repr(self), f"  {self.why}"]
         if self.left_out:
-            lines.append(f"  {self.told_left_out('inputs=True')}")
+            lines.append(f"  {self.left_out_note('inputs=True')}")
         for code, kind in enumerate(KINDS):
             own = self.graph.in_order(self.numbers[self.graph.kinds[self.numbers] == code])
             if own:
@@ -159,7 +159,7 @@ class Segment(Drawable):
                 lines.append(f"  {kind}: {', '.join(self.graph.ids.of(own[:_SHOWN]))}{more}")
         return "\n".join(lines)
 
-    def told_left_out(self, how: str) -> str:
+    def left_out_note(self, how: str) -> str:
         """A sentence about what is left out; `how` brings it in."""
         out = self.left_out
         more = f" and {len(out) - _NAMED:,} more" if len(out) > _NAMED else ""
@@ -256,7 +256,7 @@ def _nothing(query: Query) -> Segment:
 
 
 def _complete(
-    query: Query, direct: Mask, similar: Mask, rows: Rows, base: Segment | None, chosen: Sequence[Boundary] = ()
+    query: Query, direct: Mask, similar: Mask, rows: EdgeRows, base: Segment | None, chosen: Sequence[Boundary] = ()
 ) -> Segment:  # fmt: skip
     """A segment from the vertices on paths: with siblings, agents, and the edges, out of the rows that are allowed."""
     graph, table = query.graph, query.graph.edge_table

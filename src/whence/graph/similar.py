@@ -18,7 +18,7 @@ from whence.graph.model import CODES, GENERATED, KINDS, USED, Mask, Numbers
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
 
-Rows = NDArray[np.int64]  # of the edge table
+EdgeRows = NDArray[np.int64]  # of the edge table
 
 INTERVALS = 1 << 26  # beyond so many (half a gigabyte), levels are swept in windows
 PAIRS = 1 << 28  # of vertices and states, when properties are matched
@@ -91,7 +91,7 @@ def scope_of(graph: Graph, match: object) -> Scope:
     return Scope(graph.ancestry, len(graph), graph.acyclic, labels)
 
 
-def _labels(graph: Graph, match: object, vertices: Numbers, rows: Rows, renumbered: Ends) -> Labels:
+def _labels(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows, renumbered: Ends) -> Labels:
     """The labels of these vertices and these rows of the edge table, which connect vertices by their new numbers."""
     vertex, edges = labels_of(graph, match)
     found = []
@@ -103,7 +103,7 @@ def _labels(graph: Graph, match: object, vertices: Numbers, rows: Rows, renumber
     return Labels(np.ascontiguousarray(vertex[vertices]), generated, used, generators, inputs)
 
 
-def part_of(graph: Graph, match: object, vertices: Numbers, rows: Rows) -> tuple[Scope, Numbers]:
+def part_of(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows) -> tuple[Scope, Numbers]:
     """These vertices, in this order, and these edges as a scope; and the new numbers of vertices by the old."""
     table = graph.edge_table
     number = np.full(len(graph), -1, np.int32)

@@ -111,7 +111,7 @@ class Classes:
 
 
 def _property_values(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
-    """The values of a property. The program of an activity that does not tell it is that of its command."""
+    """The values of a property. The program of an activity without that property is that of its command."""
     found = graph.properties.column(name, numbers)
     if name == "program" and None in found:
         commands = graph.properties.column("command", numbers)

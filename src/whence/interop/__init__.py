@@ -1,1 +1,1 @@
-"""What comes from elsewhere and what goes there: command runs, git, notebooks, PROV documents, OpenLineage events."""
+"""Exchange with other systems: command runs, git, notebooks, PROV documents, OpenLineage events."""

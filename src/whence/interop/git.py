@@ -334,7 +334,7 @@ def _git(repository: Path, *arguments: str) -> bytes:
     config = [word for each in _CONFIG for word in ("-c", each)]
     done = subprocess.run([_program(), "-C", str(repository), *config, *arguments], capture_output=True, check=False)
     if done.returncode:
-        raise StoreError(f"git cannot tell of {repository}: {done.stderr.decode(errors='replace').strip()}")
+        raise StoreError(f"git cannot read {repository}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
 
 

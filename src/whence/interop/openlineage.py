@@ -128,8 +128,21 @@ class _EventWriter:
         columns: Any = properties.get("column_lineage")
         if is_column_lineage(columns):
             facets["columnLineage"] = _facet("ColumnLineageDatasetFacet", dict(columns), "1-2-0")
+        fields = _fields(properties)
+        if fields:
+            facets["schema"] = _facet("SchemaDatasetFacet", {"fields": fields}, "1-2-0")
         called = extra.get("name") or (artifact if isinstance(artifact, str) else name)
         return {"namespace": str(extra.get("namespace") or self.namespace), "name": str(called), "facets": facets}
+
+
+def _fields(properties: Mapping[str, Any]) -> list[Event]:
+    """The columns of a table, with their types where these are known."""
+    columns, types = properties.get("columns"), properties.get("types")
+    if not isinstance(columns, list) or not all(isinstance(each, str) for each in columns):
+        return []
+    if not isinstance(types, list) or len(types) != len(columns):
+        return [{"name": column} for column in columns]
+    return [{"name": column, "type": str(kind)} for column, kind in zip(columns, types, strict=True)]
 
 
 def _not_generated(properties: Mapping[str, Any]) -> list[Event]:
@@ -173,7 +186,7 @@ def _run_id_of(name: str, properties: Mapping[str, Any]) -> str:
 
 
 def _event_time(properties: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The time that a property tells, with an offset, as the format asks for."""
+    """The time in a property, with an offset, as the format requires."""
     value = next((properties[name] for name in names if name in properties), None)
     if value is None:
         return None

@@ -40,7 +40,7 @@ def read_document(document: ProvDocument, known: Mapping[str, str]) -> Graph:
 
 
 def _add_prefix(prefixes: dict[str, str], prefix: str, uri: str) -> None:
-    """A bundle may give a prefix another meaning than the document; names have to tell the two apart."""
+    """A bundle may give a prefix another meaning than the document; names have to distinguish the two."""
     own, number = prefix, 1
     while prefixes.get(own, uri) != uri:
         number += 1

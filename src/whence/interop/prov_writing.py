@@ -21,7 +21,7 @@ Attributes = dict[str, Any]
 
 
 class Recorded(Protocol):
-    """A graph, or what tells its records as a graph does."""
+    """A graph, or anything with the same records."""
 
     @property
     def prefixes(self) -> Mapping[str, str]:

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 
 class Stamp(NamedTuple):
-    """What changes when a file does. No program can set the last: it tells even a file whose time was put back."""
+    """What changes when a file does.
+
+    No program can set the last: it shows a change even if the file's time was put back.
+    """
 
     size: int
     changed: int  # both times in nanoseconds

@@ -1,7 +1,7 @@
 """Which runs take place at the same time in one project: each has a directory there until none needs it any more.
 
-Nothing but the file system is shared by all of them: they may have different logs, users or hosts. So its clock, which
-also gives files their times, says when a run began and ended, and a lock on a file says whether it goes on.
+They may have different logs, users or hosts, so only the file system is shared by all of them. Its clock, which also
+gives files their times, says when a run began and ended; a lock on a file says whether it is still running.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Registered:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells the runs that it starts that they are part of it."""
+        """The variables by which the runs that it starts know that they are part of it."""
         return {INSIDE: os.pathsep.join([*self.inside, str(self.place)])}
 
     def end(self) -> None:

@@ -20,6 +20,7 @@ from whence.relation.blocks import Ints
 from whence.relation.header import MOST_CELLS
 from whence.relation.layout import Shape
 from whence.relation.stored import RESTORE, Stored
+from whence.relation.views import boxes_around, under_shape
 from whence.selection import Selection
 from whence.selection import as_shape as _as_shape
 
@@ -121,9 +122,9 @@ class Relation:
         return bundle(self)
 
     def _repr_html_(self) -> str:
-        import html
+        from whence.relation._shown import html_of
 
-        return f"<code>{html.escape(repr(self))}</code>"
+        return html_of(self)
 
     # Relations that need no tuples
 
@@ -227,7 +228,7 @@ class Relation:
         stored = self._held
         view = stored.out_view if backward else stored.in_view
         shape = self._out_shape if backward else self._in_shape
-        boxes = _boxes_around(given, shape, view)
+        boxes = boxes_around(given, shape, view)
         if boxes is None or not shape or not given or max((part.blocks for part in stored.parts), default=0) <= 1:
             return self._tables()
         first = 0 if backward else len(stored.out_view)
@@ -315,7 +316,7 @@ class Relation:
             keys = keys[: _core.sort_unique(keys)]
             return _core.decode(keys, self._out_shape + self._in_shape)
         sides = [(tuples[:, : len(outs)], outs, self._out_shape), (tuples[:, len(outs) :], ins, self._in_shape)]
-        return compress.sorted_rows(np.hstack([_reviewed(*side) for side in sides]))
+        return compress.sorted_rows(np.hstack([under_shape(*side) for side in sides]))
 
     def to_arrow(self) -> pa.Table:
         """The raw tuples as an Arrow table with columns b0, b1, ... of the output and a0, a1, ... of the input."""
@@ -376,7 +377,7 @@ class Relation:
 
 
 def _asked_on_spark(relation: Relation, frame: Any, backward: bool) -> Selection:
-    """A frame is handed to the package that knows it by that package's name: imports point down."""
+    """Pass a frame to the package that knows it, imported by name: imports point down."""
     found: Selection = import_module("whence.spark.scale").ask_frame(relation, frame, backward)  # it is a frame as well
     return found
 
@@ -388,22 +389,3 @@ def _ask_table(table: _core.Table, given: Selection, backward: bool) -> Ints:
         raise
     except (ValueError, MemoryError) as error:
         raise TooLarge("the answer does not fit into memory; ask for fewer cells at a time") from error
-
-
-def _boxes_around(given: Selection, shape: Shape, view: Shape) -> Ints | None:
-    """The boxes of a selection under the view of some rows, or larger ones; None where a view has other axes."""
-    if view == shape:
-        return given.boxes
-    if len(view) != 1:
-        return None
-    steps = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
-    around: Ints = np.einsum("nae,a->ne", given.boxes, steps)[:, None, :]
-    return around
-
-
-def _reviewed(index: Ints, view: Shape, shape: Shape) -> Ints:
-    """Indices under a view as indices under the shape."""
-    if view == shape or not len(index):
-        return index.reshape(len(index), len(shape))
-    flat = np.ravel_multi_index(tuple(index.T), view)
-    return np.stack(np.unravel_index(flat, shape), axis=1).astype(np.int64)

@@ -16,7 +16,7 @@ from whence.relation.columns import spread
 from whence.relation.compress import fold_keys
 from whence.relation.forest import Bound, Forest, NoForm, canonical, hull, join
 from whence.relation.layout import Shape
-from whence.relation.rows import Rows, of_forests, of_part, relation_of
+from whence.relation.rows import BoxRows, of_forests, of_part, relation_of
 from whence.relation.sources import Tuples
 from whence.relation.stream import compress
 from whence.relation.substitute import substituted
@@ -170,7 +170,7 @@ def _products(out: Tuples, into: Tuples) -> Tuples:
 
 def _of_boxes(outer: Relation, inner: Relation, out_view: Shape, in_view: Shape, found: list[Tuples]) -> Relation:
     boxes = found[0] if len(found) == 1 else normalized(np.concatenate(found))
-    rows = Rows(((-1, 0, 0),) * (len(out_view) + len(in_view)), boxes)
+    rows = BoxRows(((-1, 0, 0),) * (len(out_view) + len(in_view)), boxes)
     return relation_of(outer.out_shape, inner.in_shape, (out_view, in_view), [rows])
 
 

@@ -37,7 +37,7 @@ KEY_LIMIT = 1 << 63
 Keys = NDArray[np.uint64]
 
 FEW_TUPLES = 1 << 12
-"""As many tuples of a sample tell how many rows a layout takes."""
+"""How many tuples of a sample show how many rows a layout takes."""
 
 _draft = ContextVar("draft", default=False)
 

@@ -20,7 +20,7 @@ LARGEST = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class BoxRows:
     """Rows of one pattern: (parent, p, q) of each axis, and bounds (rows, axes, 2), measured from the parents.
 
     A value x of an axis lies between `lo + p * parent` and `hi + q * parent`.
@@ -33,16 +33,16 @@ class Rows:
         return len(self.bounds)
 
 
-def of_part(part: Part) -> Rows:
+def of_part(part: Part) -> BoxRows:
     """A part of a relation."""
     if not part.axes:
-        return Rows((), np.empty((part.rows, 0, 2), np.int64))
+        return BoxRows((), np.empty((part.rows, 0, 2), np.int64))
     lo = np.stack([spread(each, 0, part.rows) for each in part.lo], axis=1)
     width = np.stack([spread(each, 0, part.rows) for each in part.width], axis=1)
-    return Rows(part.axes, np.stack([lo, lo + width], axis=2))
+    return BoxRows(part.axes, np.stack([lo, lo + width], axis=2))
 
 
-def of_forests(forests: Iterable[Forest], names: Sequence[Hashable]) -> list[Rows]:
+def of_forests(forests: Iterable[Forest], names: Sequence[Hashable]) -> list[BoxRows]:
     """Rows that are forests of axes with these names."""
     place: dict[Hashable, int] = {name: i for i, name in enumerate(names)}
     found: dict[tuple[Axis, ...], list[list[tuple[int, int]]]] = {}
@@ -50,10 +50,10 @@ def of_forests(forests: Iterable[Forest], names: Sequence[Hashable]) -> list[Row
         bounds = [forest[name] for name in names]
         axes = tuple((-1, 0, 0) if b.parent is None else (place[b.parent], b.p, b.q) for b in bounds)
         found.setdefault(axes, []).append([(b.lo, b.hi) for b in bounds])
-    return [Rows(axes, np.array(each, np.int64).reshape(len(each), len(axes), 2)) for axes, each in found.items()]
+    return [BoxRows(axes, np.array(each, np.int64).reshape(len(each), len(axes), 2)) for axes, each in found.items()]
 
 
-def relation_of(out_shape: Shape, in_shape: Shape, views: tuple[Shape, Shape], rows: Iterable[Rows]) -> Relation:
+def relation_of(out_shape: Shape, in_shape: Shape, views: tuple[Shape, Shape], rows: Iterable[BoxRows]) -> Relation:
     """A relation from rows that share no tuple, under these views of its shapes."""
     table = _core.Table(out_shape, in_shape, *views)
     for each in rows:
@@ -63,13 +63,13 @@ def relation_of(out_shape: Shape, in_shape: Shape, views: tuple[Shape, Shape], r
     return Relation(out_shape, in_shape, table)
 
 
-def small(rows: Rows) -> bool:
+def small(rows: BoxRows) -> bool:
     """Whether bounds and slopes can be multiplied without an overflow."""
     slopes = [abs(slope) for _, p, q in rows.axes for slope in (p, q)]
     return max(slopes, default=0) < LARGEST and (not rows.bounds.size or int(np.abs(rows.bounds).max()) < LARGEST)
 
 
-def rooted(rows: Rows, wanted: range) -> Rows:
+def rooted(rows: BoxRows, wanted: range) -> BoxRows:
     """The same rows with the wanted axes without parents; NoForm if one is no one-to-one image of its parent."""
     if not small(rows):
         raise NoForm
@@ -81,7 +81,7 @@ def rooted(rows: Rows, wanted: range) -> Rows:
     return rows
 
 
-def hulls(rows: Rows) -> Ints:
+def hulls(rows: BoxRows) -> Ints:
     """The least and the greatest value of each axis (rows, axes, 2)."""
     found = rows.bounds.copy()
     done = {axis for axis, (parent, _, _) in enumerate(rows.axes) if parent < 0}
@@ -94,14 +94,14 @@ def hulls(rows: Rows) -> Ints:
     return found
 
 
-def _top(rows: Rows, axis: int) -> int:
+def _top(rows: BoxRows, axis: int) -> int:
     """The axis above this one, or this one, whose parent is a root."""
     while rows.axes[parent := rows.axes[axis][0]][0] >= 0:
         axis = parent
     return axis
 
 
-def _with_new_root(rows: Rows, axis: int) -> Rows:
+def _with_new_root(rows: BoxRows, axis: int) -> BoxRows:
     """An axis and its parent, a root, change places."""
     parent, p, q = rows.axes[axis]
     own, above = rows.bounds[:, axis], rows.bounds[:, parent]
@@ -112,4 +112,4 @@ def _with_new_root(rows: Rows, axis: int) -> Rows:
     bounds[:, axis] = offset + (above if p == 1 else -above[:, ::-1])
     bounds[:, parent] = -p * offset
     axes[axis], axes[parent] = (-1, 0, 0), (axis, p, p)
-    return Rows(tuple(axes), bounds)
+    return BoxRows(tuple(axes), bounds)

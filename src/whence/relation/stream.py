@@ -65,7 +65,7 @@ def compress(
     [[0, 1], [1, 0]]
     """
     if sources.module_of(raw) == "pyspark":
-        # Imports point down: a frame is handed to the package that knows it by the package's name.
+        # Imports point down: a frame goes to the package that knows it, which is imported by name.
         found: Relation = import_module("whence.spark.scale").compress_frame(
             raw, out_shape, in_shape, engine=engine, path=path
         )

@@ -19,7 +19,7 @@ from whence.relation._relation import Relation
 from whence.relation.blocks import Ints
 from whence.relation.codec import Axis
 from whence.relation.forest import NoForm
-from whence.relation.rows import Rows, of_part, relation_of, rooted
+from whence.relation.rows import BoxRows, of_part, relation_of, rooted
 from whence.relation.unite import normalized, united
 
 MOST_TURNS = 1 << 8
@@ -47,7 +47,7 @@ def substituted(outer: Relation, inner: Relation) -> list[Relation]:
                 total += len(made.bounds)
                 if total > MOST_ROWS:
                     raise NoForm
-    rows = [Rows(axes, np.concatenate(bounds)) for axes, bounds in found.items()]
+    rows = [BoxRows(axes, np.concatenate(bounds)) for axes, bounds in found.items()]
     apart = not rows or _disjoint([each.bounds[:, :count] for each in functions])  # no output cell is in two rows
     lists = [rows] if apart else united(rows, count)
     if lists is None:
@@ -56,7 +56,7 @@ def substituted(outer: Relation, inner: Relation) -> list[Relation]:
     return [relation_of(outer.out_shape, inner.in_shape, views, each) for each in lists]
 
 
-def _as_function(rows: Rows, count: int) -> Rows:
+def _as_function(rows: BoxRows, count: int) -> BoxRows:
     """The rows, if each input axis has one value for each value of an output axis, or one at all."""
     for axis, (parent, p, q) in enumerate(rows.axes[count:], count):
         if parent >= count or p != q or np.any(rows.bounds[:, axis, 0] != rows.bounds[:, axis, 1]):
@@ -64,7 +64,7 @@ def _as_function(rows: Rows, count: int) -> Rows:
     return rows
 
 
-def _each_with_each(function: Rows, other: Rows, count: int, middle: int) -> Iterator[Rows]:
+def _each_with_each(function: BoxRows, other: BoxRows, count: int, middle: int) -> Iterator[BoxRows]:
     """Every row of the one with every row of the other."""
     few = min((function.bounds, other.bounds), key=len)
     for number in range(len(few)):
@@ -76,7 +76,7 @@ def _each_with_each(function: Rows, other: Rows, count: int, middle: int) -> Ite
 
 
 def _substituted_rows(outer: tuple[Axis, ...], left: Ints, inner: tuple[Axis, ...], right: Ints, count: int, middle: int
-                 ) -> Rows:  # fmt: skip
+                 ) -> BoxRows:  # fmt: skip
     """Rows of both, one of which may stand for all of the others."""
     rows = max(len(left), len(right))
     c = np.array(np.broadcast_to(left[:, :count], (rows, count, 2)))
@@ -101,7 +101,7 @@ def _substituted_rows(outer: tuple[Axis, ...], left: Ints, inner: tuple[Axis, ..
         above, slope, _ = outer[count + parent]
         a[:, axis] += left[:, count + parent, :1] * np.array([p, q])
         axes.append((above, p * slope, q * slope) if above >= 0 and slope * (p or q) else (-1, 0, 0))
-    return Rows(tuple(axes), np.concatenate([c, a], axis=1)[keep])
+    return BoxRows(tuple(axes), np.concatenate([c, a], axis=1)[keep])
 
 
 def _disjoint(boxes: list[Ints]) -> bool:

@@ -23,7 +23,7 @@ from whence import _core
 from whence.relation.blocks import Ints
 from whence.relation.codec import Axis
 from whence.relation.forest import NoForm
-from whence.relation.rows import Rows, hulls, rooted, small
+from whence.relation.rows import BoxRows, hulls, rooted, small
 
 MOST_AXES = 32
 GROWTH = 4
@@ -33,12 +33,12 @@ MOST_PAIRS = 1 << 12
 """So many pairs of rows are compared with each other."""
 
 
-def united(rows: Sequence[Rows], count: int) -> list[list[Rows]] | None:
+def united(rows: Sequence[BoxRows], count: int) -> list[list[BoxRows]] | None:
     """The same tuples in lists of rows: rows of one list share no tuple. None if there would be too many rows.
 
     The first `count` axes are those of the output.
 
-    >>> shifted = [Rows(((-1, 0, 0), (0, 1, 1)), np.array([[(1, 8), (by, by)]])) for by in (-1, 0, 1)]
+    >>> shifted = [BoxRows(((-1, 0, 0), (0, 1, 1)), np.array([[(1, 8), (by, by)]])) for by in (-1, 0, 1)]
     >>> [[found]] = united(shifted, 1)
     >>> found.bounds.tolist()
     [[[1, 8], [-1, 1]]]
@@ -49,13 +49,13 @@ def united(rows: Sequence[Rows], count: int) -> list[list[Rows]] | None:
     for each in rows:
         turned = _from_output(each, count)
         groups.setdefault(turned.axes, []).append(turned.bounds)
-    found = [part for axes, bounds in groups.items() for part in united_rows(Rows(axes, np.concatenate(bounds)))]
+    found = [part for axes, bounds in groups.items() for part in united_rows(BoxRows(axes, np.concatenate(bounds)))]
     if sum(map(len, found)) > GROWTH * (sum(map(len, rows)) + MOST_AXES):
         return None
     return _disjoint_lists(_without_contained([each for each in found if len(each)]))
 
 
-def _from_output(rows: Rows, count: int) -> Rows:
+def _from_output(rows: BoxRows, count: int) -> BoxRows:
     """The rows in the form in which most rows are: with the axes of the output without parents."""
     try:
         return rooted(rows, range(count))
@@ -63,16 +63,16 @@ def _from_output(rows: Rows, count: int) -> Rows:
         return rows
 
 
-def united_rows(rows: Rows) -> list[Rows]:
+def united_rows(rows: BoxRows) -> list[BoxRows]:
     """Rows of one pattern, made disjoint."""
     if len(rows) == 1:
         return [rows]
     free = [axis for axis, (_, p, q) in enumerate(rows.axes) if p == q]
     slanted = [axis for axis, (_, p, q) in enumerate(rows.axes) if p != q]
     if not free:
-        return [Rows(rows.axes, rows.bounds[:1])]
+        return [BoxRows(rows.axes, rows.bounds[:1])]
     if not slanted:
-        return [Rows(rows.axes, normalized(rows.bounds))]
+        return [BoxRows(rows.axes, normalized(rows.bounds))]
     kinds, which = np.unique(rows.bounds[:, slanted].reshape(len(rows), -1), axis=0, return_inverse=True)
     found = []
     for number in range(len(kinds)):
@@ -80,7 +80,7 @@ def united_rows(rows: Rows) -> list[Rows]:
         boxes = normalized(alike[:, free])
         bounds = np.repeat(alike[:1], len(boxes), axis=0)
         bounds[:, free] = boxes
-        found.append(Rows(rows.axes, bounds))
+        found.append(BoxRows(rows.axes, bounds))
     return _met(found, slanted[0]) if len(slanted) == 1 else found
 
 
@@ -89,10 +89,10 @@ def normalized(boxes: Ints) -> Ints:
     return np.asarray(_core.normalize(np.ascontiguousarray(boxes)))
 
 
-def _met(groups: list[Rows], axis: int) -> list[Rows]:
+def _met(groups: list[BoxRows], axis: int) -> list[BoxRows]:
     """Groups that differ in the bounds of one axis: those whose intervals meet everywhere are one."""
     left = sorted(groups, key=lambda each: tuple(each.bounds[0, axis]))
-    found: list[Rows] = []
+    found: list[BoxRows] = []
     for each in left:
         if found and (made := _joined_along(found[-1], each, axis)) is not None:
             found[-1] = made
@@ -101,7 +101,7 @@ def _met(groups: list[Rows], axis: int) -> list[Rows]:
     return found
 
 
-def _joined_along(first: Rows, second: Rows, axis: int) -> Rows | None:
+def _joined_along(first: BoxRows, second: BoxRows, axis: int) -> BoxRows | None:
     """Both as one, where the interval of the second begins within, or right after, that of the first."""
     others = [each for each in range(len(first.axes)) if each != axis]
     if not np.array_equal(first.bounds[:, others], second.bounds[:, others]):
@@ -112,20 +112,20 @@ def _joined_along(first: Rows, second: Rows, axis: int) -> Rows | None:
         return None
     bounds = first.bounds.copy()
     bounds[:, axis, 1] = np.maximum(bounds[:, axis, 1], second.bounds[0, axis, 1])
-    return Rows(first.axes, bounds)
+    return BoxRows(first.axes, bounds)
 
 
-def _without_contained(groups: list[Rows]) -> list[Rows]:
+def _without_contained(groups: list[BoxRows]) -> list[BoxRows]:
     """The groups without rows that lie within a row of another group, if they are few enough to compare."""
     left = list(groups)
     for i in range(len(left)):
         for j, other in enumerate(left):
             if i != j and len(left[i]) and len(other) and len(left[i]) * len(other) <= MOST_PAIRS:
-                left[i] = Rows(left[i].axes, left[i].bounds[~_lies_within(left[i], other)])
+                left[i] = BoxRows(left[i].axes, left[i].bounds[~_lies_within(left[i], other)])
     return [each for each in left if len(each)]
 
 
-def _lies_within(rows: Rows, others: Rows) -> NDArray[np.bool_]:
+def _lies_within(rows: BoxRows, others: BoxRows) -> NDArray[np.bool_]:
     """Which rows surely lie within one of the others: each bound of the other one holds in the row."""
     held = np.ones((len(rows), len(others)), bool)
     own = hulls(rows)
@@ -138,9 +138,9 @@ def _lies_within(rows: Rows, others: Rows) -> NDArray[np.bool_]:
     return np.asarray(held.any(axis=1))
 
 
-def _disjoint_lists(groups: list[Rows]) -> list[list[Rows]]:
+def _disjoint_lists(groups: list[BoxRows]) -> list[list[BoxRows]]:
     """Groups put together where none of their rows can meet."""
-    lists: list[list[Rows]] = []
+    lists: list[list[BoxRows]] = []
     covered: list[list[Ints]] = []
     for group in groups:
         own = hulls(group)

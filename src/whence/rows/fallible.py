@@ -49,7 +49,7 @@ PATTERNS = frozenset({"Like", "RLike", "RegExpReplace", "RegExpExtract", "String
 
 
 def may_fail(expr: Expr) -> bool:
-    """Whether it raises an error for some arguments, for all that is known.
+    """Whether it may raise an error for some arguments.
 
     >>> from whence.rows import Attr, Call
     >>> s = Attr(1, "s", "string")

@@ -1,4 +1,4 @@
-"""Whether an output row must have been made of a source row: then an answer without any cannot be the lineage."""
+"""Whether an output row needs a source row. If it does, an answer without source rows cannot be the lineage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def needs_source(plan: o.Operator) -> bool:
 
 
 def has_user_code(plan: o.Operator) -> bool:
-    """Whether a function of the user's has a part in it, of which no one can say what it does."""
+    """Whether a function of the user's takes part in it, whose effect is not known."""
     code = (Udf, o.GroupedMap, o.Cogroup, o.Opaque)
     return any(
         isinstance(part, code) or (isinstance(part, AggCall | WindowCall) and part.python) for part in walk(plan)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.errors import BadCells, BadType, OutOfRange, ShapeMismatch, TooLarge
+from whence.selection._boxes import read_only
+from whence.selection._text import FORMS, indices_of_text
 
 Shape = tuple[int, ...]
 Boxes = NDArray[np.int64]
@@ -38,6 +40,36 @@ def as_shape(shape: Any) -> Shape:
         if not 0 <= size <= LONGEST_AXIS:
             raise BadCells(f"a shape has sizes from 0 to 2**63 - 1; got {shape!r}")
     return sizes
+
+
+def boxes_of(cells: Any, shape: Shape) -> Boxes:
+    """The boxes of anything that says which cells, but text: see `Selection.of`."""
+    if isinstance(cells, np.ndarray | np.bool_ | bool):
+        if isinstance(cells, bool) or cells.dtype == np.bool_:
+            return boxes_of_mask(cells, shape)
+        return boxes_of_cells(cells.reshape(1) if cells.ndim == 0 and len(shape) == 1 else cells, shape)
+    if isinstance(cells, slice) or cells is Ellipsis:
+        return boxes_of_slices(cells, shape)
+    if isinstance(cells, tuple):
+        if any(isinstance(entry, slice) or entry is Ellipsis for entry in cells):
+            return boxes_of_slices(cells, shape)
+        if not any(isinstance(entry, tuple | list) for entry in cells):
+            return read_only(boxes_of_one(cells, shape))
+    if hasattr(cells, "__index__"):
+        return read_only(boxes_of_one((cells,), shape))
+    return boxes_of_cells(cells, shape)
+
+
+def boxes_of_text(text: str, shape: Shape) -> Boxes:
+    """The boxes of cells written as text."""
+    indices = indices_of_text(text)
+    if not indices and shape:
+        raise BadCells(f"{text!r} names no cell; {FORMS}")
+    try:
+        boxes = [boxes_of_slices(index, shape) for index in indices or [()]]
+    except BadCells as error:
+        raise BadCells(f"{text!r}: {error}") from None
+    return boxes[0] if len(boxes) == 1 else _core.normalize(np.concatenate(boxes))
 
 
 def boxes_of_one(cell: Sequence[Any], shape: Shape) -> Boxes:
@@ -134,8 +166,7 @@ def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
             lo = indices.start + indices.step * np.arange(count, dtype=np.int64)
             span = 0 if count > 1 else len(indices) - 1
             grid[..., axis, :] = np.stack([lo, lo + span], axis=-1).reshape(-1, *(1,) * (len(shape) - 1 - axis), 2)
-    boxes.setflags(write=False)
-    return boxes
+    return read_only(boxes)
 
 
 def _entries_of_index(index: Any, shape: Shape) -> list[Any]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whence import _core
-from whence.errors import BadCells, BadType, ShapeMismatch, TooLarge
+from whence.errors import BadType, ShapeMismatch, TooLarge
 from whence.selection import _reading
-from whence.selection._text import FORMS, indices_of_text
+from whence.selection._boxes import cells_of_boxes, read_only, summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 CELL_LIMIT: Final = 2**28
 """How many indices `cells()` writes out at most (2 GiB); `mask()` makes an array of up to as many bytes."""
 
-SHOWN_BOXES: Final = 8  # boxes in a repr
+Combine: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
 
 class Selection:
@@ -47,7 +46,7 @@ class Selection:
     _count: int | None
     _hash: int | None
     notes: tuple[str, ...]
-    """What has to be said of it as an answer: where lineage ends unknown. Not part of what it is equal to."""
+    """Notes of an answer: where the recorded lineage ends. They do not count when selections are compared."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise BadType("make a selection with Selection.of(cells, shape), or from_cells, from_slices, from_mask, parse")
@@ -89,22 +88,7 @@ class Selection:
         shape = _reading.as_shape(shape)
         if isinstance(cells, str):
             return cls.parse(cells, shape)
-        if isinstance(cells, np.ndarray | np.bool_ | bool):
-            if isinstance(cells, bool) or cells.dtype == np.bool_:
-                return cls._trusted(_reading.boxes_of_mask(cells, shape), shape)
-            if cells.ndim == 0 and len(shape) == 1:
-                cells = cells.reshape(1)
-            return cls._trusted(_reading.boxes_of_cells(cells, shape), shape)
-        if isinstance(cells, slice) or cells is Ellipsis:
-            return cls._trusted(_reading.boxes_of_slices(cells, shape), shape)
-        if isinstance(cells, tuple):
-            if any(isinstance(entry, slice) or entry is Ellipsis for entry in cells):
-                return cls._trusted(_reading.boxes_of_slices(cells, shape), shape)
-            if not any(isinstance(entry, tuple | list) for entry in cells):
-                return cls._trusted(_read_only(_reading.boxes_of_one(cells, shape)), shape)
-        if hasattr(cells, "__index__"):
-            return cls._trusted(_read_only(_reading.boxes_of_one((cells,), shape)), shape)
-        return cls._trusted(_reading.boxes_of_cells(cells, shape), shape)
+        return cls._trusted(_reading.boxes_of(cells, shape), shape)
 
     @classmethod
     def from_cells(cls, cells: Any, shape: Any) -> Self:
@@ -158,17 +142,7 @@ class Selection:
         shape = _reading.as_shape(shape)
         if not isinstance(text, str):
             raise BadType(f"parse takes text; Selection.of takes anything else, such as {text!r}")
-        indices = indices_of_text(text)
-        if not indices and shape:
-            raise BadCells(f"{text!r} names no cell; {FORMS}")
-        try:
-            boxes = [_reading.boxes_of_slices(index, shape) for index in indices or [()]]
-        except BadCells as error:
-            raise BadCells(f"{text!r}: {error}") from None
-        return cls._trusted(
-            boxes[0] if len(boxes) == 1 else _core.normalize(np.concatenate(boxes)),
-            shape,
-        )
+        return cls._trusted(_reading.boxes_of_text(text, shape), shape)
 
     @classmethod
     def all(cls, shape: Any) -> Self:
@@ -181,7 +155,7 @@ class Selection:
         if 0 in shape:
             return cls.empty(shape)
         boxes = np.array([[[0, size - 1] for size in shape]], dtype=np.int64).reshape(1, len(shape), 2)
-        return cls._trusted(_read_only(boxes), shape)
+        return cls._trusted(read_only(boxes), shape)
 
     @classmethod
     def empty(cls, shape: Any) -> Self:
@@ -191,7 +165,7 @@ class Selection:
         Selection(shape=(3, 2), no cells)
         """
         shape = _reading.as_shape(shape)
-        return cls._trusted(_read_only(np.empty((0, len(shape), 2), dtype=np.int64)), shape)
+        return cls._trusted(read_only(np.empty((0, len(shape), 2), dtype=np.int64)), shape)
 
     # What it holds ----------------------------------------------------------------------------------------------------
 
@@ -204,8 +178,8 @@ class Selection:
     def boxes(self) -> NDArray[np.int64]:
         """Disjoint boxes (n, axes, 2) with inclusive bounds, sorted, read-only; equal selections have equal boxes.
 
-        Axis 0 is cut into the longest intervals over which the rest of the selection stays the same, each of them holds
-        the rest, cut in the same way.
+        Axis 0 is cut into the longest intervals over which the rest of the selection stays the same. Each interval
+        holds the rest, cut in the same way.
         """
         return self._boxes
 
@@ -286,7 +260,7 @@ class Selection:
         """The cells as index tuples, sorted, one at a time."""
         if not self or not self._shape:
             return iter([()] * len(self._boxes))
-        return _cells_of_boxes(self._boxes, 0, ())
+        return cells_of_boxes(self._boxes)
 
     def __contains__(self, cell: object) -> bool:
         """Whether an index tuple (or, with one axis, an integer) is selected; a cell outside the shape is not."""
@@ -301,31 +275,25 @@ class Selection:
 
     def __or__(self, other: object) -> Self:
         """The cells of either."""
-        if not isinstance(other, Selection):
-            return NotImplemented
-        self._same_shape(other)
-        return self._trusted(_core.union_(self._boxes, other._boxes), self._shape)
+        return self._combined(other, _core.union_)
 
     def __and__(self, other: object) -> Self:
         """The cells of both."""
-        if not isinstance(other, Selection):
-            return NotImplemented
-        self._same_shape(other)
-        return self._trusted(_core.intersection(self._boxes, other._boxes), self._shape)
+        return self._combined(other, _core.intersection)
 
     def __sub__(self, other: object) -> Self:
         """The cells of the first that are not in the second."""
-        if not isinstance(other, Selection):
-            return NotImplemented
-        self._same_shape(other)
-        return self._trusted(_core.difference(self._boxes, other._boxes), self._shape)
+        return self._combined(other, _core.difference)
 
     def __xor__(self, other: object) -> Self:
         """The cells of exactly one."""
+        return self._combined(other, _core.symmetric_difference)
+
+    def _combined(self, other: object, combine: Combine) -> Self:
         if not isinstance(other, Selection):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]  # for the operators, which Python asks
         self._same_shape(other)
-        return self._trusted(_core.symmetric_difference(self._boxes, other._boxes), self._shape)
+        return self._trusted(combine(self._boxes, other._boxes), self._shape)
 
     def __invert__(self) -> Self:
         """The cells of the dataset that are not selected.
@@ -367,17 +335,7 @@ class Selection:
     # To look at -------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"Selection(shape={self._shape}, {self._summary()})"
-
-    def _summary(self) -> str:
-        if not self:
-            return "no cells"
-        counted = "1 cell" if self.count == 1 else f"{self.count:,} cells"
-        ranges = ", ".join(_box_text(box) for box in self._boxes[:SHOWN_BOXES].tolist())
-        more = len(self._boxes) - SHOWN_BOXES
-        if more > 0:
-            ranges += f", ... and {more:,} more box{'es' if more > 1 else ''}"
-        return f"{counted}: {ranges}"
+        return f"Selection(shape={self._shape}, {summary(self._boxes, self.count)})"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         from whence.shown import bundle
@@ -406,27 +364,3 @@ class Selection:
         from whence.selection import _picture
 
         return _picture.png_of(self._boxes, self._shape, path, background)
-
-
-def _read_only(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
-    boxes.setflags(write=False)
-    return boxes
-
-
-def _box_text(box: list[list[int]]) -> str:
-    """A box as an index: `[0:2, 5]`."""
-    return f"[{', '.join(str(lo) if lo == hi else f'{lo}:{hi + 1}' for lo, hi in box) or '()'}]"
-
-
-def _cells_of_boxes(boxes: NDArray[np.int64], axis: int, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The cells of boxes that agree on the axes before this one, in order."""
-    sides = boxes[:, axis]
-    if axis + 1 == boxes.shape[1]:
-        for lo, hi in sides.tolist():
-            for i in range(lo, hi + 1):
-                yield (*before, i)
-        return
-    starts = [0, *(np.flatnonzero(np.diff(sides[:, 0])) + 1).tolist(), len(boxes)]
-    for start, stop in pairwise(starts):
-        for i in range(int(sides[start, 0]), int(sides[start, 1]) + 1):
-            yield from _cells_of_boxes(boxes[start:stop], axis + 1, (*before, i))

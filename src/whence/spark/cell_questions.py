@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +11,19 @@ import numpy as np
 from whence.errors import BadType
 from whence.rows import FALSE, Filter
 from whence.rows.cells import LINEAGES
+from whence.rows.questions.from_pandas import MISSING
+from whence.rows.questions.rows import is_simple
 from whence.spark.cell_lineage import CellLineage, ReachedCells
-from whence.spark.tracing.cells import CellTracer, covering, named_columns, require_lineage
+from whence.spark.tracing.cells import CellTracer, FoundCells, covering, named_columns, require_lineage
 from whence.spark.tracing.choose import tracer_for
 from whence.spark.tracing.matching import Matcher, RowSet
+from whence.spark.tracing.questions import asked_of
+from whence.spark.tracing.replayed import RESTRICTED_FOR, ReplayTracer
 from whence.spark.tracing.tracer import Asking
 
 if TYPE_CHECKING:
-    from whence.rows import Source
+    from whence.rows import Attr, Source
+    from whence.rows.cells.static import Place
     from whence.spark.running.subject import Subject
 
 BOTH = LINEAGES[-1]
@@ -44,12 +50,42 @@ class CellQuestions:
         require_lineage(lineage)
         wanted = named_columns(self._analysis.plan.output, columns, "the output", self._case_sensitive)
         known = self._tracer.from_rows(wanted, lineage)
-        if known is None:
-            found = self._tracer.replayed(rows, wanted, lineage, one=one)
+        each = None if known is None else self._one_by_one(known[0], rows)
+        if known is None or each is None:
+            found = self._of_groups(rows, wanted, lineage, one) or self._tracer.replayed(rows, wanted, lineage, one=one)
         else:
-            of_rows = tracer_for(self._subject, self._asking).backward(rows, one=one)
-            found = self._tracer.in_rows(*known, of_rows)
+            tracer = tracer_for(self._subject, replace(self._asking, witness=self._analysis.settings.witness))
+            parts = [self._tracer.in_rows(*known, tracer.backward(row, one=one), shown) for row, shown in each]
+            found = FoundCells.united(parts)
         return CellLineage(self._analysis.sources, self._matcher, found)
+
+    def _of_groups(self, rows: object, columns: tuple[Attr, ...], lineage: str, one: bool) -> FoundCells | None:
+        """The cells of groups, by DuckDB, if it can tell; the rows asked about are looked up as for any question."""
+        asked = asked_of(self._analysis.plan.output, rows, self._analysis.session)
+        flat = self._tracer.flat(asked, columns, lineage)
+        if flat is None:
+            return None
+        tracer = tracer_for(self._subject, replace(self._asking, witness=self._analysis.settings.witness))
+        if isinstance(tracer, ReplayTracer):  # Spark runs in any case
+            return None
+        return self._tracer.in_groups(flat, tracer.backward(rows, one=one))
+
+    def _one_by_one(self, places: frozenset[Place], rows: object) -> list[tuple[object, Mapping[Attr, object]]] | None:
+        """The rows to ask about, with the values that say which cells count: all at once where none do.
+
+        None if a row is asked about without such a value, or if they are many.
+        """
+        needed = {place.attained[1] for place in places if place.attained is not None}
+        if not needed:
+            return [(rows, {})]
+        output = self._analysis.plan.output
+        asked = asked_of(output, rows, self._analysis.session)
+        values = [dict(row) for row in asked]
+        if len(asked) > RESTRICTED_FOR or not is_simple(asked) or len({attr.name for attr in output}) < len(output):
+            return None
+        if not all(needed <= row.keys() and MISSING not in row.values() for row in values):
+            return None
+        return [({attr.name: value for attr, value in row.items()}, row) for row in values]
 
     def forward(self, uses: Sequence[Source], row: object, columns: Sequence[str] | None, lineage: str) -> ReachedCells:
         """The output cells that cells of source rows reached."""

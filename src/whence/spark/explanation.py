@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whence.rows import TRUE, Expr, Operator, Udf, walk
+from whence.rows import TRUE, Expr, Opaque, Operator, Udf, walk
 from whence.rows.functions.texts import SPACE
 from whence.rows.saving import explained
+from whence.spark.running.execute import calls_again
 from whence.spark.tracing.choose import explained_choice
 from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.tracer import Asking
@@ -48,6 +49,9 @@ def _functions(plan: Operator) -> list[str]:
     """What is known of the inside of Python functions, or the line that is the reason why nothing is."""
     lines: dict[str, None] = {}
     for part in walk(plan):
+        if isinstance(part, Udf | Opaque) and part.holds:
+            title = part.title or part.name if isinstance(part, Udf) else part.why
+            lines[f"not followed: the function {title} holds {', '.join(part.holds)}"] = None
         if isinstance(part, Udf) and part.title:
             if part.inside is None:
                 lines[f"the function {part.title} is not looked into: {part.closed}"] = None
@@ -69,6 +73,8 @@ def _saving(subject: Subject) -> list[str]:
     plan = analysis.trace_plan if subject.run is None else subject.run.trace_plan
     if settings.mode == "eager":
         return ["eager: a run annotates each row with the ids of its source rows"]
+    if settings.save != "never" and not analysis.causes and calls_again(analysis):
+        return ["a run annotates each row with the ids of its source rows: a question would call functions again"]
     if analysis.causes and settings.save != "never":
         return [f"a run annotates each row with the ids of its source rows: {analysis.causes[0].why}"]
     if settings.save == "never":

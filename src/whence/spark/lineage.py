@@ -13,6 +13,7 @@ from whence.errors import UnknownName
 from whence.rows import FALSE, Attr, Compare, Filter, In, Join, Literal, Operator, Project, Source, Values, fresh, keep
 from whence.rows.eager.ids import LONG
 from whence.spark.catalyst.write import frame
+from whence.spark.progress import seen
 from whence.spark.sources.row_ids import named, united, with_files
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 LITERAL_IDS = 1000  # ids that go into a predicate; more go as a table
 NOTEBOOK_ROWS = 20  # of each source that a notebook shows
-LOST = "no source row was found, but there must be one: a function returned something else now than in the run"
+LOST = "no source row was found, but there must be one: a function returned another value now than in the run"
 COLLECTED = 200_000  # ids that are kept here; more stay with Spark
 
 
@@ -217,7 +218,8 @@ class Lineage(Mapping[str, "DataFrame"]):
 
     def arrow(self, name: str) -> pa.Table:
         """The rows of a source as an Arrow table: the fastest way to them."""
-        return self._answer.arrow(self._uses(name))
+        with seen(f"looking for the rows of {name}"):
+            return self._answer.arrow(self._uses(name))
 
     def pandas(self, name: str) -> pd.DataFrame:
         """The rows of a source as a pandas frame."""
@@ -266,7 +268,7 @@ def widest_first(uses: Iterable[Source]) -> list[Source]:
 
 
 def given(df: DataFrame) -> Values:
-    """A DataFrame as an operator that nothing is asked of."""
+    """A DataFrame as an operator, read as it is."""
     from whence.spark.catalyst.operators import output_of
 
     java: Any = df._jdf.queryExecution().analyzed()

@@ -17,15 +17,18 @@ from whence.spark.catalyst.plan import classic, read
 from whence.spark.cell_questions import BOTH, CellQuestions
 from whence.spark.explanation import Explanation, explanation
 from whence.spark.lineage import Lineage, widest_first
+from whence.spark.progress import seen
 from whence.spark.reached import Reached
 from whence.spark.running.artifacts import RunArtifacts
 from whence.spark.running.execute import run, run_eager
 from whence.spark.running.find import find
 from whence.spark.running.subject import Subject
+from whence.spark.sessions.failures import said_if_stopped
 from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
 from whence.spark.tables.asking import remember
+from whence.spark.tables.cell_pairs import cell_pairs
 from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
 from whence.spark.tables.ordered import Ordered, materialized, ordered
 from whence.spark.tables.recording import record_tables
@@ -46,8 +49,8 @@ if TYPE_CHECKING:
 class Pipeline:
     """A DataFrame read into operators. `log.pipeline(df)` makes one.
 
-    What it holds are two values: the analysis of the plan as it was read, and the subject of questions, which is the
-    last run, here or in the log. A run replaces the subject; nothing else changes.
+    It holds two values: the analysis of the plan as it was read, and the subject of questions, which is the last run,
+    here or in the log. A run replaces the subject; nothing else changes.
     """
 
     def __init__(
@@ -133,6 +136,7 @@ class Pipeline:
         except WhenceError as error:  # a question would fail with it
             return Explanation(f"{explanation(Subject(self._analysis))}\nthe run in the log cannot be read: {error}")
 
+    @said_if_stopped
     def run(self, *, row_ids: bool = False) -> DataFrame:
         """Compute the output now, and save what it takes to trace its rows: in the log, if there is one.
 
@@ -140,6 +144,10 @@ class Pipeline:
         With `row_ids=True` the output has one more column, `_row_id`, by which equal rows can be asked about one by
         one; the lineage of every row is saved for that.
         """
+        with seen(f"running {self.name or 'the pipeline'}"):
+            return self._run(row_ids=row_ids)
+
+    def _run(self, *, row_ids: bool) -> DataFrame:
         settings = self._analysis.settings
         if settings.mode == "eager":
             known = self._subject.annotated if self._subject is not None else None
@@ -155,6 +163,7 @@ class Pipeline:
         self._remember()
         return self._subject.output()
 
+    @said_if_stopped
     def backward(
         self,
         rows: object,
@@ -171,16 +180,27 @@ class Pipeline:
         `one=True` it is an error if more than one does. `engine` says who looks the source rows up: duckdb, spark, or
         auto for DuckDB where it gives the same rows as Spark.
 
+        `witness="group"` takes the whole group for min, max, first, last and any. `witness="rows"`, given here, also
+        tries functions of groups (`applyInPandas`) on fewer rows: if the rows that such a function kept give the row
+        again by themselves, these are the answer, and `how` of the answer says so; otherwise it is the group.
+
         With `columns` the question is about these cells of the rows, and the answer has the rows of the sources that
         hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
-        whether there is such a row: of conditions, of keys of joins and groups, of orders.
+        whether there is such a row: those of conditions, of keys of joins and groups, and of orders.
         """
+        with seen("looking for source rows"):
+            return self._backward(rows, witness, engine, one, columns, lineage)
+
+    def _backward(
+        self, rows: object, witness: str | None, engine: str, one: bool, columns: Sequence[str] | None, lineage: str
+    ) -> Lineage:
         if columns is None and lineage == BOTH:
             found = self._tracer(witness, engine).backward(rows, one=one)
             return found.asking_cells(lambda: CellQuestions(self._known(), engine).backward(rows))
         self._analysis.require_unchanged()
         return CellQuestions(self._known(), engine, witness).backward(rows, columns, lineage, one=one)
 
+    @said_if_stopped
     def forward(
         self,
         source: str,
@@ -206,19 +226,26 @@ class Pipeline:
         self._analysis.require_unchanged()
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
+    @said_if_stopped
     def materialize(self) -> Materialized:
-        """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.
+        """Store the lineage of every row and cell of the output in the log: later questions need neither Spark nor the
+        files.
 
-        It takes a run with the ids of source rows beside each row, unless the last run has them.
+        It takes a run with the ids of source rows beside each row, unless the last run has them. Where these do not say
+        which cells count, it takes one more for each kind of lineage.
         """
         store = self._require_log("materialize")
         found = materialized(self._analysis, self._known())
         self._subject = found.subject
         assert found.subject.run is not None
-        made, table = record_tables(store, found.subject.analysis, found.subject.run, found.pairs, found.reasons)
+        cells, missing = cell_pairs(found)
+        made, table = record_tables(
+            store, found.subject.analysis, found.subject.run, found.pairs, found.reasons, cells=cells
+        )
         self._remember()
-        return Materialized.of(store, made, table)
+        return Materialized.of(store, made, table, missing)
 
+    @said_if_stopped
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
         """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.
 
@@ -232,6 +259,7 @@ class Pipeline:
         )  # fmt: skip
         return frame
 
+    @said_if_stopped
     def to_numpy(self, columns: Sequence[str] | str | None = None, name: str | None = None) -> NDArray[np.float64]:
         """Columns of the output as an array of floats, a row for each row; NULL is NaN. Its cells are known to the log.
 
@@ -257,7 +285,7 @@ class Pipeline:
         return found, made, table
 
     def _remember(self) -> None:
-        """Questions about the tables of the run are asked of this pipeline while it is there."""
+        """Let this pipeline answer questions about the tables of the run for as long as it exists."""
         store, run = self._analysis.store, self.artifacts
         if store is not None and run is not None:
             remember(store, run.recorded, self)
@@ -277,7 +305,8 @@ class Pipeline:
 
     def _tracer(self, witness: str | None, engine: str) -> Tracer:
         """The first tracer that can answer."""
-        asking = Asking(Matcher(self._analysis.jvm, engine), witness or self._analysis.settings.witness)
+        wanted = witness or self._analysis.settings.witness
+        asking = Asking(Matcher(self._analysis.jvm, engine), wanted, tried=witness == "rows")
         self._analysis.require_unchanged()
         return tracer_for(self._known(), asking)
 
@@ -290,6 +319,11 @@ class Pipeline:
         import html
 
         return f"<pre>{html.escape(self.explain())}</pre>"
+
+    def _repr_svg_(self) -> str | None:
+        from whence.spark.picture import svg_of_operators
+
+        return svg_of_operators(self.plan)
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name or ''} over {', '.join(self.sources) or 'nothing'}>".replace("  ", " ")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class Rows(Protocol):
-    """Rows of the output, wherever they are."""
+class OutputRows(Protocol):
+    """Rows of the output, in Spark or in memory."""
 
     @property
     def names(self) -> list[str]:
@@ -29,7 +29,7 @@ class Rows(Protocol):
         """How many there are."""
 
 
-class Computed:
+class SparkRows:
     """Rows that Spark computes."""
 
     def __init__(self, rows: DataFrame) -> None:
@@ -51,15 +51,15 @@ class Computed:
 
 
 class Reached:
-    """The output rows whose lineage holds the rows asked about: `arrow()` in memory, `dataframe()` as Spark's."""
+    """The output rows whose lineage includes the given rows: `arrow()` in memory, `dataframe()` in Spark."""
 
-    def __init__(self, source: str, rows: Rows, reasons: tuple[str, ...]) -> None:
+    def __init__(self, source: str, rows: OutputRows, reasons: tuple[str, ...]) -> None:
         self.source = source
         self._rows, self._reasons = rows, reasons
 
     @property
     def precise(self) -> bool:
-        """Whether the lineage of each of these rows surely holds the rows asked about."""
+        """Whether the lineage of each of these rows is known to include the given rows."""
         return not self._reasons
 
     @property
@@ -84,13 +84,16 @@ class Reached:
         return self.arrow().to_pandas()
 
     def collect(self) -> list[Row]:
+        """The rows as a list, as `DataFrame.collect` gives them."""
         return self._frame.collect()
 
     def count(self) -> int:
+        """How many rows there are."""
         return self._rows.count()
 
     def toPandas(self) -> pd.DataFrame:  # as PySpark calls it
-        return self._frame.toPandas()  # type: ignore[no-any-return,unused-ignore] # as PySpark's version says
+        """The rows as a pandas frame that Spark makes."""
+        return self._frame.toPandas()  # type: ignore[no-any-return,unused-ignore]  # as PySpark's version says
 
     def show(self, *args: Any, **options: Any) -> None:
         """Print the first rows, as a DataFrame does."""
@@ -98,10 +101,12 @@ class Reached:
 
     @property
     def columns(self) -> list[str]:
+        """The names of the columns."""
         return self._rows.names
 
     @property
     def schema(self) -> StructType:
+        """The schema of the rows, as Spark has it."""
         return self._frame.schema
 
     def __repr__(self) -> str:

@@ -45,7 +45,7 @@ class Listed(list[Each]):
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """An activity, as a story tells it: what was run, where, by whom, when, and at which commit."""
+    """An activity, as a story has it: what was run, where, by whom, when, and at which commit."""
 
     label: str
     name: str

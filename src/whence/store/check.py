@@ -10,8 +10,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from whence.errors import Damaged, FutureVersion, WhenceError
+from whence.progress import counting
 from whence.relation import Relation
 from whence.relation.parts import hash_of
+from whence.relation.table_cells import restored
 from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
@@ -92,7 +94,7 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
             runs = sa.select(t.results.c.hash, "a run of the pipeline " + t.runs.c.pipeline).join_from(
                 t.results, t.runs
             )
-            rows = sa.select(t.table_rows.c.hash, "the rows of " + t.entities.c.name).join_from(
+            rows = sa.select(t.table_rows.c.hash, "the values of " + t.entities.c.name).join_from(
                 t.table_rows, t.entities
             )
             kept = [*connection.execute(runs), *connection.execute(rows)]
@@ -103,12 +105,12 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
     for edge in edges:
         used_by.setdefault(edge.relation, []).append(edge)
     suspects: list[tuple[str, Finding]] = []
-    for row in relations:
+    for row in counting(relations, len(relations), "relations checked"):
         if any(edge.kind == RUN for edge in used_by.get(row.hash, [])):
             continue
         found = _check_relation(row, used_by.get(row.hash, []), entities, blobs)
         suspects += [(row.hash, finding) for finding in found]
-    for hash, of_what in kept:
+    for hash, of_what in counting(kept, len(kept), "saved rows and values checked"):
         suspects += [(hash, finding) for finding in _result(hash, of_what, blobs)]
     if suspects:  # a relation that was deleted while this ran is not a problem
         with database.read("check") as connection:
@@ -186,7 +188,7 @@ def _opened(row: Any, blobs: Blobs) -> Relation:
         return blobs.open(row.hash, title)
     if hash_of(row.data) != row.hash:
         raise Damaged(f"the relation {row.hash[:12]}... in the catalog was altered: its checksum does not match")
-    return Relation.from_bytes(bytes(row.data), title)
+    return restored(bytes(row.data), title)
 
 
 def _result(hash: str, where: str, blobs: Blobs) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What the log says about its contents: immutable records, one for each kind of thing."""
+"""Records of a log: immutable, one class for each kind of thing."""
 
 from __future__ import annotations
 

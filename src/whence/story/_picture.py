@@ -22,6 +22,7 @@ _DOUBT = "#A61E1E"
 
 def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -> str:
     """The picture as SVG: what came first is on the left."""
+    left = len(steps) - MOST
     steps = steps[:MOST]
     names = list(dict.fromkeys([start, *(name for step in steps for name in (step.previous, step.dataset))]))
     nodes: dict[tuple[str, str], int] = {("dataset", name): place for place, name in enumerate(names)}
@@ -38,6 +39,9 @@ def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -
              for kind, name in nodes]  # fmt: skip
     layout = lay_out([size for size, _ in looks], list(pairs))
     width, height = (max(1, round(side)) for side in (layout.width, layout.height))
+    said = f"{counted(left, 'more step')}: story.answer.steps has all" if left > 0 else ""
+    if said:
+        width, height = max(width, round(_LETTER * len(said)) + 2 * _PAD), height + _LINE + _PAD
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         'style="max-width:100%;height:auto" font-family="Helvetica, Arial, sans-serif" font-size="12">',
@@ -48,6 +52,8 @@ def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -
         parts.append(_arrow(style.run(("activity", "activity"), (boxes[0], boxes[1]), route), exact))
     for (size, inner), (x, y) in zip(looks, layout.centres, strict=True):
         parts.append(f'<g transform="translate({x - size[0] / 2:.1f},{y - size[1] / 2:.1f})">{inner}</g>')
+    if said:
+        parts.append(f'<text x="{_PAD}" y="{height - _PAD}" fill="{_DOUBT}">{said}</text>')
     return "\n".join([*parts, "</svg>\n"])
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from io import StringIO
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from whence.selection import Selection
-from whence.store.answers import Answer, Circumstances, Step, selection_dict
+from whence.store.answers import Answer, Circumstances, Step, boxes, selection_dict
 from whence.store.derivations import asking
 from whence.story._saving import as_json, page, save
 from whence.story._words import cells_of, deed_of, listed
@@ -34,9 +36,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Story:
-    """Where cells came from, or went, as people tell it.
+    """Where cells came from, or went, in sentences.
 
-    It prints as text, is HTML in a notebook, and `save` writes it. `log.explain` tells one.
+    It prints as text, is HTML in a notebook, and `save` writes it. `log.explain` makes one.
     """
 
     dataset: str
@@ -56,7 +58,14 @@ class Story:
         groups = list(_grouped(self.answer.steps))
         sentences = [self._done(steps) for steps in groups[:MOST]]
         if len(groups) > MOST:
-            sentences.append(Sentence(f"... and {len(groups) - MOST:,} more; `steps` of the answer has all of them."))
+            left = groups[MOST:]
+            doubtful = sum(any(step.reason for step in steps) for steps in left)
+            exact = f", {doubtful:,} of them not exact" if doubtful else ""
+            sentences.append(
+                Sentence(
+                    f"... and {len(left):,} more{exact}: `story.answer.steps` and `whence explain --json` have all."
+                )
+            )
         if not groups:
             sentences.append(Sentence(self.answer.how + "." if self.answer.how else self._nowhere()))
         sentences += [Sentence(text) for text in self._committed()]
@@ -140,20 +149,33 @@ class Story:
             "commits": list(self.around.commits),
         }
 
+    def to_csv(self) -> str:
+        """The steps as a table: a line for each, from one dataset to the next."""
+        text = StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["step", "from", "to", "count", "cells", "activity", "exact", "reason"])
+        for place, step in enumerate(self.answer.steps, 1):
+            cells = boxes(step.cells) if step.cells is not None and step.cells.shape else "whole"
+            exact = "no" if step.reason else "yes"
+            row = [place, step.previous, step.dataset, step.count, cells, step.activity or "", exact, step.reason or ""]
+            writer.writerow(row)
+        return text.getvalue()
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file, as its name ends: .html, .svg (the picture), .json or .txt."""
+        """Write it to a file, as its name ends: .html, .svg (the picture), .csv (the steps), .json or .txt."""
         save(
             path,
             {
                 ".html": self.to_html,
                 ".svg": self.to_svg,
+                ".csv": self.to_csv,
                 ".json": lambda: as_json(self.as_dict()),
                 ".txt": lambda: f"{self}\n",
             },
         )
 
 
-def tell(
+def story_of(
     store: Store, direction: Direction, name: str, cells: object, columns: Sequence[str] | None, lineage: Lineage
 ) -> Story:
     """The story of some cells of a log."""

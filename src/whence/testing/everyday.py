@@ -123,6 +123,19 @@ def distance(lat: Any, lon: Any) -> Any:
     return 6371.0 * 2 * math.asin(math.sqrt(a))
 
 
+def tier(points: Any) -> Any:
+    match points:
+        case None | 0:
+            return "none"
+        case 1 | 2 | 3:
+            return "low"
+        case many if many > 1000:
+            return f"top {many}"
+        case _:
+            word = "some"
+    return word
+
+
 @dataclass(frozen=True, slots=True)
 class Everyday:
     """A function, the types of its columns, and the type that it is declared to return."""
@@ -155,5 +168,9 @@ EVERYDAY = (
     Everyday(with_tax, ("double",), "double"),
     Everyday(distance, ("double", "double"), "double"),
 )
-for _each in EVERYDAY:  # as people write them: PySpark reads hints, and warns about those that it does not know
+FURTHER = (Everyday(tier, ("integer",), "string"),)  # of other kinds than the published list has
+for _each in (
+    *EVERYDAY,
+    *FURTHER,
+):  # as people write them: PySpark reads hints, and warns about those that it does not know
     _each.function.__annotations__.clear()

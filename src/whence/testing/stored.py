@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import sqlalchemy as sa
 
 from whence.errors import BadType
 from whence.log import Log
@@ -21,7 +24,8 @@ from whence.spark.sources.stored import StoredLeaf
 from whence.spark.stored import StoredRun, open_run
 from whence.spark.stored.analysis import StoredAnalysis
 from whence.spark.tracing.recompute import cheap_to_recompute
-from whence.store.catalog import runs
+from whence.store.catalog import runs, schema
+from whence.store.recording.writer import commit
 from whence.testing.interpreter import Tables, run
 
 VALUES = dict(zip(SETTINGS, ("UTC", "true", "false"), strict=True))
@@ -89,3 +93,18 @@ def _parquet(path: Path, rows: Any, width: int | None = None) -> Path:
 def _state(path: Path) -> tuple[int, int]:
     found = path.stat()
     return found.st_size, found.st_mtime_ns // 1_000_000
+
+
+def written_over(log: Log, change: Callable[[Any], Any]) -> StoredRun:
+    """The last run of a log with another plan, as whoever made the log may have written it."""
+    run = log.runs()[-1]
+    held = run.record.document["plan"]["file"]
+    data = change(json.loads(log._store.blobs.local(run.record.files[held], "plan").read_bytes()))
+    file = runs.File.of(data if isinstance(data, bytes) else json.dumps(data).encode())
+
+    def write(connection: sa.Connection) -> None:
+        of = schema.results.c
+        connection.execute(schema.results.update().where(of.run == run.id, of.position == held).values(hash=file.hash))
+
+    commit(log._store, [file], write)
+    return StoredRun(log._store, runs.listed(log._store)[-1])

@@ -98,5 +98,5 @@ def boxes(selection: Selection) -> tuple[list[Any], list[int]]:
 
 
 def story(log: Log, name: str, cells: str, direction: Direction) -> Story:
-    """The story of some cells, as the log tells it."""
+    """The story of some cells."""
     return log.explain(name, cells, direction=direction)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whence.selection import Selection
 from whence.store.answers import boxes as spelled
-from whence.ui import answers
+from whence.ui import answers, previews
 from whence.ui.explorer import BadRequest, Explorer, Params, number, text
 from whence.ui.values import sampled
 
@@ -41,14 +41,15 @@ def _member(explorer: Explorer, name: str) -> dict[str, Any]:
     dataset = explorer.log.show(name).dataset
     return {
         "name": name, "kind": dataset.kind, "shape": list(dataset.shape),
-        "values": dataset.name in explorer.values.files,
+        "values": dataset.name in explorer.values.files or dataset.name in previews.names(explorer),
     }  # fmt: skip
 
 
 def _values(explorer: Explorer, name: str, shape: tuple[int, ...]) -> dict[str, Any] | None:
     found = explorer.values.get(name, shape)
     if found is None:
-        return None
+        saved = previews.preview(explorer, name, shape)
+        return None if saved is None else previews.described(saved)
 
     def make() -> dict[str, Any]:
         sample = sampled(found)
@@ -58,7 +59,7 @@ def _values(explorer: Explorer, name: str, shape: tuple[int, ...]) -> dict[str, 
         return {
             "low": low, "high": high, "counts": counts.tolist(), "edges": edges[[0, -1]].tolist(),
             "not_finite": int(sample.size - finite.size), "sampled": int(sample.size), "of": int(found.size),
-            "dtype": str(found.dtype),
+            "dtype": str(found.dtype), "preview": None,
         }  # fmt: skip
 
     return explorer.once(("values", name, str(explorer.values.files[name])), make)
@@ -82,24 +83,30 @@ def plane(shape: tuple[int, ...], at: str) -> tuple[tuple[int, ...], tuple[int, 
 def tile(explorer: Explorer, params: Params) -> bytes:
     """A square of the picture: one byte a pixel, 0 where there is no finite number, 1 to 255 from low to high.
 
-    `scale` is how many cells a pixel stands for on each axis; of these it shows the first. Where an array is larger
-    than the screen, a picture of means would take reading all of it.
+    `scale` is how many cells a pixel stands for on each axis; of values in a file it shows the first of these. Where
+    an array is larger than the screen, a picture of means would take reading all of it. Of a preview it shows the
+    greatest, or what `show` says.
     """
     name = text(params, "name")
     dataset = explorer.log.show(name).dataset
-    values = explorer.values.get(dataset.name, dataset.shape)
-    if values is None:
+    drawn = _values(explorer, dataset.name, dataset.shape)
+    if drawn is None:
         raise BadRequest(f"no values of {name!r} are at hand: `whence ui --values {name}=FILE.npy`")
     scale = number(params, "scale", 1, 1, 2**40)
     x, y = number(params, "x", 0), number(params, "y", 0)
     fixed, (rows, columns) = plane(dataset.shape, params.get("at", ""))
-    flat = values[fixed] if fixed else values
-    flat = np.reshape(flat, (rows, columns)) if flat.ndim < 2 else flat
     top, left = y * TILE * scale, x * TILE * scale
-    square = np.asarray(flat[top : top + TILE * scale : scale, left : left + TILE * scale : scale], dtype=np.float64)
-    told = _values(explorer, dataset.name, dataset.shape)
-    assert told is not None
-    return _header(square.shape) + quantized(square, told["low"], told["high"]).tobytes()
+    values = explorer.values.get(dataset.name, dataset.shape)
+    saved = previews.preview(explorer, dataset.name, dataset.shape) if values is None else None
+    if saved is not None:
+        square = previews.square(saved, fixed, (top, left), TILE, scale, previews.shown(params))
+    else:
+        assert values is not None
+        flat = values[fixed] if fixed else values
+        flat = np.reshape(flat, (rows, columns)) if flat.ndim < 2 else flat
+        cut = flat[top : top + TILE * scale : scale, left : left + TILE * scale : scale]
+        square = np.asarray(cut, dtype=np.float64)
+    return _header(square.shape) + quantized(square, drawn["low"], drawn["high"]).tobytes()
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
@@ -119,14 +126,15 @@ def quantized(values: NDArray[np.float64], low: float, high: float) -> NDArray[n
 
 
 def value(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """The value of one cell."""
+    """The value of one cell, or of the tile of a preview that it is in."""
     dataset = explorer.log.show(text(params, "name")).dataset
     values = explorer.values.get(dataset.name, dataset.shape)
     cell = Selection.of(text(params, "cell"), dataset.shape)
     if cell.count != 1:
         raise BadRequest("'cell' is one cell, such as 3,1")
     if values is None:
-        return {"value": None}
+        saved = previews.preview(explorer, dataset.name, dataset.shape)
+        return {"value": None} if saved is None else previews.hovered(saved, tuple(cell.cells()[0].tolist()))
     found = values[tuple(cell.cells()[0].tolist())].item()
     return {"value": str(found) if isinstance(found, float) and not math.isfinite(found) else found}
 
@@ -135,13 +143,13 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     """What some cells came from and went to, in every dataset of the chain."""
     name = text(params, "name")
     cells = answers.selected(explorer.log, name, text(params, "cells"))
-    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **_told(cells)}
+    asked: dict[str, Any] = {"name": answers.chain(explorer.log, name)[0], **described_cells(cells)}
     ways: dict[str, Any] = {"asked": asked}
     notes: dict[str, None] = {}
     reasons: list[str] = []
     for direction in ("backward", "forward"):
         found = answers.reached(explorer.log, direction, name, cells)
-        ways[direction] = [{"name": each, **_told(own)} for each, own in found.cells.items()]
+        ways[direction] = [{"name": each, **described_cells(own)} for each, own in found.cells.items()]
         ways[f"{direction}_steps"] = [each.as_dict() for each in found.answer.steps]
         notes |= dict.fromkeys(each for each in found.answer.notes if each not in found.answer.reasons)
         reasons += [found.answer.reason] if found.answer.reason else []
@@ -152,7 +160,8 @@ def lineage(explorer: Explorer, params: Params) -> dict[str, Any]:
     return ways | {"notes": list(notes)}
 
 
-def _told(selection: Selection) -> dict[str, Any]:
+def described_cells(selection: Selection) -> dict[str, Any]:
+    """Cells as the page takes them: counted, in words, and as boxes that are few enough to be drawn."""
     if not selection.shape:  # a file is one cell
         return {"shape": [], "count": selection.count, "boxes": [[]] if selection else [], "step": [], "text": "whole"}
     found, step = answers.boxes(selection)

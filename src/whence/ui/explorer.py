@@ -14,6 +14,7 @@ from whence.ui.values import Values
 
 Params = Mapping[str, str]
 Made = TypeVar("Made")
+MOST_KEPT = 200  # answers
 
 
 class BadRequest(WhenceError, ValueError):
@@ -28,11 +29,14 @@ class Explorer:
     values: Values = field(default_factory=Values)
     _made: dict[Any, Any] = field(default_factory=dict)
     _graph: Graph | None = None
+    _making: dict[Any, threading.Lock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def graph(self) -> Graph:
         """The project graph; what was made of an earlier one is forgotten."""
-        found = self.log.graph
+        with self._reading:  # two that ask at once need not both read it
+            found = self.log.graph
         with self._lock:
             if found is not self._graph:
                 self._graph = found
@@ -40,17 +44,27 @@ class Explorer:
         return found
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """Something that is made of the present graph, kept until the graph changes."""
+        """Something that is made of the present graph, kept until the graph changes; who asks meanwhile waits."""
         self.graph()
         with self._lock:
             if key in self._made:
                 found: Made = self._made[key]
                 return found
-        made = make()
-        with self._lock:
-            if len(self._made) > 200:
-                self._made.clear()
-            self._made[key] = made
+            turn = self._making.setdefault(key, threading.Lock())
+        with turn:
+            with self._lock:
+                if key in self._made:
+                    made_meanwhile: Made = self._made[key]
+                    return made_meanwhile
+            try:
+                made = make()
+                with self._lock:
+                    if len(self._made) > MOST_KEPT:
+                        self._made.clear()
+                    self._made[key] = made
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
         return made
 
 

@@ -44,9 +44,9 @@ def kind_codes(graph: Graph) -> NDArray[np.int64]:
     codes[graph.kinds == AGENT] = -1
     codes[graph.kinds == ACTIVITY] = KINDS.index("activity")
     entities = every[graph.kinds == ENTITY]
-    told = graph.properties.column("kind", entities)
+    own_kinds = graph.properties.column("kind", entities)
     artifacts = graph.properties.column("artifact", entities)
-    for number, kind, artifact in zip(entities.tolist(), told, artifacts, strict=True):
+    for number, kind, artifact in zip(entities.tolist(), own_kinds, artifacts, strict=True):
         if kind in KINDS:
             codes[number] = KINDS.index(kind)
         elif artifact is not None:

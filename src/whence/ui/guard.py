@@ -38,7 +38,7 @@ class Guard:
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, refuse, or hand on with a strict policy added."""
+        """Answer, refuse, or pass the request on with a strict policy added."""
         if scope["type"] != "http":
             return  # nothing but HTTP is served
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -81,12 +81,12 @@ class Guard:
 
 
 async def _plain(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-    told = {"content-type": "text/plain; charset=utf-8", **(headers or {})}
+    sent = {"content-type": "text/plain; charset=utf-8", **(headers or {})}
     await send(
         {
             "type": "http.response.start",
             "status": status,
-            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in told.items()],
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
         }
     )
     await send({"type": "http.response.body", "body": text.encode()})

@@ -86,18 +86,18 @@ def _named(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
     """What vertices are called: the program that was run, the file whose version it is."""
     kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
     found = []
-    for kind, label, told in zip(kinds, ids, graph.properties.rows(numbers), strict=True):
+    for kind, label, properties in zip(kinds, ids, graph.properties.rows(numbers), strict=True):
         if kind == ACTIVITY:
-            name = program_of(told) or numbered(label)[0]
-            found.append((kind, f"{name}{FAILED}" if failed(told) else name))
+            name = program_of(properties) or numbered(label)[0]
+            found.append((kind, f"{name}{FAILED}" if failed(properties) else name))
         else:
-            artifact = told.get("artifact")
+            artifact = properties.get("artifact")
             found.append((kind, artifact if isinstance(artifact, str) else split_version(label)[0]))
     return found
 
 
 def _summary(graph: Graph, numbers: Numbers, names: Sequence[tuple[int, str]]) -> Scene:
-    """PgSum, with nothing but names to tell vertices apart."""
+    """PgSum, in which only names distinguish vertices."""
     table = graph.edge_table
     drawn = np.isin(table.relation, (USED, GENERATED, DERIVED))  # which version took the place of which is no path
     light = Graph(

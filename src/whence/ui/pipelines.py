@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import WhenceError
 from whence.graph.picture.labels import shortened
 from whence.graph.picture.nodes import Line, Node, Scene
+from whence.selection import Selection
+from whence.ui import answers
 from whence.ui.explorer import BadRequest, Explorer, Params, number, text
 from whence.ui.picturing import picture
 
 if TYPE_CHECKING:
     from whence.spark.stored.run import StoredRun
+    from whence.ui.row_counts import Counted
 
 _HASH = re.compile(r"#-?\d+")
 _PARAMETER = re.compile(r":([A-Za-z_]\w*)")
@@ -64,7 +68,7 @@ def parsed(plan: str) -> Step | None:
     return root
 
 
-def _told(run: StoredRun, recorded: object) -> str:
+def _explained(run: StoredRun, recorded: object) -> str:
     """The plan in words, with the question at each operator and what is kept there, where the log has all of it."""
     from whence.rows.saving import explained, trace_plan
 
@@ -89,7 +93,7 @@ def pipelines(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
-    """One pipeline as its last run had it."""
+    """One pipeline as its last run had it; with `counts`, the rows that each operator gave, which takes longer."""
     name = text(params, "name")
     runs = explorer.log.runs(name)
     if not runs:
@@ -100,13 +104,15 @@ def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
     own = graph.properties.row(graph.ids.number(label)) if label else {}
     document = run.record.document
     row = _row(run, params)
-    tree = parsed(_told(run, own.get("plan")))
+    tree = parsed(_explained(run, own.get("plan")))
     saved = document.get("saved", [])
     output = next((each for each in saved if each.get("place") == [-1]), None)
     made = document.get("table")
     made = made if isinstance(made, str) and made in graph else None
     columns = graph.properties.get(graph.ids.number(made), "column_lineage") if made else None
     started, ended = own.get("started"), own.get("ended")
+    counts = _counts(explorer, run) if params.get("counts") else []
+    reached = _reached(explorer, made, params) if counts else {}
     return {
         "name": name, "activity": label, "row": row, "started": started, "ended": ended,
         "runs": [each.as_dict() for each in runs[-20:]], "sources": list(run.sources),
@@ -116,8 +122,9 @@ def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
             for each in saved
         ],
         "recomputed": len(document.get("virtual", [])), "failures": document.get("failures", []),
-        "reason": document.get("missing"), "columns": _columns(columns),
-        **(_drawn(explorer, tree, output.get("rows") if output else None, row) if tree else {"picture": None}),
+        "reason": document.get("missing"), "columns": _planned_columns(run) or _columns(columns),
+        "counted": bool(params.get("counts")),
+        **(_drawn(explorer, tree, run.rows, row, counts, reached) if tree else {"picture": None}),
     }  # fmt: skip
 
 
@@ -126,15 +133,31 @@ def _activity(explorer: Explorer, name: str) -> str | None:
     return found[-1].label if found else None
 
 
-def _columns(told: Any) -> list[dict[str, Any]]:
+def _planned_columns(run: StoredRun) -> list[dict[str, Any]]:
+    """Which columns of which sources each column of the output came from, by the names that the plan has."""
+    from whence.rows.columns import Column, columns
+
+    def listed(found: Iterable[Column]) -> list[dict[str, str]]:
+        return [{"source": source, "column": column} for source, column in sorted(found)]
+
+    try:
+        found = columns(run._analysis.plan)
+    except WhenceError:  # the plan is not stored: the output's own description has them
+        return []
+    named: list[dict[str, Any]] = [{"name": attr.name, "from": listed(own.direct)} for attr, own in found]
+    through = listed(found[0][1].through) if found else []
+    return [*named, {"name": "", "from": through}] if through else named
+
+
+def _columns(facet: Any) -> list[dict[str, Any]]:
     """Which columns of which sources each column of the output came from."""
-    if not isinstance(told, dict):
+    if not isinstance(facet, dict):
         return []
     found = []
-    for name, own in told.get("fields", {}).items():
+    for name, own in facet.get("fields", {}).items():
         inputs = [{"source": each.get("name"), "column": each.get("field")} for each in own.get("inputFields", ())]
         found.append({"name": name, "from": inputs})
-    decided = [{"source": each.get("name"), "column": each.get("field")} for each in told.get("dataset", ())]
+    decided = [{"source": each.get("name"), "column": each.get("field")} for each in facet.get("dataset", ())]
     return [*found, {"name": "", "from": decided}] if decided else found
 
 
@@ -148,11 +171,38 @@ def _row(run: StoredRun, params: Params) -> dict[str, Any] | None:
     }
 
 
-def _drawn(explorer: Explorer, tree: Step, rows: int | None, row: dict[str, Any] | None) -> dict[str, Any]:
+def _counts(explorer: Explorer, run: StoredRun) -> list[Counted]:
+    from whence.ui.row_counts import row_counts  # which loads DuckDB
+
+    return explorer.once(("counts", run.id), lambda: row_counts(run))
+
+
+def _reached(explorer: Explorer, made: str | None, params: Params) -> dict[str, int]:
+    """How many rows of each table the row in question came from."""
+    if made is None or not params.get("row"):
+        return {}
+    row = number(params, "row", 0)
+    try:
+        asked = answers.selected(explorer.log, made, f"{row},:")
+        found = answers.reached(explorer.log, "backward", made, asked)
+    except WhenceError:  # the table's own page says why
+        return {}
+    return {
+        name: Selection.from_boxes(cells.boxes[:, :1], cells.shape[:1]).count
+        for name, cells in found.cells.items()
+        if len(cells.shape) == 2
+    }
+
+
+def _drawn(
+    explorer: Explorer, tree: Step, rows: int | None, row: dict[str, Any] | None, counts: Sequence[Counted],
+    reached: Mapping[str, int],
+) -> dict[str, Any]:  # fmt: skip
     """Operators as activities, sources and the output as data; rows run from left to right."""
+    most = max((each.rows or 0 for each in counts), default=0) or 1
     nodes: list[Node] = []
     lines: list[Line] = []
-    told: list[dict[str, Any]] = []
+    operators: list[dict[str, Any]] = []
     graph = explorer.graph()
 
     def add(step: Step) -> int:
@@ -164,15 +214,28 @@ def _drawn(explorer: Explorer, tree: Step, rows: int | None, row: dict[str, Any]
         nodes.append(
             Node("entity" if is_source else "activity", shortened(words, 28), step.title, note=shortened(note, 36))
         )
-        told.append({"title": step.title, "asked": _filled(step.asked, row), "kept": step.kept})
-        lines.extend([Line(at, add(each), "used") for each in step.inputs])
+        own = counts[at] if at < len(counts) else None
+        operators.append(
+            {
+                "title": step.title, "asked": _filled(step.asked, row), "kept": step.kept, "into": [],
+                "out": own.rows if own else None, "uncounted": own.why if own else "",
+                "reached": reached.get(name) if is_source else None, "source": name if is_source else None,
+            }
+        )  # fmt: skip
+        for each in step.inputs:
+            there = add(each)
+            given = operators[there]["out"]
+            operators[at]["into"].append(given)
+            label = "" if given is None else f"{given:,}"
+            lines.append(Line(at, there, "used", (given or 0) / most, label))
         return at
 
     top = add(tree)
     nodes.append(Node("entity", "output", "the output", note="" if rows is None else f"{rows:,} rows", strong=True))
-    told.append({"title": "the output", "asked": _filled("", row), "kept": ""})
+    operators.append({"title": "the output", "asked": "", "kept": "", "into": [rows], "out": rows, "uncounted": "",
+                      "reached": None, "source": None})  # fmt: skip
     lines.append(Line(len(nodes) - 1, top, "wasGeneratedBy"))
-    return {"picture": picture(Scene(tuple(nodes), tuple(lines))), "operators": told}
+    return {"picture": picture(Scene(tuple(nodes), tuple(lines))), "operators": operators}
 
 
 def _rows(explorer: Explorer, name: str) -> str:

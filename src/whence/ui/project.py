@@ -15,7 +15,7 @@ from whence.graph.picture.folding import failed
 from whence.graph.picture.scene import FOLDED, of_graph
 from whence.store.catalog import runs
 from whence.store.catalog import schema as t
-from whence.ui import filters
+from whence.ui import filters, previews
 from whence.ui.explorer import Explorer, Params, listed, number, text
 from whence.ui.overview import Overview
 from whence.ui.overview import overview as overview_of
@@ -69,8 +69,8 @@ def counted(store: Store) -> tuple[Counter[str], list[str]]:
 
 def warm(explorer: Explorer) -> None:
     """Make what the first pictures need, before anybody asks."""
-    summary(explorer, {})
     overview(explorer, {})
+    summary(explorer, {})
     search(explorer, {"q": "\0"})
     explorer.once("kinds", lambda: filters.kind_codes(explorer.graph()))
 
@@ -149,10 +149,10 @@ def _commands(graph: Graph) -> list[tuple[int, str]]:
 
 def _brief(graph: Graph, at: int) -> dict[str, Any]:
     kind, own = KINDS[graph.kinds[at]], graph.properties.row(at)
-    told = own.get("command") if kind == "activity" else own.get("kind")
+    about = own.get("command") if kind == "activity" else own.get("kind")
     when = own.get("started") or own.get("created")
     return {
-        "id": graph.ids[at], "kind": kind, "about": told if isinstance(told, str) else kind,
+        "id": graph.ids[at], "kind": kind, "about": about if isinstance(about, str) else kind,
         "when": when if isinstance(when, str) else None, "failed": kind == "activity" and failed(own),
     }  # fmt: skip
 
@@ -197,8 +197,10 @@ def _versions(graph: Graph, at: int, own: dict[str, Any]) -> list[dict[str, Any]
     numbers = graph.versions_at(artifact) if isinstance(artifact, str) else []
     found = []
     for each in numbers or [at]:
-        told = graph.properties.row(each)
-        found.append({**_brief(graph, each), "size": told.get("size"), "hash": str(told.get("sha256", ""))[:12]})
+        properties = graph.properties.row(each)
+        found.append(
+            {**_brief(graph, each), "size": properties.get("size"), "hash": str(properties.get("sha256", ""))[:12]}
+        )
     return found
 
 
@@ -255,6 +257,7 @@ def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:
     from whence.ui.tables import has_table, may_be_table
 
     graph, kind, asked = explorer.graph(), text(params, "kind"), params.get("q", "").lower()
+    saved = previews.names(explorer)
     codes = explorer.once("kinds", lambda: filters.kind_codes(graph))
     wanted = ("array",) if kind == "array" else ("table", "file")
     numbers = np.flatnonzero(np.isin(codes, [filters.KINDS.index(each) for each in wanted])).tolist()
@@ -269,7 +272,7 @@ def datasets(explorer: Explorer, params: Params) -> dict[str, Any]:
         own = graph.properties.row(at)
         shape = list(explorer.log.show(name).dataset.shape) if kind == "array" else []
         found.append({"name": name, "shape": shape, "created": own.get("created"), "by": _maker(graph, at),
-                      "values": name in explorer.values.files})  # fmt: skip
+                      "values": name in explorer.values.files or name in saved})  # fmt: skip
         if len(found) == PAGE:
             break
     return {"found": found, "count": len(named) if len(found) == PAGE else len(found)}

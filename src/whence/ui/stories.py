@@ -17,5 +17,6 @@ def story(explorer: Explorer, params: Params) -> dict[str, Any]:
     found = answers.story(explorer.log, name, cells, direction)  # type: ignore[arg-type] # checked above
     return {
         "title": found.title, "sentences": [{"text": each.text, "doubt": each.doubt} for each in found.sentences()],
-        "endings": found.endings(), "html": found.to_html(), "svg": found.to_svg(), "document": found.as_dict(),
+        "endings": found.endings(), "html": found.to_html(), "svg": found.to_svg(),
+        "csv": found.to_csv(), "document": found.as_dict(),
     }  # fmt: skip

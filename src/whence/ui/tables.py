@@ -22,13 +22,14 @@ from whence.ui.explorer import BadRequest, Explorer, Params, number, text
 
 ROWS = 100  # of one page
 MOST_ROWS = 1000
+BLOCK = 1000  # rows that are read at a time: a page of a sorted table takes as long as ten
 NUMBER = "file_row_number"
 _READ = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Files that hold a table, and whether they are what the log saw: None if that cannot be told.
+    """Files that hold a table, and whether they are what the log saw: None if that is not known.
 
     `columns` maps what columns are called to what the files call them. `starts` are the numbers of the first rows of
     the files, where rows are numbered in the log.
@@ -121,35 +122,64 @@ def _source_of(place: Place) -> tuple[str, list[Any]]:
 
 def table(explorer: Explorer, params: Params) -> dict[str, Any]:
     """A page of rows: `from`, `rows`, `sort` (a column, with - before it for descending), `where` (column, text)."""
-    import duckdb
-
     name_of = text(params, "name")
     place = _found(explorer, name_of)
     start, count = number(params, "from", 0), number(params, "rows", ROWS, 1, MOST_ROWS)
-    with _connected() as connection:
-        try:
-            source, files = _source_of(place)
-            columns = [
-                (name, str(kind))
-                for name, kind, *_ in connection.execute(f"DESCRIBE {source}", files).fetchall()
-                if name != NUMBER
-            ]
-            names = [name for name, _ in columns]
-            where, given = _where(params, names)
-            order = _order(params, names)
-            picked = ", ".join(map(_quoted, names))
-            page = connection.execute(
-                f"SELECT {NUMBER}, {picked} FROM ({source}) {where} {order} LIMIT ? OFFSET ?",
-                [*files, *given, count, start],
-            ).fetchall()
-            (total,) = connection.execute(f"SELECT count(*) FROM ({source}) {where}", [*files, *given]).fetchone()
-        except duckdb.Error as error:
-            raise StoreError(f"{place.name!r} cannot be read: {str(error).splitlines()[0]}") from error
+    held = Held(explorer, place)
+    names = [name for name, _ in held.columns()]
+    where, given = _where(params, names)
+    order = _order(params, names)
+    blocks = range(start // BLOCK, (start + count - 1) // BLOCK + 1)
+    found = [row for block in blocks for row in held.block(block, where, given, order)]
+    page = found[start - blocks[0] * BLOCK :][:count]
     return {
-        "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in columns], "total": total,
-        "rows": [{"number": row[0], "cells": [_shown(each) for each in row[1:]]} for row in page], "from": start,
+        "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in held.columns()],
+        "total": held.total(where, given),
+        "rows": [{"number": row[0], "cells": [shown_value(each) for each in row[1:]]} for row in page], "from": start,
         "same": place.same, "traced": place.is_traced, "pipeline": _pipeline(explorer, name_of),
     }  # fmt: skip
+
+
+class Held:
+    """The rows of a place, asked of DuckDB in blocks: the next page is there when somebody turns to it."""
+
+    def __init__(self, explorer: Explorer, place: Place) -> None:
+        self._explorer, self._place = explorer, place
+        try:
+            stats = [Path(path).stat() for path in place.paths]
+        except OSError as error:
+            raise StoreError(f"{place.name!r} cannot be read: {error.strerror or error}") from error
+        self._key = ("rows", place.name, *((each.st_mtime_ns, each.st_size, each.st_ino) for each in stats))
+        self._source, self._files = _source_of(place)
+
+    def columns(self) -> list[tuple[str, str]]:
+        """The names and types of the columns."""
+        found = self._asked(f"DESCRIBE {self._source}", self._files)
+        return [(name, str(kind)) for name, kind, *_ in found if name != NUMBER]
+
+    def total(self, where: str, given: list[str]) -> int:
+        """How many rows pass the filters."""
+        ((total,),) = self._asked(f"SELECT count(*) FROM ({self._source}) {where}", [*self._files, *given])
+        return int(total)
+
+    def block(self, number: int, where: str, given: list[str], order: str) -> list[tuple[Any, ...]]:
+        """Rows in their order, each with its number before its values."""
+        picked = ", ".join(_quoted(name) for name, _ in self.columns())
+        query = f"SELECT {NUMBER}, {picked} FROM ({self._source}) {where} {order} LIMIT ? OFFSET ?"
+        return self._asked(query, [*self._files, *given, BLOCK, number * BLOCK])
+
+    def _asked(self, query: str, given: list[Any]) -> list[tuple[Any, ...]]:
+        import duckdb
+
+        def make() -> list[tuple[Any, ...]]:
+            with _connected() as connection:
+                try:
+                    found: list[tuple[Any, ...]] = connection.execute(query, given).fetchall()
+                except duckdb.Error as error:
+                    raise StoreError(f"{self._place.name!r} cannot be read: {str(error).splitlines()[0]}") from error
+            return found
+
+        return self._explorer.once((*self._key, query, json.dumps(given)), make)
 
 
 def _pipeline(explorer: Explorer, name: str) -> str | None:
@@ -199,7 +229,8 @@ def _order(params: Params, names: list[str]) -> str:
     return f"ORDER BY {_quoted(name)} {way} NULLS LAST, {NUMBER}"
 
 
-def _shown(value: Any) -> Any:
+def shown_value(value: Any) -> Any:
+    """A value as JSON and JavaScript can hold it without changing it; anything else as text."""
     if isinstance(value, bool | int | str | None):
         return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)
     if isinstance(value, float):
@@ -239,20 +270,20 @@ def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
 def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
     """Cells of a dataset; of a table with its first rows, and with the columns that the cells are in."""
     kind = explorer.log.show(name).dataset.kind
-    told: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
-    told |= {"rows": [], "marked": [], "found": 0}
+    shown: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
+    shown |= {"rows": [], "marked": [], "found": 0}
     if kind != "table" or len(cells.shape) != 2 or not cells:  # a directory is one cell
-        return told
+        return shown
     spans = [np.arange(first, last + 1) for first, last in cells.boxes[:, 0].tolist()]
     numbers = np.unique(np.concatenate(spans))
     columns = {at for first, last in cells.boxes[:, 1].tolist() for at in range(first, last + 1)}
     try:
         fetched = explorer.log._store.tables.arrow(name, numbers[:ROWS], None)
     except WhenceError as error:  # the answer is known; its rows cannot be read any more
-        return told | {"found": len(numbers), "unread": str(error)}
+        return shown | {"found": len(numbers), "unread": str(error)}
     held = zip(numbers.tolist(), zip(*(each.to_pylist() for each in fetched.columns), strict=True), strict=False)
-    return told | {
+    return shown | {
         "found": len(numbers), "columns": fetched.column_names,
         "marked": [each for at, each in enumerate(fetched.column_names) if at in columns],
-        "rows": [{"number": at, "cells": [_shown(value) for value in row]} for at, row in held],
+        "rows": [{"number": at, "cells": [shown_value(value) for value in row]} for at, row in held],
     }  # fmt: skip

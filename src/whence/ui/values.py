@@ -1,4 +1,4 @@
-"""Values of arrays, which a log does not hold: files that the user points to."""
+"""Values of arrays: files that the user points to, or previews that the log holds."""
 
 from __future__ import annotations
 

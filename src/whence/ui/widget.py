@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -11,13 +12,16 @@ import traitlets
 from whence.graph.picture.drawable import MOST_SHOWN, Drawable
 from whence.graph.picture.scene import scene_of
 from whence.log import Log
+from whence.relation import Relation
 from whence.selection import Selection
 from whence.store.answers import Answer
 from whence.store.answers import boxes as spelled
+from whence.store.catalog import runs
 from whence.ui.answers import boxes
 from whence.ui.explorer import Explorer
 from whence.ui.picturing import picture
 from whence.ui.routes import answered
+from whence.ui.shown_things import Answers, of_lineage, of_relation
 
 MODULE = files("whence.ui").joinpath("static", "explorer.js").read_text(encoding="ascii")
 
@@ -30,21 +34,21 @@ class Still(anywidget.AnyWidget):
 
 
 class Live(anywidget.AnyWidget):
-    """A log to be looked at: the page asks, and the kernel answers."""
+    """Something to be asked: the page asks, and the kernel answers. `still` says what is shown first."""
 
     _esm = MODULE
     still = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, explorer: Explorer) -> None:
-        super().__init__()
-        self._explorer = explorer
+    def __init__(self, answers: Answers, still: dict[str, Any] | None = None) -> None:
+        super().__init__(still=still or {})
+        self._answers = answers
         self.on_msg(self._asked)
 
     def _asked(self, _: Any, content: Any, buffers: Any) -> None:
         if not isinstance(content, dict) or not isinstance(content.get("params"), dict):
             return
         params = {str(key): str(value) for key, value in content["params"].items()}
-        status, found = answered(self._explorer, str(content.get("name")), params)
+        status, found = self._answers(str(content.get("name")), params)
         reply = {"id": content.get("id"), "status": status}
         if isinstance(found, bytes):
             self.send(reply, [found])
@@ -55,7 +59,9 @@ class Live(anywidget.AnyWidget):
 def widget(thing: Any) -> anywidget.AnyWidget | None:
     """A widget for a thing of whence's; None if it shows itself as well without one."""
     if isinstance(thing, Log):
-        return Live(Explorer(thing))
+        return Live(_of_log(thing))
+    if isinstance(thing, Relation):
+        return Live(of_relation(thing), {"kind": "array", "title": repr(thing), "place": {"name": "output"}})
     if isinstance(thing, Drawable):
         if not 0 < len(thing) <= MOST_SHOWN:
             return None
@@ -66,7 +72,30 @@ def widget(thing: Any) -> anywidget.AnyWidget | None:
         cells = [_cells(name, each) for name, each in thing.reached.items() if each.shape]
         title = "exact" if thing.precise else f"not exact: {thing.reason}"
         return Still(still={"kind": "cells", "title": title, "cells": cells}) if cells else None
-    return None
+    return _of_spark(thing) if type(thing).__module__.startswith("whence.spark.") else None
+
+
+def _of_log(log: Log) -> Answers:
+    return partial(answered, Explorer(log))
+
+
+def _of_spark(thing: Any) -> anywidget.AnyWidget | None:
+    """Pipelines and rows of answers; whoever has one has loaded Spark."""
+    from whence.spark.lineage import Lineage
+    from whence.spark.picture import scene_of_operators
+    from whence.spark.pipeline import Pipeline
+
+    if isinstance(thing, Lineage):
+        return Live(of_lineage(thing), {"kind": "rows", "title": repr(thing), "sources": list(thing)})
+    if not isinstance(thing, Pipeline):
+        return None
+    store = thing.analysis.store
+    if store is not None and thing.name and any(each.pipeline == thing.name for each in runs.listed(store)):
+        return Live(
+            _of_log(Log(store, watch=False)), {"kind": "pipeline", "title": repr(thing), "place": {"name": thing.name}}
+        )
+    scene = scene_of_operators(thing.plan)
+    return None if scene is None else Still(still={"kind": "picture", "title": repr(thing), "picture": picture(scene)})
 
 
 def _cells(name: str, selection: Selection) -> dict[str, Any]:

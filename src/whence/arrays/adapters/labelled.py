@@ -1,7 +1,7 @@
 """xarray: its arrays hold any array that behaves as NumPy's, so they hold traced ones while a function runs.
 
-Those places of xarray that would make a plain array of it let it be. Coordinates are
-not followed: they mostly say where. Those that the code of a function names as attributes are inputs of it as a whole.
+The places of xarray that would make a plain array of them are patched. Coordinates are not followed, because they
+mostly say where. Coordinates that the code of a function names as attributes are inputs as a whole.
 """
 
 from __future__ import annotations

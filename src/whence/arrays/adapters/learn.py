@@ -1,4 +1,7 @@
-"""scikit-learn: what estimators learn comes from what they were fitted on, what they give from its row and from that.
+"""scikit-learn: what estimators learn, and what they give.
+
+What an estimator learns comes from the data that it was fitted on. A result comes from its own row and from what was
+learned.
 
 Their methods are replaced by ones that do as before unless a traced array is involved. What an estimator learns is kept
 as one traced array beside it: a cell for each column where columns are learned from one by one (scalers, encoders,
@@ -37,7 +40,7 @@ GIVING = (
     "score_samples", "score",
 )  # fmt: skip
 PASSING = frozenset(["Pipeline", "FeatureUnion", "ColumnTransformer", "FunctionTransformer"])
-"""Estimators that hand arrays on to others."""
+"""Estimators that pass arrays on to others."""
 
 METRICS = (
     "accuracy_score", "balanced_accuracy_score", "explained_variance_score", "f1_score", "log_loss", "max_error",
@@ -154,9 +157,12 @@ def _called(estimator: Any, name: str, original: Any, args: Any, kwargs: Any) ->
     if not own or _busy():
         return original(*args, **kwargs)
     given, model = traced_in([*args, kwargs]), _model(estimator)
-    if given is None and model is None:
+    if given is not None:
+        run = given._run
+    elif model is not None:
+        run = model.run
+    else:
         return original(*args, **kwargs)
-    run = given._run if given is not None else model.run  # type: ignore[union-attr]
     try:
         bound = inspect.signature(original).bind(*args, **kwargs)
     except TypeError:

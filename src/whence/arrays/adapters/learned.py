@@ -59,10 +59,10 @@ def links(estimator: Any, method: str, data: Any, result: Any, cells: tuple[int,
         ]
     columns = _columns(estimator, data) if by_columns(estimator) and (forth or kind in SAME_COLUMNS) else None
     if columns is not None and result.ndim == 2 and len(columns) == result.shape[1]:
-        own = [("data", _picked(columns, data.shape, result.shape), "value")]
+        own: Found = [("data", _picked(columns, data.shape, result.shape), "value")]
         if kind in ("OneHotEncoder", "OrdinalEncoder") and not isinstance(estimator.categories, str):
-            return own  # type: ignore[return-value]  # categories that were given are learned from nothing
-        return [*own, ("model", _from_columns(columns, result.shape, learned), "value")]  # type: ignore[list-item]
+            return own  # categories that were given are learned from nothing
+        return [*own, ("model", _from_columns(columns, result.shape, learned), "value")]
     return [
         ("data", _rows(data.shape, result.shape), "value"),
         ("model", Relation.whole(result.shape, learned), "value"),

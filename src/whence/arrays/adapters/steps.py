@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def step(run: Run, what: str, operands: Sequence[Any], value: Any, links: Sequence[tuple[int, Relation, Kind]]) -> Any:
     """The result as a traced array; `links` say by number of which operands it is.
 
-    The relations themselves go onto the tape, so that runs with the same witness have the same.
+    The relations themselves go onto the tape, so that runs with the same call record have the same.
     """
     places = tuple(Place(*each) for each in links)
     said = [(each.array, each.kind, _digest(each.relation)) for each in places]

@@ -1,7 +1,7 @@
 """Calls of functions that no rule covers: a run on the tracked dtype, which sees whatever NumPy itself computes.
 
-It knows less than a traced run: nobody sees which operations were done, so there is no witness, and what it finds is
-used for no other call.
+It knows less than a traced run: it does not see which operations were done. So there is no call record, and no other
+call reuses what it finds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Uncertain lineage: contributions with a weight, kept in bands so that a question can ask for those above a level.
 
 A band is a relation: the tuples whose weight lies between its level and the next. A question above a level unites the
-bands from there on, so it is exact at the levels; between two of them there is no telling, and the question is refused.
+bands from there on, so it is exact at the levels; between two of them it would be a guess, and the question is refused.
 """
 
 from __future__ import annotations

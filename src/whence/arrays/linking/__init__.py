@@ -1,1 +1,1 @@
-"""What plain code did between tracked calls: which known array an array shows, copies, or once was."""
+"""What plain code did between tracked calls: which known array an array is a view, a copy or a changed version of."""

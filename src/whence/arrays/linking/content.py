@@ -38,12 +38,12 @@ def _memory(array: NDArray[Any]) -> NDArray[Any]:
     return np.lib.stride_tricks.as_strided(lowest.reshape(-1).view(np.uint8), (high - low,), (1,), writeable=False)
 
 
-def is_telling(array: NDArray[Any]) -> bool:
+def is_distinctive(array: NDArray[Any]) -> bool:
     """Whether two arrays with this content are hardly alike by chance.
 
     Constants, masks, a few small integers and even spacings are alike too often.
 
-    >>> is_telling(np.zeros(100)), is_telling(np.arange(100.0)), is_telling(np.sqrt(np.arange(100.0)))
+    >>> is_distinctive(np.zeros(100)), is_distinctive(np.arange(100.0)), is_distinctive(np.sqrt(np.arange(100.0)))
     (False, False, True)
     """
     if array.dtype.kind not in "iuf" or array.size < 2:

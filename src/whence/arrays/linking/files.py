@@ -1,6 +1,6 @@
-"""Files that plain code reads arrays from and writes arrays to, seen while somebody watches.
+"""Files that plain code reads arrays from and writes arrays to, while they are watched.
 
-NumPy's and pandas's functions are replaced, for as long as a block that watches is open, by ones that also tell what
+NumPy's and pandas's functions are replaced, for as long as a block that watches is open, by ones that also report what
 they read and wrote: in their own packages, and in modules of the program that have imported them by name. Only files
 that are named by a path count. Of an archive (`.npz`) each array is read when somebody asks for it.
 """
@@ -52,7 +52,7 @@ def watch(watcher: Watcher) -> None:
 
 
 def unwatch(watcher: Watcher) -> None:
-    """Tell it no more."""
+    """Stop notifying it."""
     with _lock:
         _watchers.remove(watcher)
         if not _watchers:
@@ -149,7 +149,7 @@ def _noting_write(original: Callable[..., Any], called: str, *, first: str) -> C
 
 
 class _Once:
-    """Functions that call each other tell once."""
+    """Functions that call each other report once."""
 
     def __enter__(self) -> bool:
         depth = getattr(_inside, "depth", 0)

@@ -1,7 +1,7 @@
 """The arrays that a log knows and that may still be seen: by their memory while it lives, and by their content.
 
-An array is looked up as it is handed to a tracked call, before the function runs. In this order: memory with the same
-layout, memory that it is a part of, content. Its digest tells whether anybody changed the memory in between.
+An array is looked up when it is passed to a tracked call, before the function runs. In this order: memory with the same
+layout, memory that it is a part of, content. Its digest shows whether the memory was changed in between.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.linking.content import digest_of, is_telling
+from whence.arrays.linking.content import digest_of, is_distinctive
 from whence.arrays.linking.frames import array_behind
 from whence.arrays.linking.layout import Layout, Shape, shown
 from whence.arrays.rules._layouts import overlaps_itself
@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What is known of an array that is handed to a call."""
+    """What is known of an array that is passed to a call."""
 
     how: How
     digest: bytes
@@ -189,7 +189,7 @@ class Living:
             return Arrival("new", digest)
         found = self._alike(array, digest)
         if found:
-            if not is_telling(array):
+            if not is_distinctive(array):
                 return Arrival("new", digest)
             if len(found) > 1:
                 names = " and ".join(repr(each.name) for each, _ in found[:2])
@@ -219,7 +219,7 @@ class Living:
             for seen in self._wide()
             if seen.layout.shape == array.shape and seen.layout.dtype != array.dtype.str and not seen.stale
         ]
-        if not alike or len(alike) > MOST_CASTS or not is_telling(array):
+        if not alike or len(alike) > MOST_CASTS or not is_distinctive(array):
             return []
         found = []
         for seen in alike:
@@ -240,7 +240,7 @@ class Living:
 
     def _unambiguous(self, piece: NDArray[Any]) -> tuple[Seen, Relation] | None:
         found = self._alike(piece, digest_of(piece))
-        return found[0] if len(found) == 1 and is_telling(piece) else None
+        return found[0] if len(found) == 1 and is_distinctive(piece) else None
 
     def _shapes(self, dtype: str) -> set[Shape]:
         own = {

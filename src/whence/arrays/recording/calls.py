@@ -23,7 +23,7 @@ from whence.arrays.tracing._origins import merged, natural_form, union
 from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._run import Overlapping, checked, mode_of
 from whence.arrays.tracing._spelling import Spelled
-from whence.arrays.tracing._tape import Tape, Witness
+from whence.arrays.tracing._tape import CallRecord, Tape
 from whence.errors import TooLarge
 from whence.relation import Relation
 from whence.relation.compress import drafting
@@ -86,9 +86,9 @@ class Captured:
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     edges: tuple[Edge, ...]
-    witness: Witness | None = None  # what was done; None if nobody saw all of it
+    call_record: CallRecord | None = None  # what was done; None if nobody saw all of it
     written: tuple[int, ...] = ()  # inputs that the function changed
-    reused: bool = False  # whether the lineage is that of an earlier call with the same witness
+    reused: bool = False  # whether the lineage is that of an earlier call with the same call record
     notes: Mapping[str, int] = field(default_factory=dict)  # casts, branches, texts
     said: tuple[str, ...] = ()  # of each output, what its lineage does not hold, if that is anything
     guessed: str = ""  # why the function could not be followed, and is taken to use all it is given
@@ -97,7 +97,7 @@ class Captured:
 class Memory(Protocol):
     """Lineage that is known by what was done; see whence.arrays.reuse."""
 
-    def find(self, witness: Witness, outputs: tuple[Shape, ...]) -> Known | None: ...
+    def find(self, call_record: CallRecord, outputs: tuple[Shape, ...]) -> Known | None: ...
 
 
 class Known(Protocol):
@@ -109,10 +109,10 @@ class Known(Protocol):
     def notes(self) -> Mapping[str, int]: ...
 
 
-def _known(memory: Memory | None, witness: Witness | None, outputs: Sequence[Array]) -> Known | None:
-    if memory is None or witness is None:
+def _known(memory: Memory | None, call_record: CallRecord | None, outputs: Sequence[Array]) -> Known | None:
+    if memory is None or call_record is None:
         return None
-    return memory.find(witness, tuple(each.shape for each in outputs))
+    return memory.find(call_record, tuple(each.shape for each in outputs))
 
 
 class Doubt(str):
@@ -152,10 +152,10 @@ def by_rule(call: Call) -> Captured:
     made = tuple(side for each in outputs for side in each.shape)
     tape.add((operation.text, read, [(each.label, len(each.shape)) for each in outputs]), operation.given, made)
     tape.divisors |= operation.divisors
-    witness = tape.witness(mode_of(call.selection, call.winner), [each.shape for each in inputs])
-    known = _known(call.memory, witness, outputs)
+    call_record = tape.call_record(mode_of(call.selection, call.winner), [each.shape for each in inputs])
+    known = _known(call.memory, call_record, outputs)
     if known is not None:
-        return Captured(result, inputs, outputs, known.edges, witness, reused=True)
+        return Captured(result, inputs, outputs, known.edges, call_record, reused=True)
     places = step.places(operation, read) if places is None else places
     if len(outputs) != len(places):
         raise rules.NoRule(f"{rules.name_of(function)} returns more than arrays: a traced run knows what they are")
@@ -168,7 +168,7 @@ def by_rule(call: Call) -> Captured:
     for edge in edges:
         if edge.relation.out_shape != outputs[edge.output].shape:
             raise rules.NoRule(f"the rule of {rules.name_of(function)} does not know this way of calling it")
-    return Captured(result, inputs, outputs, _merged(edges), witness)
+    return Captured(result, inputs, outputs, _merged(edges), call_record)
 
 
 def placed(call: Call, stand_ins: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -276,16 +276,16 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
             for each, one in zip(outputs, taken, strict=True)
         ]
     )
-    witness = run.witness
-    known = _known(call.memory, witness, plain)
+    call_record = run.call_record
+    known = _known(call.memory, call_record, plain)
     if known is not None:
         return Captured(
-            returns, inputs, plain, known.edges, witness, tuple(written), reused=True, notes=known.notes, said=notes
+            returns, inputs, plain, known.edges, call_record, tuple(written), reused=True, notes=known.notes, said=notes
         )
     if run.most_writes > MANY_WRITES and not written and not any(loose) and not any(taken):
         by_cells = edges_by_cells(call, plain, run.selects)
         if by_cells is not None:
-            return Captured(returns, inputs, plain, by_cells, witness, notes=run.notes)
+            return Captured(returns, inputs, plain, by_cells, call_record, notes=run.notes)
     try:
         edges = [
             Edge(at, number, kind, relation)
@@ -305,7 +305,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         if note or (run.has_casts and at not in lined)
         for number, each in enumerate(inputs)
     ]
-    return Captured(returns, inputs, plain, tuple(edges), witness, tuple(written), notes=run.notes, said=notes)
+    return Captured(returns, inputs, plain, tuple(edges), call_record, tuple(written), notes=run.notes, said=notes)
 
 
 def _untraced(item: Any, originals: dict[int, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What is handed to a tracked call besides arrays: numbers that other calls gave, tables, lists of numbers.
+"""What is passed to a tracked call besides arrays: numbers that other calls returned, tables, lists of numbers.
 
 A number that is known becomes an array without axes for the traced run, so that its lineage is followed. No run follows
 tables, lists of numbers, and arrays that the function finds among its globals: every result may come from all of them,

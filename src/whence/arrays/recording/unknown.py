@@ -1,7 +1,7 @@
-"""Calls that nobody can look into: compiled code, SciPy, scikit-learn, ways of NumPy that have no rule.
+"""Calls that cannot be followed: compiled code, SciPy, scikit-learn, NumPy functions that have no rule.
 
-The function has run, or runs now, and its results are returned whatever is known of them. What its lineage is taken to
-be is for whoever tracks it to say:
+The function has run, or runs now, and its results are returned whatever is known of them. `unknown=` says what its
+lineage is taken to be:
 
 - `whole`: every result comes from every cell. That holds for any function, and the answer says that it may be too much.
 - `elementwise`: each result comes from the cells at its own place, because the caller says so.

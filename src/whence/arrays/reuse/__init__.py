@@ -1,9 +1,9 @@
 """Lineage that need not be computed twice: learned from runs, kept in the log, used for runs that did the same.
 
-A run is known by its witness (`whence.arrays.tracing`): everything that its lineage is computed from. A lineage is used
-for another run only if that run's witness is the same, so it does not matter what a function reads or draws. For runs
-that did the same at other lengths, the numbers of the lineage and of the witness are fitted as functions of the
-lengths; the fit is used where it gives every number of the new witness.
+The call record of a run (`whence.arrays.tracing`) holds everything that its lineage is computed from. Another run
+reuses the lineage only if its call record is the same, so it does not matter which files, globals or random numbers a
+function reads. For runs of the same operations at other lengths, the numbers in the lineage and in the call record are
+fitted as functions of the lengths. The fit is used if it gives every number of the new call record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from whence.arrays.recording.calls import Captured
 from whence.arrays.reuse.fitting import fitted
 from whence.arrays.reuse.learned import Known, Level, ReuseRule, Shelf, packed, same, unpacked
 from whence.arrays.reuse.templates import Observation, Template, observed
-from whence.arrays.tracing._tape import Witness
+from whence.arrays.tracing._tape import CallRecord
 
 __all__ = ["Known", "Level", "ReuseIndex", "ReuseRule", "Shelf"]
 
@@ -54,9 +54,9 @@ class Group:
             found += [template for template in tried if all(template.agrees(each) for each in seen)]
         self.templates = tuple(found)
 
-    def predict(self, witness: Witness) -> Any:
-        """What the templates that cover this witness say, if they say the same."""
-        covering = [found for each in self.templates if (found := each.predict(witness)) is not None]
+    def predict(self, call_record: CallRecord) -> Any:
+        """What the templates that cover this call record say, if they say the same."""
+        covering = [found for each in self.templates if (found := each.predict(call_record)) is not None]
         alike = all(each[0] == covering[0][0] and same(each[1], covering[0][1]) for each in covering[1:])
         return covering[0] if covering and alike else None
 
@@ -80,7 +80,7 @@ class Group:
 class ReuseIndex:
     """What is known of the runs of functions that have one name; the log holds what other programs learned of them.
 
-    Correctness rests on witnesses alone. That rules are kept by name only makes them easy to load, and to list.
+    Correctness rests on call records alone. That rules are kept by name only makes them easy to load, and to list.
     """
 
     def __init__(self, shelf: Shelf, name: str) -> None:
@@ -96,32 +96,32 @@ class ReuseIndex:
 
     # --- asking
 
-    def find(self, witness: Witness, outputs: tuple[tuple[int, ...], ...]) -> Known | None:
-        """The lineage of a run with this witness and results of these shapes, if it is known."""
+    def find(self, call_record: CallRecord, outputs: tuple[tuple[int, ...], ...]) -> Known | None:
+        """The lineage of a run with this call record and results of these shapes, if it is known."""
         with self._lock:
-            found = self._known.get(witness.exact) or self._restored(witness) or self._fitting(witness)
+            found = self._known.get(call_record.exact) or self._restored(call_record) or self._fitting(call_record)
         if found is None or found.outputs != outputs:
             return None
         self._shelf.count(self.identity, found.level, found.signature, hits=1)
         return found
 
-    def _restored(self, witness: Witness) -> Known | None:
-        rule = self._stored.get(witness.exact)
+    def _restored(self, call_record: CallRecord) -> Known | None:
+        rule = self._stored.get(call_record.exact)
         if rule is None or rule.state != "confirmed":
             return None
         outputs, edges = unpacked(rule.payload)
         found = Known(rule.level, rule.signature, outputs, edges, rule.payload.get("notes", {}))
-        self._remember(witness.exact, found)
+        self._remember(call_record.exact, found)
         return found
 
-    def _fitting(self, witness: Witness) -> Known | None:
-        group = self._groups.get(witness.general)
-        predicted = group.predict(witness) if group is not None and group.templates else None
+    def _fitting(self, call_record: CallRecord) -> Known | None:
+        group = self._groups.get(call_record.general)
+        predicted = group.predict(call_record) if group is not None and group.templates else None
         if group is None or predicted is None:
             return None
         outputs, edges = predicted
         found = Known("gen", group.signature, outputs, edges, group.notes or {})
-        self._remember(witness.exact, found)
+        self._remember(call_record.exact, found)
         return found
 
     def _remember(self, exact: str, known: Known) -> None:
@@ -135,17 +135,17 @@ class ReuseIndex:
 
     def learn(self, found: Captured) -> None:
         """The lineage of a run was computed: remember it for the runs that it holds for."""
-        witness = found.witness
-        if witness is None:
+        call_record = found.call_record
+        if call_record is None:
             return  # nobody saw all of what it did
         with self._lock:
-            level: Any = witness.level
+            level: Any = call_record.level
             outputs = tuple(each.shape for each in found.outputs)
-            known = Known(level, witness.exact, outputs, found.edges, dict(found.notes))
-            self._remember(witness.exact, known)
+            known = Known(level, call_record.exact, outputs, found.edges, dict(found.notes))
+            self._remember(call_record.exact, known)
             self._keep(known)
-            if not witness.values:
-                self._observe(witness, outputs, found)
+            if not call_record.values:
+                self._observe(call_record, outputs, found)
 
     def _keep(self, known: Known) -> None:
         payload = known.payload() if self._kept < MOST_STORED and known.signature not in self._stored else None
@@ -155,23 +155,23 @@ class ReuseIndex:
             self._kept += 1
             self._shelf.put(rule)
 
-    def _observe(self, witness: Witness, outputs: Any, found: Captured) -> None:
-        group = self._groups.get(witness.general)
+    def _observe(self, call_record: CallRecord, outputs: Any, found: Captured) -> None:
+        group = self._groups.get(call_record.general)
         if group is None:
             if len(self._groups) >= MOST_KNOWN:
                 self._groups.pop(next(iter(self._groups)))
-            group = self._groups[witness.general] = Group(witness.general, witness.ranks)
-        if group.refused or not witness.sizes or len(group.observations) >= MOST_OBSERVATIONS:
+            group = self._groups[call_record.general] = Group(call_record.general, call_record.ranks)
+        if group.refused or not call_record.sizes or len(group.observations) >= MOST_OBSERVATIONS:
             return
-        seen, data = observed(witness, outputs, found.edges), packed(outputs, found.edges)
-        if any(each.lengths == (*witness.sizes, *witness.given) for each, _ in group.observations):
+        seen, data = observed(call_record, outputs, found.edges), packed(outputs, found.edges)
+        if any(each.lengths == (*call_record.sizes, *call_record.given) for each, _ in group.observations):
             return
         notes = dict(found.notes)
         if seen is None or data is None or (group.notes is not None and group.notes != notes):
             group.refused = True
         else:
             group.notes = notes
-            group.divisors |= witness.divisors
+            group.divisors |= call_record.divisors
             group.observations.append((seen, data))
         group.fit()
         self._save(group)
@@ -181,28 +181,28 @@ class ReuseIndex:
 
     def verify(self, found: Captured) -> bool:
         """Compare what would have been reused with what is; a rule that was wrong is never used again."""
-        witness = found.witness
-        if witness is None:
+        call_record = found.call_record
+        if call_record is None:
             return True
         outputs = tuple(each.shape for each in found.outputs)
-        known = self.find(witness, outputs)
+        known = self.find(call_record, outputs)
         agreed = known is None or same(known.edges, found.edges)
         if not agreed:
-            self.forget(witness)
+            self.forget(call_record)
         elif known is None:
             self.learn(found)
         return agreed
 
-    def forget(self, witness: Witness) -> None:
-        """What is known by this witness was wrong."""
+    def forget(self, call_record: CallRecord) -> None:
+        """What is known by this call record was wrong."""
         with self._lock:
-            known = self._known.pop(witness.exact, None)
+            known = self._known.pop(call_record.exact, None)
             self._rows -= 0 if known is None else known.rows
             if known is not None and known.level != "gen":
                 refused = ReuseRule(self.identity, known.level, known.signature, "refused", 0, 0, self.identity, {})
-                self._stored[witness.exact] = refused
+                self._stored[call_record.exact] = refused
                 self._shelf.put(refused)
-            group = self._groups.get(witness.general)
+            group = self._groups.get(call_record.general)
             if group is not None:
                 group.refused = True
                 group.fit()

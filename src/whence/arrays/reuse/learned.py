@@ -23,10 +23,11 @@ MOST_ROWS = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class ReuseRule:
-    """What the log says of one reuse rule: which lineage runs with the same witness have, and how often it was used.
+    """What the log says of one reuse rule: the lineage of runs with one call record, and how often it was reused.
 
     `dim` holds for runs that did the same with arrays of the same lengths; `base` too, where contents were part of what
-    was done (a mask, an order); `gen` for runs that did the same at other lengths. The signature is the witness.
+    was done (a mask, an order); `gen` for runs that did the same at other lengths. The signature is the hash of
+    the call record.
     """
 
     function: str

@@ -23,7 +23,7 @@ MOST_ROWS = 64
 
 
 class Integers(Protocol):
-    """The integers of a witness, as it has them."""
+    """The integers of a call record, as it has them."""
 
     @property
     def sizes(self) -> Shape: ...

@@ -31,7 +31,7 @@ from whence.arrays.rules import (
 )
 from whence.arrays.rules._arguments import argument, named, says_where, spelled_out
 from whence.arrays.rules._layouts import BY_LAYOUT, order_of
-from whence.arrays.rules._outlines import Outline, occurrences, told_apart
+from whence.arrays.rules._outlines import Outline, occurrences, separated
 from whence.arrays.rules._rows import affine, product, whole_out
 from whence.arrays.rules._rules import FOREIGN, FROM_NOTHING, RULES, VALUES_MATTER, Function, Kind, Link, Links
 from whence.arrays.rules.selecting import EXTREMES, winner
@@ -172,7 +172,7 @@ def watched(
     """The links of each output of a call, and whether they may follow from numbers in these arrays (by identity).
 
     Every one of these arrays is an operand of some link, or says where cells go, in which case it has decided. An array
-    that the rule passed over is refused: its lineage would be left out without a word.
+    that the rule passed over is refused: its lineage would be left out silently.
 
     >>> x, by = np.zeros(3), np.array([1])
     >>> watched(np.roll, (x, by), {}, {id(x): x})[1], watched(np.roll, (x, by), {}, {id(x): x, id(by): by})[1]
@@ -185,13 +185,13 @@ def watched(
     by_values = function in VALUES_MATTER
     call = (args, dict(kwargs))
     if not by_values:
-        drawn, back = told_apart(call, arrays, Outline)
+        drawn, back = separated(call, arrays, Outline)
         try:
             found = lineage(function, drawn[0], drawn[1], method)
         except Exception:  # it wants the numbers, or cannot do without; if it is another error, it comes again
             by_values = True
     if by_values:
-        drawn, back = told_apart(call, arrays, lambda each: each.view())
+        drawn, back = separated(call, arrays, lambda each: each.view())
         found = lineage(function, drawn[0], drawn[1], method)
     found = complete(function, method, drawn, back, found)
     return tuple(

@@ -55,7 +55,7 @@ class Outline:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __iter__ = __reversed__ = _asked
 
 
-def told_apart(call: Any, arrays: Mapping[int, Any], make: Callable[[Any], Any]) -> tuple[Any, dict[int, Any]]:
+def separated(call: Any, arrays: Mapping[int, Any], make: Callable[[Any], Any]) -> tuple[Any, dict[int, Any]]:
     """The arguments with something of its own in the place of each occurrence of these arrays (by identity).
 
     An array that is given twice is two operands. The second result has the arrays by the identity of what stands for

@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 FREE: Axis = (-1, 0, 0)
 
 SAMPLE = 1 << 14
-"""So many cells tell whether cells that are near each other come from cells that are."""
+"""How many cells are looked at to see whether neighbours come from neighbours."""
 
 
 @dataclass(frozen=True, slots=True)

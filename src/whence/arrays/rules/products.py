@@ -60,7 +60,7 @@ def _over_named_axes(axes: Any, operands: tuple[Any, ...], rule_of: Callable[...
     named = [(each,) if isinstance(each, (int, np.integer)) else tuple(each) for each in axes]
     turns = [
         # mypy infers no type for a default.
-        viewed(shape(each), lambda x, at=at: np.moveaxis(x, at, range(-len(at), 0)))  # type: ignore[misc]
+        viewed(shape(each), lambda x, at=at: np.moveaxis(x, at, range(-len(at), 0)))  # type: ignore[misc]  # a lambda's default has no type
         for each, at in zip(operands, named, strict=False)
     ]
     links = rule_of(*(np.broadcast_to(np.zeros(()), each.out_shape) for each in turns))

@@ -136,7 +136,7 @@ def _returning_views(name: str) -> None:
 
         count = len(cut(np.broadcast_to(np.zeros(()), shape(ary))))
         # mypy infers no type for a default.
-        return tuple([Link(ary, viewed(shape(ary), lambda x, n=n: cut(x)[n]))] for n in range(count))  # type: ignore[misc]
+        return tuple([Link(ary, viewed(shape(ary), lambda x, n=n: cut(x)[n]))] for n in range(count))  # type: ignore[misc]  # a lambda's default has no type
 
 
 for _name in ("array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"):
@@ -153,7 +153,7 @@ def _each_its_own(name: str) -> None:
     def viewing(*arrays: Any, **kwargs: Any) -> Any:
         shapes = [shape(each) for each in arrays]
         links = tuple(
-            [Link(each, viewed(shapes[n], lambda x, n=n: _one_output(function, shapes, n, x, kwargs)))]  # type: ignore[misc]
+            [Link(each, viewed(shapes[n], lambda x, n=n: _one_output(function, shapes, n, x, kwargs)))]  # type: ignore[misc]  # a lambda's default has no type
             for n, each in enumerate(arrays)
         )
         return links[0] if len(links) == 1 and name.startswith("atleast") else links
@@ -219,7 +219,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: Any = 
     sides: list[Shape] = [(math.prod(shape(x)),) for x in xi]
     options = {"copy": False, "sparse": sparse, "indexing": indexing}
     return tuple(
-        [Link(x, _from_flat(shape(x), viewed(sides[n], lambda v, n=n: _one_output(np.meshgrid, sides, n, v, options))))]  # type: ignore[misc]
+        [Link(x, _from_flat(shape(x), viewed(sides[n], lambda v, n=n: _one_output(np.meshgrid, sides, n, v, options))))]  # type: ignore[misc]  # a lambda's default has no type
         for n, x in enumerate(xi)
     )
 

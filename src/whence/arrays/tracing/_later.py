@@ -9,7 +9,7 @@ from typing import Any
 class Later:
     """A function and what it is given, some of which is itself computed later. It is called once, or never.
 
-    Functions must be pure and what they are given immutable, since nobody knows when they are called.
+    Functions must be pure and their arguments immutable, since they may be called at any time.
 
     >>> total = Later(lambda a, b: a + b, Later(lambda: 2), 3)
     >>> total.get(), total.get()

@@ -1,6 +1,6 @@
 """A function with NumPy's constructors replaced, so that arrays it makes and fills are traced from the beginning.
 
-`np.zeros(n)` gives the function memory to write into; were that memory plain, what is written would lose its lineage
+`np.zeros(n)` gives the function memory to write into; if that memory were plain, what is written would lose its lineage
 (and is refused). The function runs with a copy of its globals in which NumPy is a stand-in for NumPy.
 """
 

@@ -17,7 +17,7 @@ from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._buffer import Buffer
 from whence.arrays.tracing._finished import finish
 from whence.arrays.tracing._later import Later, now
-from whence.arrays.tracing._tape import Tape, Witness
+from whence.arrays.tracing._tape import CallRecord, Tape
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
 
@@ -68,9 +68,9 @@ class Run:
         self.at_end: list[Callable[[], None]] = []  # of those who hold arrays of the run elsewhere
 
     @property
-    def witness(self) -> Witness | None:
+    def call_record(self) -> CallRecord | None:
         """What was done so far; None if the tape is not complete."""
-        return self.tape.witness(mode_of(self.selection, self.winner), self.shapes)
+        return self.tape.call_record(mode_of(self.selection, self.winner), self.shapes)
 
     def cast(self, origins: Any, cells: int) -> None:
         """Numbers from there left the traced world: their lineage ends here."""
@@ -195,7 +195,7 @@ def mode_of(selection: bool, winner: bool) -> str:
 
 
 def _overlap(a: Any, b: Any) -> bool:
-    """Whether two arrays have memory in common; if that is too hard to tell, they have."""
+    """Whether two arrays share memory; if that takes too long to find out, yes."""
     try:
         return bool(np.shares_memory(a, b, max_work=1 << 16))  # type: ignore[arg-type]  # any number will do
     except np.exceptions.TooHardError:

@@ -1,4 +1,4 @@
-"""What a run did, as a witness: two runs with the same witness have the same lineage, whatever their function read.
+"""What a run did: its call record. Two runs with the same call record have the same lineage, whatever they read.
 
 Every operation on a traced array puts one step on the tape: which function, which arrays of the run by number, all
 other arguments, the contents of arrays where a rule reads them, and which results are views. The lineage of a run is
@@ -24,8 +24,8 @@ SMALL = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """The digest of a tape, and what it says about other lengths."""
+class CallRecord:
+    """What a run did: the digest of its tape, and the integers that runs at other lengths would change."""
 
     exact: str  # of all of it
     general: str  # of all but the integers
@@ -38,7 +38,7 @@ class Witness:
 
     @property
     def level(self) -> str:
-        """What a lineage with this witness holds for: inputs of these shapes, or of such contents as well."""
+        """What runs with this call record share: the shapes of their inputs (`dim`), or contents as well (`base`)."""
         return "base" if self.values else "dim"
 
 
@@ -65,15 +65,15 @@ class Tape:
             self._given += given
         self._made += made
 
-    def witness(self, mode: str, inputs: list[Shape]) -> Witness | None:
-        """The witness of all steps."""
+    def call_record(self, mode: str, inputs: list[Shape]) -> CallRecord | None:
+        """The call record of all steps."""
         if not self.complete:
             return None
         digest = hashlib.blake2b(f"{mode} {[len(each) for each in inputs]} {self._steps!r}".encode(), digest_size=16)
         general = digest.hexdigest()
         sizes = tuple(side for each in inputs for side in each)
         digest.update(repr((sizes, self._given, self._made)).encode())
-        return Witness(
+        return CallRecord(
             digest.hexdigest(), general, sizes, tuple(map(len, inputs)), tuple(self._given), tuple(self._made),
             self.values, frozenset(self.divisors),
         )  # fmt: skip
@@ -95,4 +95,4 @@ def short(text: str) -> str:
     return text if len(text) <= 24 else hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-__all__ = ["SMALL", "Shape", "Tape", "Witness", "content", "short"]
+__all__ = ["SMALL", "CallRecord", "Shape", "Tape", "content", "short"]

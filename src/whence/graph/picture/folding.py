@@ -142,7 +142,7 @@ def _drawn(part: Part, groups: Sequence[list[int]]) -> Scene:
     runs = labels.runs(activities)
     entities = [part.names[n] for n, kind in part.kinds.items() if KINDS[kind] == "entity"]
     short = labels.files(entities)
-    texts = dict(zip(entities, labels.told_apart([short[name] for name in entities]), strict=True))
+    texts = dict(zip(entities, labels.distinct_labels([short[name] for name in entities]), strict=True))
     nodes: list[Node] = []
     place: dict[int, int] = {}
     for own in groups:

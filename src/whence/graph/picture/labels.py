@@ -1,4 +1,4 @@
-"""Words on nodes: short, and with what tells one node from the next."""
+"""Words on nodes: short, with what distinguishes one node from the next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERED = re.compile(r"(?P<name>.+)#(?P<number>[0-9]+)\Z", re.DOTALL)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """A text that fits, with the middle left out: beginnings and ends tell most.
+    """A text that fits, with the middle left out: beginnings and ends say most.
 
     >>> shortened("data/2026/01/measurements-of-the-north.csv", 26)
     'data/2026/01...e-north.csv'
@@ -28,10 +28,10 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{text[:left]}...{text[-((longest - 3) // 2) :]}"
 
 
-def told_apart(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
+def distinct_labels(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Short forms of texts; where those of different texts would be the same, the part that differs is kept.
 
-    >>> told_apart([f"features of the northern stations, {year}, winter" for year in (2025, 2026)])
+    >>> distinct_labels([f"features of the northern stations, {year}, winter" for year in (2025, 2026)])
     ['features of ...5... winter', 'features of ...6... winter']
     """
     texts = [" ".join(text.split()) for text in texts]
@@ -115,7 +115,7 @@ def runs(named: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         for name in own:
             said = " ".join(_said(key, given[name][key]) for key in differing if key in given[name])
             found[name] = f"{program} {said}".strip()
-    return dict(zip(found, told_apart(list(found.values()), LONGEST + 8), strict=True))
+    return dict(zip(found, distinct_labels(list(found.values()), LONGEST + 8), strict=True))
 
 
 def _said(key: str, value: str) -> str:

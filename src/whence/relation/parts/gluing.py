@@ -20,7 +20,7 @@ from whence.relation.compress import FEW_ROWS, encode, finish, fits_key, fold, n
 from whence.relation.forest import NoForm
 from whence.relation.layout import Layout, Shape
 from whence.relation.parts.lining import lined
-from whence.relation.rows import Rows, hulls, of_part, relation_of, rooted
+from whence.relation.rows import BoxRows, hulls, of_part, relation_of, rooted
 from whence.relation.unite import united_rows
 
 REFOLDED = 1 << 22
@@ -100,7 +100,7 @@ def _glued(pieces: list[Relation]) -> Relation:
     return relation_of(first.out_shape, first.in_shape, first._views, rows)
 
 
-def _unfolded(rows: Rows) -> Rows:
+def _unfolded(rows: BoxRows) -> BoxRows:
     """Rows in which an axis of two values is a parent, as two rows each: any two rows lie on a line, if by accident."""
     bounds = rows.bounds
     for axis in {parent for parent, _, _ in rows.axes if parent >= 0}:
@@ -109,32 +109,32 @@ def _unfolded(rows: Rows) -> Rows:
             first, second = bounds[two].copy(), bounds[two].copy()
             first[:, axis, 1], second[:, axis, 0] = first[:, axis, 0], second[:, axis, 1]
             bounds = np.concatenate([bounds[~two], first, second])
-    return Rows(rows.axes, bounds)
+    return BoxRows(rows.axes, bounds)
 
 
-def _united(rows: Sequence[Rows]) -> list[Rows]:
+def _united(rows: Sequence[BoxRows]) -> list[BoxRows]:
     """The rows of each pattern united, the patterns with the most tuples first."""
     left: dict[Pattern, Ints] = {}
     for each in rows:
         known = left.get(each.axes)
         left[each.axes] = each.bounds if known is None else np.concatenate([known, each.bounds])
-    done: list[Rows] = []
-    for pattern in sorted(left, key=lambda pattern: -_tuples(Rows(pattern, left[pattern]))):
+    done: list[BoxRows] = []
+    for pattern in sorted(left, key=lambda pattern: -_tuples(BoxRows(pattern, left[pattern]))):
         if len(left[pattern]):
             done += _gathered(pattern, left)
     return done
 
 
-def _gathered(pattern: Pattern, left: dict[Pattern, Ints]) -> list[Rows]:
+def _gathered(pattern: Pattern, left: dict[Pattern, Ints]) -> list[BoxRows]:
     """The rows of a pattern with those of others that become parts of them; these are taken out of what is left."""
     own = left.pop(pattern)
     left[pattern] = own[:0]
     loose: list[tuple[Pattern, Ints, Ints]] = []  # whose rows, which of them, and what they are under this pattern
     for other, bounds in left.items():
-        fits, turned = _rewritten(Rows(other, bounds), pattern)
+        fits, turned = _rewritten(BoxRows(other, bounds), pattern)
         if len(turned):
             loose.append((other, np.flatnonzero(fits), turned))
-    found = united_rows(Rows(pattern, np.concatenate([own, *(turned for _, _, turned in loose)])))
+    found = united_rows(BoxRows(pattern, np.concatenate([own, *(turned for _, _, turned in loose)])))
     taken = [np.zeros(len(turned), bool) for _, _, turned in loose]
     for group in found:
         mixed = group.bounds[_meeting(group.bounds, own, pattern).any(axis=1)]
@@ -143,10 +143,10 @@ def _gathered(pattern: Pattern, left: dict[Pattern, Ints]) -> list[Rows]:
     for mask, (other, which, _) in zip(taken, loose, strict=True):
         left[other] = np.delete(left[other], which[mask], axis=0)
     kept = [turned[mask] for mask, (_, _, turned) in zip(taken, loose, strict=True)]
-    return united_rows(Rows(pattern, np.concatenate([own, *kept])))
+    return united_rows(BoxRows(pattern, np.concatenate([own, *kept])))
 
 
-def _rewritten(rows: Rows, pattern: Pattern) -> tuple[NDArray[np.bool_], Ints]:
+def _rewritten(rows: BoxRows, pattern: Pattern) -> tuple[NDArray[np.bool_], Ints]:
     """Which rows can be said in another pattern, and those rows in it.
 
     An axis keeps its bounds if it has the same parent and slopes. Otherwise both parents, the one it has and the one
@@ -181,7 +181,7 @@ def _meeting(a: Ints, b: Ints, pattern: Pattern) -> NDArray[np.bool_]:
     return met
 
 
-def _from_output(rows: Rows, count: int) -> Rows:
+def _from_output(rows: BoxRows, count: int) -> BoxRows:
     """The rows with the axes of the output without parents, where they can be."""
     try:
         return rooted(rows, range(count))
@@ -189,14 +189,14 @@ def _from_output(rows: Rows, count: int) -> Rows:
         return rows
 
 
-def _safe(rows: Sequence[Rows]) -> bool:
+def _safe(rows: Sequence[BoxRows]) -> bool:
     """Whether bounds times slopes fit 64 bits by far, and there are axes at all."""
     steep = max((abs(slope) for each in rows for _, p, q in each.axes for slope in (p, q)), default=0)
     far = max((int(np.abs(each.bounds).max()) for each in rows if each.bounds.size), default=0)
     return bool(rows[0].axes) and max(1, steep) * far < 1 << 60
 
 
-def _tuples(rows: Rows) -> float:
+def _tuples(rows: BoxRows) -> float:
     """About how many tuples rows have."""
     around = hulls(rows)
     return float(np.prod((around[:, :, 1] - around[:, :, 0] + 1).astype(float), axis=1).sum())

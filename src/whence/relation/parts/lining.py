@@ -12,16 +12,16 @@ import numpy as np
 
 from whence.relation.blocks import Ints
 from whence.relation.codec import Axis
-from whence.relation.rows import Rows, hulls
+from whence.relation.rows import BoxRows, hulls
 
 LEAST = 3
 """Any two rows lie on a line: a step of more than one is believed from so many rows on."""
 
 
-def lined(rows: Rows, v: int) -> list[Rows]:
+def lined(rows: BoxRows, v: int) -> list[BoxRows]:
     """The same tuples, with rows folded along an axis where they lie on a line.
 
-    >>> found = lined(Rows(((-1, 0, 0), (-1, 0, 0)), np.array([[[i, i], [0, i]] for i in range(3)])), 0)
+    >>> found = lined(BoxRows(((-1, 0, 0), (-1, 0, 0)), np.array([[[i, i], [0, i]] for i in range(3)])), 0)
     >>> [(each.axes, each.bounds.tolist()) for each in found]
     [(((-1, 0, 0), (0, 0, 1)), [[[0, 2], [0, 0]]])]
     """
@@ -41,8 +41,8 @@ def lined(rows: Rows, v: int) -> list[Rows]:
         for run in _runs(bounds[chain], free):
             pattern, row = _folded(bounds[chain[run]], axes, free, v)
             found.setdefault(pattern, []).append(row)
-    rest = [Rows(rows.axes, rows.bounds[~fit])] if not fit.all() else []
-    return rest + [Rows(pattern, np.stack(each)) for pattern, each in found.items()]
+    rest = [BoxRows(rows.axes, rows.bounds[~fit])] if not fit.all() else []
+    return rest + [BoxRows(pattern, np.stack(each)) for pattern, each in found.items()]
 
 
 def _chains(bounds: Ints, v: int, held: tuple[int, ...]) -> list[Ints]:

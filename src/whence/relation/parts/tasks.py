@@ -87,7 +87,7 @@ def finished(done: Iterable[Done], out_shape: Shape, in_shape: Shape, place: Pla
 
 def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
     if chunk.ndim == 1:
-        return Relation(out_shape, in_shape, fold_keys(chunk, out_shape, in_shape))  # type: ignore[arg-type]
+        return Relation(out_shape, in_shape, fold_keys(chunk, out_shape, in_shape))  # type: ignore[arg-type]  # one axis: keys
     sides = ((chunk[:, 0], out_shape), (chunk[:, 1], in_shape))
     index = [np.stack(np.unravel_index(flat, shape), axis=1) for flat, shape in sides if shape]
     tuples = np.ascontiguousarray(np.hstack(index), dtype=np.int64)

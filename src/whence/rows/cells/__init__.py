@@ -11,7 +11,7 @@ from whence.rows.cells import groups, joins, opaque, rows, sets, windows
 from whence.rows.cells.terms import ROWS, Ask, Item, Key, Known, Noted, Terms
 from whence.rows.expressions import Attr
 
-__all__ = ["LINEAGES", "RULES", "Item", "Known", "Noted", "Terms", "cells_of"]
+__all__ = ["LINEAGES", "RULES", "Item", "Known", "Noted", "Terms", "cells_of", "noted_cells"]
 
 LINEAGES = ("value", "value+selection")
 
@@ -54,6 +54,14 @@ def cells_of(plan: o.Operator, columns: Iterable[Attr], lineage: str = "value+se
     if lineage not in LINEAGES:
         raise BadType(f"lineage is one of {', '.join(LINEAGES)}, not {lineage!r}")
     selection = lineage != "value"
+    wanted = tuple(dict.fromkeys(columns))
+    found = noted_cells(plan, (*wanted, *((ROWS,) if selection else ())), selection)
+    notes = {attr: found.of(attr, ROWS) if selection else found.of(attr) for attr in wanted}
+    return Noted(found.plan, notes, tuple(dict.fromkeys(found.reasons)))
+
+
+def noted_cells(plan: o.Operator, keys: Iterable[Key], selection: bool) -> Noted:
+    """The plan with columns of ids, and the cells of each key, without those of `ROWS` unless that is one of them."""
 
     def down(operator: o.Operator, keys: Iterable[Key]) -> Noted:
         rule: Any = RULES.get(type(operator))
@@ -62,7 +70,4 @@ def cells_of(plan: o.Operator, columns: Iterable[Attr], lineage: str = "value+se
         noted: Noted = rule(operator, Ask(frozenset(keys), selection, down))
         return noted
 
-    wanted = tuple(dict.fromkeys(columns))
-    found = down(plan, (*wanted, *((ROWS,) if selection else ())))
-    notes = {attr: found.of(attr, ROWS) if selection else found.of(attr) for attr in wanted}
-    return Noted(found.plan, notes, tuple(dict.fromkeys(found.reasons)))
+    return down(plan, keys)

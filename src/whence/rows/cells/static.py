@@ -1,13 +1,14 @@
 """Cells that follow from the rows: where each row of the lineage has the same columns in it, nothing has to run.
 
 Row lineage says which source rows made an output row. If the plan alone says which of their columns count, or in which
-of them, by what they hold themselves (`price is not null`), the cells are known as soon as the rows are.
+of them, by what they hold themselves (`price is not null`) or by what the output row shows (`price` is its maximum),
+the cells are known as soon as the rows are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whence.rows import operators as o
@@ -21,11 +22,15 @@ from whence.rows.tree import walk
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A column of a use of a source: in all rows of the lineage, or in those for which a condition on them holds."""
+    """A column of a use of a source: in all rows of the lineage, or in those for which a condition on them holds.
+
+    With `attained`, an expression over the row and a column of the output, those rows count in which both are equal.
+    """
 
     occurrence: int
     column: int
     where: Expr | None = None
+    attained: tuple[Expr, Attr] | None = None
 
 
 Places = frozenset[Place]
@@ -65,7 +70,8 @@ def static_cells(plan: o.Operator, columns: Iterable[Attr], lineage: str) -> tup
         places = found.of(*wanted)
     except NotStatic:
         return None
-    return None if places & UNKNOWN else (places, tuple(dict.fromkeys(found.reasons)))
+    hidden = any(place.attained is not None and place.attained[1] not in plan.output for place in places)
+    return None if hidden or places & UNKNOWN else (places, tuple(dict.fromkeys(found.reasons)))
 
 
 def _of(plan: o.Operator, selection: bool) -> _Found:
@@ -92,7 +98,13 @@ def _under(place: Place, where: Expr | None, below: _Found) -> Place:
     if not where.deterministic:
         raise NotStatic
     own = substituted(where, {attr: expr for attr, (_, expr) in known.items()})
-    return Place(place.occurrence, place.column, both(place.where, own))
+    return replace(place, where=both(place.where, own))
+
+
+def _settled(found: _Found) -> _Found:
+    """Above an operator that puts rows together, one row no longer shows what each of them attained."""
+    places = {key: UNKNOWN if any(each.attained for each in own) else own for key, own in found.places.items()}
+    return _Found(places, found.exprs, found.counted, found.reasons)
 
 
 def _source(plan: o.Source, below: list[_Found], selection: bool) -> _Found:
@@ -138,7 +150,16 @@ def _project(plan: o.Project, below: list[_Found], selection: bool) -> _Found:
             exprs[named.attr] = use, own
         if named.expr in found.counted:
             counted.add(named.attr)
+    shown = {named.expr: named.attr for named in reversed(plan.columns) if isinstance(named.expr, Attr)}
+    places = {key: frozenset(_renamed(place, shown) for place in own) for key, own in places.items()}
     return _Found(places, exprs, frozenset(counted), tuple(reasons))
+
+
+def _renamed(place: Place, shown: Mapping[Attr, Attr]) -> Place:
+    if place.attained is None:
+        return place
+    value, attr = place.attained
+    return replace(place, attained=(value, shown[attr])) if attr in shown else next(iter(UNKNOWN))
 
 
 NONE: Places = frozenset()
@@ -157,6 +178,8 @@ UNKNOWN: Places = frozenset({Place(-1, -1)})
 
 def _join(plan: o.Join, below: list[_Found], selection: bool) -> _Found:
     left, right = below
+    if plan.how in ("semi", "anti", "existence"):
+        right = _settled(right)
     keys = {*left.places, *right.places}
     places: dict[Key, Places] = {key: left.of(key) | right.of(key) for key in keys}
     both_sides = _Found(places, {**left.exprs, **right.exprs}, left.counted | right.counted)
@@ -182,13 +205,14 @@ def _join(plan: o.Join, below: list[_Found], selection: bool) -> _Found:
 
 
 def _aggregate(plan: o.Aggregate, below: list[_Found], selection: bool) -> _Found:
-    (found,) = below
+    found = _settled(below[0])
     if plan.listed is not None:
         raise NotStatic
     slots: dict[Key, Places] = {key: _read(reads([key], selection), found) for key in plan.keys}
     reasons = list(found.reasons)
     for call in plan.calls:
-        slots[call] = _or_unknown(_called, call, found, selection)
+        shown = [named.attr for named in plan.outputs if named.expr == call]
+        slots[call] = _or_unknown(_called, call, found, selection, shown)
         reasons += reads(call.args, selection).reasons
         if call.python:
             reasons.append(f"a function of the user's ({call.name}) counts as reading all its arguments in its group")
@@ -214,7 +238,9 @@ def _aggregate(plan: o.Aggregate, below: list[_Found], selection: bool) -> _Foun
     return _Found(places, exprs, frozenset(counted), tuple(reasons))
 
 
-def _called(call: AggCall, found: _Found, selection: bool) -> Places:
+def _called(call: AggCall, found: _Found, selection: bool, shown: list[Attr]) -> Places:
+    if call.name in ("Min", "Max") and shown and call.args[0].dtype == call.dtype:
+        return _attained(call, found, selection, shown[0])
     if call.name in WITNESSED | PICKED or call.name == "PivotFirst":
         raise NotStatic
     where = call.where
@@ -230,14 +256,29 @@ def _called(call: AggCall, found: _Found, selection: bool) -> Places:
     return _read(read, found, where)
 
 
+def _attained(call: AggCall, found: _Found, selection: bool, shown: Attr) -> Places:
+    """Of a minimum or maximum that the row shows: the rows that have it. It is never NULL where there is one."""
+    (arg,) = call.args
+    uses = {found.exprs[attr][0] if attr in found.exprs else None for attr in arg.attrs}
+    if len(uses) != 1 or not arg.deterministic:
+        raise NotStatic
+    read = reads((arg, *((call.where,) if call.where is not None and selection else ())), selection)
+    places = _read(read, found, call.where)
+    if {place.occurrence for place in places} != uses or any(place.attained for place in places):
+        raise NotStatic
+    value = substituted(arg, {attr: found.exprs[attr][1] for attr in arg.attrs})
+    return frozenset(replace(place, attained=(value, shown)) for place in places)
+
+
 def _distinct(plan: o.Distinct, below: list[_Found], selection: bool) -> _Found:
-    (found,) = below
+    found = _settled(below[0])
     if not selection:
         return found
     return _Found({**found.places, ROWS: found.of(ROWS, *plan.keys)}, found.exprs, found.counted, found.reasons)
 
 
 def _union(plan: o.Union, below: list[_Found], selection: bool) -> _Found:
+    below = [_settled(each) for each in below]
     places: dict[Key, Places] = {key: frozenset().union(*(each.of(key) for each in below)) for key in (ROWS, WHOLE)}
     counted = set()
     for at, attr in enumerate(plan.columns):
@@ -264,5 +305,5 @@ RULES: dict[type[o.Operator], Callable[..., _Found]] = {
 
 
 def witnesses_matter(plan: o.Operator) -> bool:
-    """Whether the rows of a group that attain min, max or first are told from the others in row lineage."""
+    """Whether row lineage has only the rows of a group that attain its min, max or first value."""
     return any(isinstance(part, o.Aggregate) and part.witnessed for part in walk(plan))

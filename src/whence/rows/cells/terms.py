@@ -64,7 +64,7 @@ def union(*terms: Terms) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is asked of a rule: the keys that are needed, whether selection counts, and how to ask an input."""
+    """What a rule is given: the keys that are needed, whether selection counts, and how to ask an input."""
 
     need: Need
     selection: bool

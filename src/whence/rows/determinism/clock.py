@@ -1,4 +1,4 @@
-"""The time of a run: what a pipeline calls now is one moment, and a plan can have it written in."""
+"""The time of a run: `current_timestamp()` is one moment in each run, and a plan can be fixed to it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ INSTANTS = frozenset({"CurrentTimestamp", "Now"})
 LOCAL = frozenset({"CurrentDate", "LocalTimestamp"})  # of the session's time zone
 
 
-def tells_time(plan: Operator) -> bool:
+def reads_clock(plan: Operator) -> bool:
     """Whether it asks what time it is."""
     return any(isinstance(part, Call) and part.name in INSTANTS | LOCAL for part in walk(plan))
 
 
 def stopped(plan: Operator, moment: datetime, zone: str) -> Operator:
-    """The plan as it is at one moment, in a time zone. What is local stays as it is where the zone is not known.
+    """The plan with the time fixed to one moment, in a time zone. Local times stay calls where the zone is not known.
 
     >>> from whence.rows import Attr, Named, Project, Source
     >>> today = Call("CurrentDate", (), "date", pure=False)

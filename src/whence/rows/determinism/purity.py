@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-# Modules that are asked for something else each time, and the names in them that are not.
+# Modules whose functions give something else each time, and the names in them that do not.
 CHANGING: dict[str, frozenset[str]] = {
     "random": frozenset(),
     "secrets": frozenset({"compare_digest"}),
@@ -44,7 +44,7 @@ NAMED = frozenset(
 )  # fmt: skip
 READERS = frozenset({"pandas", "pyarrow", "polars"})  # whose functions called read_... read files
 TASKS = ("pyspark.taskcontext.", "pyspark.core.files.", "pyspark.files.")  # what is of one task, or one worker
-# Methods that tell by their name, whatever they are called on.
+# Methods whose name says it, whatever they are called on.
 METHODS = frozenset(
     {
         "now", "utcnow", "today", "uuid1", "uuid4", "urandom", "getrandbits", "randint", "randrange", "shuffle",

@@ -14,9 +14,11 @@ from whence.rows.tree import Tree, walk
 
 STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
 ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # an output row for each row
-NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate)  # what reads only some columns of its input
+# What reads only some columns of its input.
+NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate, o.Window, o.Generate)
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # a row's number in the order of the rows: another where rows are missing
+ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # the order of rows decides none of their rows
 PICKED = frozenset({"First", "Last", "AnyValue"})
 
 
@@ -37,7 +39,8 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
 
     A limit without an order, `first` and dropDuplicates pick rows. That does no harm where the output shows
     what was picked: the row asked about is there, or it is not. It does where rows are put together further up.
-    A column that nothing reads does no harm either, whatever its value: pandas API on Spark numbers rows that way.
+    A column that nothing reads does no harm either, whatever its value: pandas API on Spark numbers rows that way, and
+    sorts by these numbers in the end, which decides what comes first and not what is there.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Limit, Literal, Named, Source
     >>> three = Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer"))
@@ -52,13 +55,13 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
 def causes(plan: o.Operator) -> tuple[Cause, ...]:
     """The same, with what it depends on."""
     found: dict[Cause, None] = {}
-    _add_causes(plan, found, False, frozenset(plan.output))
+    _add_causes(plan, found, False, frozenset(plan.output), False)
     return tuple(found)
 
 
-def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: frozenset[Attr]) -> None:
-    """`read`: the columns of the output that matter further up."""
-    computed = _expressions_read(plan, read)
+def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: frozenset[Attr], ordered: bool) -> None:
+    """`read`: the columns of the output that matter further up; `ordered`: the order of its rows may, too."""
+    computed = () if isinstance(plan, o.Sort) and not ordered else _expressions_read(plan, read)
     for expr in computed:
         for part in walk(expr):
             placed = isinstance(part, Call) and part.name == NUMBERED and _steady(plan)
@@ -78,10 +81,11 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
         found[Cause(f"{line(plan)} takes rows in an order that the data does not determine")] = None
     if isinstance(plan, o.Window) and not _ignores_ties(plan):
         found[Cause(f"{line(plan)} numbers rows whose order may have ties", tied=plan)] = None
+    ordered = ordered or not isinstance(plan, ORDER_PASSES) or any(map(_placed, computed))
     below = frozenset(attr for expr in computed for attr in read_by(expr))
     for child in plan.children:
         needed = (below | read) & frozenset(child.output) if isinstance(plan, NARROW) else frozenset(child.output)
-        _add_causes(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed)
+        _add_causes(child, found, merged or not isinstance(plan, ONE_TO_ONE), needed, ordered)
 
 
 def _expressions_read(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:
@@ -90,7 +94,14 @@ def _expressions_read(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ..
         return tuple(column.expr for column in plan.columns if column.attr in read)
     if isinstance(plan, o.Aggregate):
         return (*plan.keys, *(column.expr for column in plan.outputs if column.attr in read or _aggregates(column)))
+    if isinstance(plan, o.Generate):
+        return (plan.generator,)
     return plan.expressions
+
+
+def _placed(expr: Tree) -> bool:
+    """Whether a value may depend on the place of a row among the others."""
+    return any(isinstance(part, Call) and not part.pure for part in walk(expr))
 
 
 def _aggregates(column: o.Named) -> bool:

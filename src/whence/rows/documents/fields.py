@@ -89,10 +89,10 @@ def _frame(given: Any, _: Reads, where: str) -> Frame:
     for bound in given[1:]:
         if bound is not None and type(bound) not in (int, str):
             raise Damaged(f"{where}: a bound of a frame is a number, a text or null, not {_shown(bound)}")
-    told = not any(isinstance(bound, str) for bound in given[1:])
+    plain = not any(isinstance(bound, str) for bound in given[1:])
     try:
         unit, lower, upper = given
-        return Frame(unit, lower, upper, None if told else NotHeld("a bound of the window's frame is no plain number"))
+        return Frame(unit, lower, upper, None if plain else NotHeld("a bound of the window's frame is no plain number"))
     except BadType as error:
         raise Damaged(f"{where}: {error}") from error
 

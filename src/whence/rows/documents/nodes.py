@@ -60,7 +60,8 @@ EXPRESSIONS = (
     _node("parameter", e.Param, name=PARAMETER_NAME, dtype=TYPE),
     _node("outer", e.Outer, attr=ATTR),
     _node("call", e.Call, **CALL),
-    _node("function", e.Udf, **CALL, varies=TEXT, inside=optional(INSIDE), closed=TEXT, code=TEXT, title=TEXT),
+    _node("function", e.Udf, **CALL, varies=TEXT, inside=optional(INSIDE), closed=TEXT, code=TEXT, title=TEXT,
+          holds=many(TEXT)),
     _node("compare", e.Compare, op=TEXT, left=EXPR, right=EXPR),
     _node("and", e.And, args=EXPRS),
     _node("or", e.Or, args=EXPRS),
@@ -69,7 +70,7 @@ EXPRESSIONS = (
     _node("in", e.In, arg=EXPR, values=EXPRS),
     _node("sort_key", e.SortKey, expr=EXPR, ascending=FLAG, nulls_first=FLAG),
     _node("aggregate_call", e.AggCall, name=TEXT, args=EXPRS, dtype=TYPE, distinct=FLAG, where=optional(EXPR),
-          detail=TEXT, python=FLAG, varies=TEXT),
+          detail=TEXT, python=FLAG, varies=TEXT, code=TEXT),
     _node("window_call", e.WindowCall, name=TEXT, args=EXPRS, frame=FRAME, dtype=TYPE, detail=TEXT, python=FLAG,
           varies=TEXT),
     _node("scalar_query", e.ScalarQuery, plan=OPERATOR, dtype=TYPE),
@@ -98,10 +99,11 @@ OPERATOR_NODES = (
     _node("sample", o.Sample, child=OPERATOR, lower=NUMBER, upper=NUMBER, replacement=FLAG, seed=INTEGER),
     _node("arrange", o.Arrange, child=OPERATOR, what=TEXT),
     _node("opaque", o.Opaque, inputs=OPERATORS, columns=ATTRS, why=TEXT, varies=TEXT, by_row=FLAG,
-          annotated=PAIRS),
-    _node("grouped_map", o.GroupedMap, child=OPERATOR, keys=EXPRS, columns=ATTRS, function=EXPR, annotated=PAIRS),
+          annotated=PAIRS, tried=FLAG, code=TEXT, holds=many(TEXT)),
+    _node("grouped_map", o.GroupedMap, child=OPERATOR, keys=EXPRS, columns=ATTRS, function=EXPR, annotated=PAIRS,
+          tried=FLAG),
     _node("cogroup", o.Cogroup, left=OPERATOR, right=OPERATOR, left_keys=EXPRS, right_keys=EXPRS, columns=ATTRS,
-          function=EXPR, annotated=PAIRS),
+          function=EXPR, annotated=PAIRS, tried=FLAG),
 )  # fmt: skip
 
 BY_NAME = {kind.name: kind for kind in (*EXPRESSIONS, *OPERATOR_NODES)}

@@ -87,6 +87,22 @@ def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -
     return None
 
 
+def equal_rows(rows: Files, table: pa.Table) -> pa.ChunkedArray | None:
+    """The numbers of the rows of files that are equal to a row of a table with the same columns, in their order; None
+    where DuckDB is not known to read them as Spark does. NULL is equal to NULL."""
+    if not rows.readable(rows.columns, True):
+        return None
+    held, own = rows.names("r"), [f"c{place}" for place in range(table.num_columns)]
+    pairs = zip((held[attr] for attr in rows.columns), own, strict=True)
+    same = " AND ".join(f"{one} IS NOT DISTINCT FROM g.{other}" for one, other in pairs) or "true"
+    with connected() as connection:
+        connection.register("handed", table.rename_columns(own))
+        with _refusals():
+            query = f"SELECT {row_sql('r')} AS n FROM {rows.sql()} AS r SEMI JOIN handed AS g ON {same}"
+            return connection.sql(query).to_arrow_table().column(0)
+    return None
+
+
 def _select_list(rows: Files | DuckQuery, wanted: tuple[Attr, ...], identity: bool) -> str:
     """The columns that are wanted, named by their places, and the row's number after them."""
     names = rows.names("r")
@@ -131,7 +147,7 @@ def _answer(
 def _refusals() -> Iterator[None]:
     """What DuckDB cannot read or compute (a string that is not UTF-8, an encoding, too little memory) goes no further.
 
-    It is for Spark to read, or to name. Any other error would be one of ours.
+    Spark then reads the data, or raises the error. Any other error would be a bug of whence.
     """
     import duckdb
 

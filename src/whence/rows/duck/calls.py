@@ -244,4 +244,6 @@ CALLS: dict[str, Made] = {
     "Subtract": _arithmetic_sql("-"),
     "UnaryMinus": _negative_sql,
     "Year": _part_of_date("year"),
+    "coalesce": _coalesce,  # whence's own
+    "if": _if,
 }

@@ -20,7 +20,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 _lock = Lock()
-# By process: the threads of a DuckDB do not survive a fork, and a child that lets go of it would wait for them.
+# By process: DuckDB's threads do not survive a fork, and a child that closes it would wait for them.
 _made: dict[int, Any] = {}
 
 

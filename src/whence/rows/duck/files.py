@@ -1,4 +1,4 @@
-"""Files as DuckDB reads them, and the columns that are asked of them."""
+"""Files as DuckDB reads them, and the columns that a query takes from them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Files:
     def sql(self) -> str:
         """The table function that reads them all, each by its very name."""
         paths = ", ".join(str(quoted(_literally(path))) for path in self.paths)
-        # A column of NaN has minima and maxima that do not tell: without can_have_nan such rows would be left out.
+        # The minimum and maximum of a column say nothing about NaN: without can_have_nan such rows would be left out.
         return f"read_parquet([{paths}], hive_partitioning = false, union_by_name = false, can_have_nan = true)"
 
 

@@ -83,14 +83,14 @@ def _footer(path: str) -> Footer | None:
 
 @lru_cache(maxsize=1024)
 def _read_footer(path: str, *_state: int) -> Footer | None:
-    """The footer of a file in the state that inode, size and time tell."""
+    """The footer of a file with this inode, size and time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         meta = pq.read_metadata(path)
         fields = list(meta.schema.to_arrow_schema())
-    except (pa.ArrowException, OSError):  # not for this reader, so not for DuckDB: Spark has the word
+    except (pa.ArrowException, OSError):  # this reader cannot read it, so DuckDB is not asked: Spark decides
         return None
     if _old_statistics(str(meta.created_by)):
         return None

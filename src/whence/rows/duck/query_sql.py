@@ -85,7 +85,7 @@ class QueryBuilder:
 
     @of.register
     def _(self, op: Limit, needed: frozenset[Attr]) -> str:
-        """The first rows of an order. Where it does not say which they are, it is for Spark to say."""
+        """The first rows of an order. Where the order does not decide which they are, Spark does."""
         order, count = op.child, op.count.value if isinstance(op.count, Literal) else None
         if op.offset is not None or type(count) is not int or not isinstance(order, Sort) or not order.everywhere:
             raise NotTranslatable("Limit")

@@ -12,8 +12,9 @@ from whence.rows.eager import groups, joins, opaque, rows, sets, windows
 from whence.rows.eager.ids import IdColumns, Ids, Tagged
 from whence.rows.questions.restrict import sources
 
-__all__ = ["RULES", "WITNESSES", "IdColumns", "Ids", "Tagged", "eager"]
+__all__ = ["FUNCTIONS", "RULES", "WITNESSES", "IdColumns", "Ids", "Tagged", "eager"]
 
+FUNCTIONS = (o.GroupedMap, o.Cogroup, o.Opaque)
 WITNESSES = ("rows", "group")  # of min, max, first, last, any: the rows that attain them, or the whole group
 
 # The lineage of each operator, as a rewriting. Aggregate alone depends on the choice of witnesses.
@@ -41,8 +42,10 @@ RULES: dict[type[o.Operator], Callable[..., Tagged]] = {
 }
 
 
-def eager(plan: o.Operator, witness: str = "rows") -> Tagged:
+def eager(plan: o.Operator, witness: str = "rows", *, tried: bool = False) -> Tagged:
     """The plan with ids: its output is the plan's, and one column of ids for each use of a source.
+
+    `tried`: users' functions of groups are called with fewer rows as well, for the rows that give a row by themselves.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Named, Source, keep
     >>> a, n = Attr(1, "a", "long"), Attr(2, "n", "long")
@@ -61,6 +64,8 @@ def eager(plan: o.Operator, witness: str = "rows") -> Tagged:
             raise NotTraceable(f"no eager lineage of {type(operator).__name__}")
         if isinstance(operator, o.Aggregate):
             rule = partial(rule, witness=witness)
+        elif isinstance(operator, FUNCTIONS):
+            rule = partial(rule, tried=tried)
         tagged: Tagged = rule(operator, tag)
         known.update(tagged.ids)
         return tagged

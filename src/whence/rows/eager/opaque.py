@@ -1,4 +1,4 @@
-"""Users' functions over tables: all rows of the input, and said to be too many; over groups: the group's rows."""
+"""Users' functions over tables: all rows of the input, a superset that says so; over groups: the group's rows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from whence.rows.expressions import Attr
 from whence.rows.operators import Aggregate, Cogroup, GroupedMap, Join, Named, Opaque, Operator, Project, keep
 
 
-def opaque(plan: Opaque, tag: Tag) -> Tagged:
-    """All ids of all inputs, joined to each row; those of one row, where each row is made of one."""
-    if plan.by_row:
+def opaque(plan: Opaque, tag: Tag, tried: bool = False) -> Tagged:
+    """All ids of all inputs, joined to each row; those of one row, where each row is made of one.
+
+    `tried`: the function is called with fewer rows, to see whether these give the row again.
+    """
+    if plan.by_row or (tried and plan.triable):
         (below,) = map(tag, plan.inputs)
-        child, around, one = _with_lists(below)
-        return Tagged(replace(plan, inputs=(child,), annotated=around), one, below.reasons)
+        child, around, one = _with_lists(below, plan.inputs[0].output)  # the function sees all columns: no ids
+        made = replace(plan, inputs=(child,), annotated=around, tried=not plan.by_row)
+        why = f"{plan.why} is opaque: it was tried on single rows and batches only"
+        return Tagged(made, one, below.reasons if plan.by_row else (*below.reasons, why))
     joined: Operator = plan
     ids = {}
     reasons: tuple[str, ...] = (f"{plan.why} is opaque: any row of its input may have contributed",)
@@ -28,29 +33,31 @@ def opaque(plan: Opaque, tag: Tag) -> Tagged:
     return Tagged(Project(joined, (*keep(*plan.output), *keep(*(each.attr for each in ids.values())))), ids, reasons)
 
 
-def grouped(plan: GroupedMap, tag: Tag) -> Tagged:
-    """The group's rows; their ids go around the user's function."""
+def grouped(plan: GroupedMap, tag: Tag, tried: bool = False) -> Tagged:
+    """The group's rows; their ids go around the user's function. `tried`: those that give the row by themselves."""
     below = tag(plan.child)
     child, around, ids = _with_lists(below)
-    return Tagged(replace(plan, child=child, annotated=around), ids, below.reasons)
+    return Tagged(replace(plan, child=child, annotated=around, tried=tried), ids, below.reasons)
 
 
-def cogrouped(plan: Cogroup, tag: Tag) -> Tagged:
+def cogrouped(plan: Cogroup, tag: Tag, tried: bool = False) -> Tagged:
     """The rows of the group on both sides."""
     left, right = tag(plan.left), tag(plan.right)
     one, around, ids = _with_lists(left)
     two, more, others = _with_lists(right)
-    changed = replace(plan, left=one, right=two, annotated=(*around, *more))
+    changed = replace(plan, left=one, right=two, annotated=(*around, *more), tried=tried)
     return Tagged(changed, {**ids, **others}, left.reasons + right.reasons)
 
 
-def _with_lists(below: Tagged) -> tuple[Operator, tuple[tuple[Attr, Attr], ...], dict[int, Ids]]:
-    """The input with its ids as lists, what goes around the function, and where it comes out."""
+def _with_lists(
+    below: Tagged, kept: tuple[Attr, ...] | None = None
+) -> tuple[Operator, tuple[tuple[Attr, Attr], ...], dict[int, Ids]]:
+    """The input, or some of its columns, with ids as lists; what goes around the function; where it comes out."""
     lists = {number: new_ids(number) for number in below.ids}
     columns = tuple(Named(lists[number].attr, as_list(each)) for number, each in below.ids.items())
     ids = {number: new_ids(number) for number in below.ids}
     around = tuple((lists[number].attr, ids[number].attr) for number in below.ids)
-    return Project(below.plan, (*keep(*_unique(below.plan.output)), *columns)), around, ids
+    return Project(below.plan, (*keep(*_unique(below.plan.output if kept is None else kept)), *columns)), around, ids
 
 
 def _unique(attrs: tuple[Attr, ...]) -> tuple[Attr, ...]:

@@ -23,6 +23,7 @@ class AggCall(Expr):
     python: bool = False  # a user's function in Python: Spark lets it stand beside no built-in aggregate
     origin: object = field(default=None, compare=False, repr=False)
     varies: str = field(default="", compare=False)  # why it may give something else for the same rows
+    code: str = field(default="", compare=False, repr=False)  # a hash of a function in Python
 
     @property
     def witnessed(self) -> bool:

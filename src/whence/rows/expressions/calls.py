@@ -46,7 +46,8 @@ class Udf(Call):
 
     Spark always runs the user's own function, to which `origin` leads. `varies` says why it may give something else
     for the same arguments, if its code shows that; `closed` why nothing is known of the inside; `code` is a hash of
-    what the function is made of, the same in every session; `title` is what the user calls it.
+    what the function is made of, the same in every session; `title` is what the user calls it; `holds` names the data
+    that it brings along.
     """
 
     varies: str = field(default="", compare=False)
@@ -54,6 +55,7 @@ class Udf(Call):
     closed: str = field(default="", compare=False, repr=False)
     code: str = field(default="", compare=False, repr=False)
     title: str = field(default="", compare=False, repr=False)
+    holds: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def over(self, expr: Expr) -> Expr:
         """An expression of the inside, over the arguments."""

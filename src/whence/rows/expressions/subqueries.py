@@ -1,4 +1,4 @@
-"""Queries inside expressions. `whence.spark` hands plans on with these already turned into joins."""
+"""Queries inside expressions. `whence.spark` turns them into joins before anything else sees the plan."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def disagreement(
             made = evaluated(value, known)
         except Refusal as refusal:
             return f"{row!r}: {refusal.why}"
-        if not _same(wanted, made):
+        if not same(wanted, made):
             return f"{row!r}: {wanted!r} and not {made!r}"
     return None
 
@@ -102,7 +102,8 @@ def as_spark(value: Any, returns: str, travels: str) -> Any:
     return value if type(value) is wanted else f"a {type(value).__name__} returned as {returns}"
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are one: NaN is NaN, and 1 is not True."""
     if one is None or other is None:
         return one is other
     if isinstance(one, float) and isinstance(other, float):

@@ -1,4 +1,4 @@
-"""A function's statements, looked through with values that stand for any argument."""
+"""The statements of a function, followed with values that stand for any argument."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 
 from whence.rows.expressions import FALSE, TRUE, Expr
 from whence.rows.functions import expressions as e
+from whence.rows.functions.alternatives import items_of
+from whence.rows.functions.binding import bound
 from whence.rows.functions.globals import global_value
-from whence.rows.functions.refusal import ITEMS, Budget, Refusal
-from whence.rows.functions.source import Definition, source_of
+from whence.rows.functions.matching import as_ifs
+from whence.rows.functions.operators import binary
+from whence.rows.functions.refusal import Budget, Refusal
+from whence.rows.functions.source import source_of
 from whence.rows.functions.values import (
     Alternative,
     Const,
-    Items,
     Value,
     both,
     combined,
@@ -37,7 +40,7 @@ IMPORTS = frozenset({"re", "math", "datetime", "string", "pandas", "numpy"})
 
 @dataclass
 class Findings:
-    """What is said of all functions that are looked through for one."""
+    """What was found out about a function and all functions that it calls."""
 
     budget: Budget = field(default_factory=Budget)
     domain: dict[Expr, None] = field(default_factory=dict)
@@ -164,11 +167,13 @@ class Looking:
             old = self.name(node.target.id)
             if any(isinstance(each.item, Const) and isinstance(each.item.value, list | dict | set) for each in old):
                 raise Refusal("it changes an object")
-            value = e.binary(node.op, old, e.evaluate(node.value, self), self)
+            value = binary(node.op, old, e.evaluate(node.value, self), self)
             self.assign(node.target, value)
             return ""
         if isinstance(node, ast.If):
             return self._if(node)
+        if isinstance(node, ast.Match):
+            return self.block(as_ifs(node))
         if isinstance(node, ast.For):
             return self._for(node)
         if isinstance(node, ast.Try):
@@ -256,7 +261,7 @@ class Looking:
         errors, self.errors = self.errors, around
         returned, self.returns = self.returns[first:], self.returns[:first]
         after = self.env
-        changed = {each.id for part in node.body for each in ast.walk(part) if _stored(each)}  # type: ignore[attr-defined]
+        changed = _assigned(node.body)
         left = _in_order(errors)
         ends: list[tuple[Expr, str, dict[str, Value]]] = []
         for handler in node.handlers:
@@ -334,7 +339,7 @@ def _opened(
 ) -> Looking:
     findings = around if isinstance(around, Findings) else around.findings
     definition = source_of(function).definition
-    inside = Looking(function, findings, _bound(function, definition, args, kwargs))
+    inside = Looking(function, findings, bound(function, definition, args, kwargs))
     if isinstance(around, Looking):
         inside.errors = around.errors
         if around.errors is not None:
@@ -352,52 +357,6 @@ def _opened(
     return inside
 
 
-def _bound(
-    function: types.FunctionType, node: Definition, args: list[Value], kwargs: dict[str, Value]
-) -> dict[str, Value]:
-    """Parameters with their values."""
-    wanted = node.args
-    flags = function.__code__.co_flags
-    if flags & 0x2A0:  # generators and coroutines
-        raise Refusal("it is a generator or a coroutine")
-    names = [each.arg for each in (*wanted.posonlyargs, *wanted.args)]
-    if wanted.vararg or wanted.kwarg:
-        raise Refusal("it takes any number of arguments")
-    if len(args) > len(names):
-        raise Refusal("it is called with too many arguments")
-    found = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name in found:
-            raise Refusal(f"it is called with {name!r} twice")
-        found[name] = value
-    defaults = function.__defaults__ or ()
-    for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-        found.setdefault(name, const(value))
-    for name, value in (function.__kwdefaults__ or {}).items():
-        found.setdefault(name, const(value))
-    missing = {*names, *(each.arg for each in wanted.kwonlyargs)} - set(found)
-    unknown = set(found) - {*names, *(each.arg for each in wanted.kwonlyargs)}
-    if missing or unknown:
-        raise Refusal("it is called with other arguments than it takes")
-    return found
-
-
-def items_of(value: Value) -> tuple[Value, ...] | None:
-    """The elements of a list that is known, in order."""
-    if len(value) != 1:
-        return None
-    item = value[0].item
-    if isinstance(item, Items):
-        return item.items
-    if isinstance(item, Const) and isinstance(item.value, list | tuple | range | str | dict):
-        if type(item.value) not in (list, tuple, range, str, dict):
-            return None
-        if len(item.value) > ITEMS:
-            raise Refusal("it goes through a long list")
-        return tuple(const(each) for each in item.value)
-    return None
-
-
 def _in_order(errors: list[tuple[Expr, type[Exception]]]) -> list[tuple[Expr, type[Exception]]]:
     """The same errors, each where none of those before it was raised; of one kind alone, the order does not matter."""
     if len({kind for _, kind in errors}) < 2:
@@ -409,5 +368,7 @@ def _in_order(errors: list[tuple[Expr, type[Exception]]]) -> list[tuple[Expr, ty
     return found
 
 
-def _stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+def _assigned(statements: list[ast.stmt]) -> set[str]:
+    """The names that some statements assign to."""
+    found = (each for statement in statements for each in ast.walk(statement))
+    return {each.id for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}

@@ -1,4 +1,4 @@
-"""The source of a function, where it is surely that of its code."""
+"""The source of a function, if it compiles to the function's own code."""
 
 from __future__ import annotations
 

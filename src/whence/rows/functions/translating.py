@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from whence.rows.expressions import Attr, Call, Expr, Inside, IsNull, Literal, fresh
+from whence.rows.functions.alternatives import none_or
 from whence.rows.functions.checking import disagreement
-from whence.rows.functions.expressions import none_or
 from whence.rows.functions.looking import Findings, returned
 from whence.rows.functions.numbers import TRY, is_nan
 from whence.rows.functions.refusal import LARGEST, Refusal
@@ -80,9 +80,7 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
         raise Refusal(f"it returns values of the type {returns[:60]}")
     if travels == "pandas" and (returns in (*INTEGERS, "float") or any(each in NARROW for each in arguments)):
         raise Refusal("whole numbers become floats in a column of pandas that has nothing somewhere")
-    plain, before, named = _unwrapped(function)
-    if named:
-        raise Refusal("it is a partial function with arguments by name")
+    plain, before = plain_function(function)
     parameters = tuple(fresh(f"_{place}", dtype) for place, dtype in enumerate(arguments))
     findings = Findings()
     values = [*(const(each) for each in before), *(_column(each, travels) for each in parameters)]
@@ -94,22 +92,27 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
     if value is None:
         raise Refusal("it returns nothing")
     domain = both(*findings.domain)
-    for each in (value, domain):
-        if sum(1 for _ in zip(walk(each), range(LARGEST + 1), strict=False)) > LARGEST:
-            raise Refusal("its translation would be very long")
+    limited(value, domain)
     return Inside(parameters, value, domain)
 
 
-def _unwrapped(function: object) -> tuple[types.FunctionType, tuple[object, ...], dict[str, object]]:
-    """The function inside of partials and methods, with the arguments that are given before."""
+def limited(*exprs: Expr) -> None:
+    """Raise if an expression is too long to be of use."""
+    for each in exprs:
+        if sum(1 for _ in zip(walk(each), range(LARGEST + 1), strict=False)) > LARGEST:
+            raise Refusal("its translation would be very long")
+
+
+def plain_function(function: object) -> tuple[types.FunctionType, tuple[object, ...]]:
+    """The function inside of partials, with the arguments that are given before."""
     before: tuple[object, ...] = ()
     while isinstance(function, functools.partial):
         if function.keywords:
-            return _unwrapped(function.func)[0], (), dict(function.keywords)
+            raise Refusal("it is a partial function with arguments by name")
         before, function = (*function.args, *before), function.func
     if not isinstance(function, types.FunctionType):
         raise Refusal(f"it is no plain function, but an object of type {type(function).__name__}")
-    return function, before, {}
+    return function, before
 
 
 def _column(attr: Attr, travels: str) -> Value:
@@ -131,14 +134,15 @@ def _returned(value: Value, returns: str, travels: str) -> Expr:
     """What Spark makes of what the function returns."""
     result: Expr | None = None
     for alternative in reversed(value):
-        expr = _converted(lifted(alternative.item), returns, travels == "pickle")
+        expr = converted(lifted(alternative.item), returns, travels == "pickle")
         if travels == "pandas" and returns == "double":
             expr = case(is_nan(expr), Literal(None, returns), expr)
         result = expr if result is None else case(alternative.guard, expr, result)
     return Literal(None, returns) if result is None else result
 
 
-def _converted(item: Item, returns: str, pickled: bool) -> Expr:
+def converted(item: Item, returns: str, pickled: bool) -> Expr:
+    """A value as Spark has it in a column of the declared type."""
     nothing = Literal(None, returns)
     if isinstance(item, Const) and item.value is None:
         return nothing

@@ -37,23 +37,26 @@ class Int:
 
 
 @dataclass(frozen=True, slots=True)
-class Float:
+class _Computed:
+    """A value that an expression computes; its class is its type in Python."""
+
     expr: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Str:
-    expr: Expr
+class Float(_Computed):
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Bool:
-    expr: Expr
+class Str(_Computed):
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Date:
-    expr: Expr
+class Bool(_Computed):
+    __slots__ = ()
+
+
+class Date(_Computed):
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +79,10 @@ class Match:
     """What `re` found, if it found something."""
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """A value of a type that nothing is done with, but asking whether it is None."""
+class Other(_Computed):
+    """A value of any other type. Only whether it is None is known."""
 
-    expr: Expr
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

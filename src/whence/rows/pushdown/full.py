@@ -14,7 +14,7 @@ def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     """What the condition reads decides which of the three it is, if all of that is pinned.
 
     A match has its `=` fulfilled, so no null in it. A row that is not a match is one side alone, the other being null:
-    the left, if what is asked of the right accepts nulls there, and the right likewise. Both, if all is null.
+    the left, if the predicate on the right accepts nulls there, and likewise the right. Both, if all is null.
     """
     sides = frozenset(op.left.output), frozenset(op.right.output)
     asked = [fact for fact in conjuncts(predicate) if fact.deterministic]
@@ -24,7 +24,7 @@ def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     read = tuple(condition.attrs & side for side in sides)
     pinned = tuple(read[i] <= known[i].keys() and all(may_replace(a, condition) for a in read[i]) for i in (0, 1))
     if aim is Aim.RESTRICT:
-        # A side keeps what is asked of it, and whatever matches what is asked of the other.
+        # A side keeps the rows that its predicate selects, and those that match rows which the other's selects.
         cut = (
             disjunction(conjunction(*own[i]), substituted(condition, known[1 - i])) if pinned[1 - i] else TRUE
             for i in (0, 1)

@@ -65,6 +65,6 @@ def push_grouped(op: GroupedMap | Cogroup, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def key_attrs(op: Aggregate) -> frozenset[Attr] | None:
-    """The output columns that tell groups apart, if all keys are among them."""
+    """The output columns that identify a group, if all keys are among them."""
     found = {expr: attr for attr, expr in op.key_outputs.items()}
     return frozenset(found[key] for key in op.keys) if set(op.keys) <= found.keys() else None

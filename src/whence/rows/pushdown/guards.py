@@ -1,4 +1,4 @@
-"""What may fail is asked only of rows that the pipeline computes it for."""
+"""Expressions that may fail are computed only for rows that the pipeline computes them for."""
 
 from __future__ import annotations
 

@@ -32,8 +32,10 @@ def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def _inner_join(op: Join, predicate: Expr) -> Pushed:
-    """A pair satisfies condition and predicate. Both sides are exact if every fact can be asked of one side: then
-    every row of one side that satisfies its own facts pairs with every such row of the other.
+    """A pair satisfies condition and predicate.
+
+    Both sides are exact if every fact is about one side: then every row of one side that satisfies its own facts pairs
+    with every such row of the other.
 
     What the condition says goes first: in the pipeline, too, it is asked before what lies above the join.
     """
@@ -94,7 +96,7 @@ def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     left, _ = side((*(fact for fact in implied if fact.attrs <= lefts), *asked), known, lefts)
     known_right = {**known, **{a: v for a, v in pins(*asked, op.condition).items() if a in rights}}
     right, whole = side(conjuncts(op.condition), known_right, rights, stated=False)
-    # What is asked of the flag is the same for all selected rows, or it tells them apart.
+    # The predicate on the flag is the same for all selected rows, or it distinguishes them.
     flagged = frozenset(attr for fact in conjuncts(predicate) if fact not in asked for attr in fact.attrs & lefts)
     decided = whole and _same_matches(op, known, lefts) and flagged <= known.keys()
     if op.how == "anti" and aim is Aim.LINEAGE:

@@ -95,8 +95,8 @@ def side(
 def may_replace(attr: Attr, fact: Expr) -> bool:
     """Whether a column can be replaced by a value that is equal to it.
 
-    Equal is not the same for floating point (0.0 and -0.0) and for text under a collation: a comparison cannot tell
-    them apart, a function can.
+    Equal is not the same for floating point (0.0 and -0.0) and for text under a collation: a comparison does not
+    distinguish them, a function may.
     """
     if attr.dtype not in ("float", "double") and "collat" not in attr.dtype.lower():
         return True

@@ -53,7 +53,7 @@ class Step:
 
     @property
     def predicate(self) -> Expr:
-        """What is asked of its output."""
+        """The predicate on its output."""
         return self.question.predicate
 
 
@@ -87,7 +87,7 @@ def _asked_of(question: Question, pushed: Pushed) -> tuple[Question, ...]:
 
 
 def _pushed(question: Question, aim: Aim, witness: str) -> Pushed:
-    """What the operator's rule says, and what only the rest of the plan can tell."""
+    """What the operator's rule says, and what follows only from the rest of the plan."""
     op, predicate = question.operator, question.predicate
     pushed = push(op, predicate, aim, witness)
     if isinstance(op, Union) and any(isinstance(part, Literal) for part in walk(predicate)):

@@ -1,4 +1,4 @@
-"""Which columns tell the rows of an operator's output apart."""
+"""Which columns identify a row of an operator's output."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ LONGEST = 400  # characters of a predicate that are shown
 
 
 def explained(plan: Operator, found: TracePlan) -> str:
-    """The plan as a tree; below each operator, what is asked of its output to trace one row of the pipeline's.
+    """The plan as a tree; below each operator, the predicate on its output that traces one row of the result.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> from whence.rows.saving import trace_plan

@@ -48,7 +48,7 @@ def _decided_by(op: o.Operator) -> Iterator[Attr]:
         yield from () if op.flag is None else (op.flag,)
     elif isinstance(op, o.Aggregate):
         yield from (attr for key in op.keys for attr in key.attrs)
-        yield from telling(op)
+        yield from identifying(op)
     elif not isinstance(op, o.Project | o.Sort | o.Arrange | o.Union | o.Source | o.Values):
         yield from op.output
         for child in op.children:
@@ -73,14 +73,14 @@ def asked_below(op: o.Operator) -> frozenset[Attr]:
         if isinstance(part, o.Join) and part.condition is not None:
             found |= part.condition.attrs
         elif isinstance(part, o.Aggregate):
-            found |= {attr for key in part.keys for attr in key.attrs} | telling(part)
+            found |= {attr for key in part.keys for attr in key.attrs} | identifying(part)
         elif isinstance(part, o.Window):
             found |= {attr for expr in part.partition for attr in expr.attrs}
     return frozenset(found)
 
 
-def telling(op: o.Aggregate) -> set[Attr]:
-    """The output columns that tell a group: its keys, and the values that rows of it attain."""
+def identifying(op: o.Aggregate) -> set[Attr]:
+    """The output columns that identify a group: its keys, and the values that rows of it attain."""
     return {
         column.attr for column in op.outputs if column.expr in op.keys or (op.witnessed and column.expr in op.calls)
     }

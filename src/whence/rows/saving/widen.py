@@ -30,7 +30,7 @@ def widened(op: Operator) -> Operator:
     if isinstance(op, Join):
         right = op.right if op.how in LEFT_ONLY else widened(op.right)
         left = widened(op.left)
-        if frozenset(left.output) & frozenset(right.output):  # a self-join, whose columns only projections tell apart
+        if frozenset(left.output) & frozenset(right.output):  # a self-join, whose columns only projections distinguish
             left, right = op.left, op.right
         return replace(op, left=left, right=right)
     if isinstance(op, Aggregate):

@@ -31,7 +31,7 @@ from whence.rows import (
     disjunction,
 )
 from whence.rows.fallible import ARITHMETIC, TOTAL
-from whence.spark.catalyst.functions import looked_into, why_varies
+from whence.spark.catalyst.functions import known_of, looked_into, of_spark_ml, why_varies
 from whence.spark.catalyst.jvm import Origin, items
 from whence.spark.catalyst.shared import CUT, Compact
 
@@ -59,7 +59,7 @@ PASSING = frozenset(
 
 
 class Node:
-    """One expression of the JSON with its children put below it, when they are asked for."""
+    """One expression of the JSON; its children are put below it when they are first used."""
 
     __slots__ = ("_children", "fields", "kind", "origin")
 
@@ -184,7 +184,7 @@ class Expressions:
 
     def _call(self, node: Node) -> Call:
         args = tuple(map(self.read, node.children))
-        if node.kind in PLAIN:  # deterministic where their arguments are: nothing is asked of the JVM
+        if node.kind in PLAIN:  # deterministic where their arguments are: no call to the JVM is needed
             pure = all(arg.deterministic for arg in args)
         else:
             pure = bool(node.origin.java.deterministic()) and node.kind not in CLOCK
@@ -192,6 +192,10 @@ class Expressions:
         if node.kind not in UDFS:
             return Call(node.kind, args, dtype, _detail(node), pure, node.origin)
         java = node.origin.java
+        learned = of_spark_ml(java) if node.kind == "ScalaUDF" else None
+        if learned is not None:  # marked as if it could vary, so that Spark does not compute it twice
+            pure = all(arg.deterministic for arg in args)
+            return Udf(node.kind, args, dtype, _detail(node), pure, node.origin, holds=learned)
         why = _why_function_varies(node)
         udf = Udf(node.kind, args, dtype, _detail(node), pure and not why, node.origin, why)
         return looked_into(udf, java) if node.kind == "PythonUDF" else udf
@@ -208,6 +212,7 @@ class Expressions:
             function.kind in UDFS or function.kind.startswith("Python"),
             node.origin,
             _why_function_varies(function),
+            known_of(function.origin.java)[0] if function.kind in PYTHON else "",
         )
 
     def _window(self, node: Node) -> WindowCall:
@@ -298,7 +303,7 @@ def _type(java: Any) -> str:
 
 
 def _detail(node: Node) -> str:
-    """What decides the value beside the arguments; what the JSON leaves out is asked of the JVM."""
+    """What else decides the value than the arguments. The JVM is called for what the JSON leaves out."""
     said = []
     for name, value in sorted(node.fields.items()):
         if name in ("class", "num-children", "resultId", "exprId", "dataType") and node.kind != "NamedLambdaVariable":

@@ -15,7 +15,7 @@ from typing import Any
 from whence.rows import Call, Inside, Udf, fresh
 from whence.rows.determinism.batches import beyond_row
 from whence.rows.determinism.purity import varies
-from whence.rows.functions import Untranslated, code_of, translate
+from whence.rows.functions import Untranslated, code_of, held_by, translate, translate_columns
 from whence.spark.catalyst.pandas_functions import by_row, of_each
 
 Function = Callable[..., Any]
@@ -26,7 +26,7 @@ PANDAS = 200
 ROW_BY_ROW, PICKLED = frozenset({100, 101}), 100  # values of one row, in Python's own form or by way of Arrow
 REMEMBERED = 256  # functions that need not be looked through again
 _known: OrderedDict[bytes, str] = OrderedDict()
-_insides: OrderedDict[tuple[Any, ...], tuple[Inside | str, str]] = OrderedDict()
+_insides: OrderedDict[tuple[Any, ...], tuple[Inside | str, str, tuple[str, ...]]] = OrderedDict()
 
 
 def function_of(udf: Any) -> Function:
@@ -85,32 +85,59 @@ def looked_into(udf: Udf, java: Any) -> Udf:
         _insides[key] = _inside(udf, java, kind)
         while len(_insides) > REMEMBERED:
             _insides.popitem(last=False)
-    found, code = _insides[key]
-    title = f"{java.name()}()"
-    if isinstance(found, Inside):
-        return replace(udf, inside=found, code=code, title=title)
-    return replace(udf, closed=found, code=code, title=title)
+    found, code, holds = _insides[key]
+    udf = replace(udf, code=code, title=f"{java.name()}()", holds=holds)
+    return replace(udf, inside=found) if isinstance(found, Inside) else replace(udf, closed=found)
 
 
-def _inside(udf: Udf, java: Any, kind: int) -> tuple[Inside | str, str]:
+def of_spark_ml(java: Any) -> tuple[str, ...] | None:
+    """What a function of `pyspark.ml` holds, if it is one: of a fitted model, what it learned. A row's value is of it.
+
+    Spark's models and transformers compute a row's value from that row alone, and the same one each time.
+    """
+    made = str(java.function().getClass().getName())
+    if not made.startswith("org.apache.spark.ml."):
+        return None
+    name = made.partition("$")[0].rpartition(".")[2]
+    return (f"what a {name} learned from all rows that it was fitted on",) if name.endswith("Model") else ()
+
+
+def known_of(java: Any) -> tuple[str, tuple[str, ...]]:
+    """The hash of a function of rows or groups, empty if there is none, and the data that it brings along."""
+    try:
+        function = function_of(java)
+    except Exception:  # whatever loading it raises: then nothing is known of it
+        return "", ()
+    return (f"{int(java.evalType())} {hashed}" if (hashed := code_of(function)) else ""), held_by(function)
+
+
+def _inside(udf: Udf, java: Any, kind: int) -> tuple[Inside | str, str, tuple[str, ...]]:
     if any(isinstance(arg, Call) and arg.name == "NamedArgumentExpression" for arg in udf.args):
-        return "it is called with arguments by name", ""
+        return "it is called with arguments by name", "", ()
     try:
         function = function_of(java)
     except Exception as error:  # whatever loading it raises: the workers may have what is missing here
-        return f"its code cannot be read here ({type(error).__name__})", ""
+        return f"its code cannot be read here ({type(error).__name__})", "", ()
     code = f"{kind} {hashed}" if (hashed := code_of(function)) else ""
+    return _value_of(udf, function, kind), code, held_by(function)
+
+
+def _value_of(udf: Udf, function: Function, kind: int) -> Inside | str:
+    """What a function computes, or why that is not known."""
     if not udf.pure:
-        return "it may give something else each time", code
+        return "it may give something else each time"
     each = of_each(function) if kind == PANDAS else None
     if each is not None:
         found = translate(each.function, [udf.args[each.place].dtype], udf.dtype, travels="pandas")
-        return (str(found) if isinstance(found, Untranslated) else _placed(found, each.place, udf)), code
+        return str(found) if isinstance(found, Untranslated) else _placed(found, each.place, udf)
+    if kind == PANDAS:
+        found = translate_columns(function, [arg.dtype for arg in udf.args], udf.dtype)
+        return str(found) if isinstance(found, Untranslated) else found
     if kind not in ROW_BY_ROW:
-        return "it is given columns, not values", code
+        return "it is given columns, not values"
     travels = "pickle" if kind == PICKLED else "arrow"
     found = translate(function, [arg.dtype for arg in udf.args], udf.dtype, travels=travels)
-    return (str(found) if isinstance(found, Untranslated) else found), code
+    return str(found) if isinstance(found, Untranslated) else found
 
 
 def _placed(inside: Inside, place: int, udf: Udf) -> Inside:

@@ -1,4 +1,4 @@
-"""The few things that whence asks of Spark's JVM, so that no other module has to know how."""
+"""All calls to Spark's JVM, so that no other module has to know how they are made."""
 
 from __future__ import annotations
 
@@ -181,8 +181,8 @@ def items(seq: Any) -> list[Any]:
 class Origin:
     """The way back to a Catalyst expression: the root it was read from, and which child of which child it is.
 
-    Going there costs a call to the JVM a step, so it is gone only when someone wants the expression, and only from the
-    nearest one that someone wanted before.
+    Each step there is a call to the JVM, so it is taken only when the expression is needed, and from the nearest one
+    that was needed before.
     """
 
     __slots__ = ("_found", "_index", "_parent", "_root")

@@ -38,7 +38,7 @@ from whence.rows import (
 )
 from whence.rows.frames import OF_LIMIT, OF_PLACE
 from whence.spark.catalyst.expressions import Expressions, Node, dtype_of, tree, tree_of
-from whence.spark.catalyst.functions import makes_rows_of_rows, why_varies
+from whence.spark.catalyst.functions import known_of, makes_rows_of_rows, why_varies
 from whence.spark.catalyst.jvm import items
 from whence.spark.catalyst.pivots import MakeLiteral, listed
 from whence.spark.catalyst.shared import Compact
@@ -297,7 +297,9 @@ class Plans:
         varies = why_varies(node.java.functionExpr()) if function[0] else ""
         alone = len(inputs) == 1 and len(set(inputs[0].output)) == len(inputs[0].output) and node.kind == "MapInPandas"
         rows = alone and makes_rows_of_rows(node.java.functionExpr())
-        return Opaque(inputs, self._attrs(node, "output"), why, node.java, varies, by_row=rows)
+        code, holds = known_of(node.java.functionExpr()) if function[0] else ("", ())
+        columns = self._attrs(node, "output")
+        return Opaque(inputs, columns, why, node.java, varies, by_row=rows, code=code, holds=holds)
 
     def grouped(self, node: PlanNode) -> Operator:
         keys, function = self._exprs(node, "groupingAttributes"), self._expr(node, "functionExpr")
@@ -312,7 +314,7 @@ class Plans:
 
 
 def _is_place(expr: Expr, rows: Operator) -> bool:
-    """Whether a column is the place of each row among the rows, as `monotonically_increasing_id` tells it."""
+    """Whether a column numbers the rows in their order, as `monotonically_increasing_id` does."""
     if not isinstance(rows, Project):
         return False
     made = (column.expr for column in rows.columns if column.attr == expr)

@@ -32,8 +32,10 @@ def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Exp
 
 
 def _pivot_condition(arg: Expr) -> Compare | None:
-    """The condition of `if(k <=> cast('a' as string), value, null)`. Catalyst casts even text to text, which tells a
-    pivot from an aggregate that a user wrote that way: there, all rows of the group contribute.
+    """The condition of `if(k <=> cast('a' as string), value, null)`.
+
+    Catalyst casts even text to text, so this is a pivot. To an aggregate that a user wrote without the cast, all rows
+    of the group contribute.
     """
     if not (isinstance(arg, Call) and arg.name == "If"):
         return None

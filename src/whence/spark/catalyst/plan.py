@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, Closed, MissingExtra, NotTraceable, WhenceError
 from whence.rows import Aggregate, Attr, Named, Opaque, Operator, Project, Sort, keep, walk
-from whence.rows.determinism.clock import tells_time
+from whence.rows.determinism.clock import reads_clock
 from whence.rows.determinism.reasons import causes
 from whence.rows.pushdown.pins import substituted
 from whence.spark.catalyst.jvm import Jvm, items
@@ -46,7 +46,7 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
 
     def prepare(java: Any) -> tuple[Any, int]:
         java, first = without_subqueries(jvm, java)
-        found.views.update(view_names(compact.plan(java)))
+        found.views.update(view_names(java, compact.plan))
         return tidied(jvm, java), first
 
     def whole(java: Any) -> Operator:
@@ -110,7 +110,7 @@ def _why_plan_varies(java: Any, jvm: Jvm) -> str:
         return str(error)
     if any(not isinstance(part, REPEATABLE) for part in walk(root) if isinstance(part, Operator)):
         return "it was made by a function or a sample"
-    if tells_time(root):
+    if reads_clock(root):
         return "it was made at another time"
     merged = Aggregate(root, root.output, keep(*root.output))  # what picks rows does harm where rows are put together
     return next((each.why for each in causes(merged)), "")

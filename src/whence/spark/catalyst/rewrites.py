@@ -56,8 +56,16 @@ def _with_joins(jvm: Jvm, plan: Any) -> Any:
 
 
 def tidied(jvm: Jvm, plan: Any) -> Any:
-    """The plan without aliases and views, its filters where they belong."""
-    return _repeat(plan, lambda plan: _with_rules(jvm, plan, NAMES + TIDY))
+    """The plan without aliases and views, its filters where they belong.
+
+    A plan that is not quite tidy is read as well: in a long chain of columns a filter or a projection may go down by a
+    step a round, and need more rounds than there are.
+    """
+    for _ in range(ROUNDS):
+        before, plan = plan, _with_rules(jvm, plan, NAMES + TIDY)
+        if plan.fastEquals(before):
+            break
+    return plan
 
 
 def _with_rules(jvm: Jvm, plan: Any, rules: tuple[str, ...]) -> Any:

@@ -35,13 +35,13 @@ def separated(plan: Operator) -> Operator:
     the outer query into the subquery, below an aggregate that yields the different values of the correlated columns
     (a *domain*): that copy says which values to compute for, and no row of it contributes anything.
     """
-    return _told_apart(plan, frozenset())
+    return _distinguished(plan, frozenset())
 
 
-def _told_apart(plan: Operator, outer: frozenset[int]) -> Operator:
+def _distinguished(plan: Operator, outer: frozenset[int]) -> Operator:
     if isinstance(plan, Join):
-        right = _told_apart(plan.right, outer | _relation_columns(plan.left))
-        left = _told_apart(plan.left, outer | _relation_columns(right))
+        right = _distinguished(plan.right, outer | _relation_columns(plan.left))
+        left = _distinguished(plan.left, outer | _relation_columns(right))
         return replace(plan, left=left, right=right)
     if isinstance(plan, Union):
         return replace(plan, inputs=_branches(plan.inputs, outer))
@@ -53,9 +53,9 @@ def _told_apart(plan: Operator, outer: frozenset[int]) -> Operator:
         return _domain(plan)
     if isinstance(plan, Source) and below & outer:
         raise NotTraceable(
-            f"source {plan.name!r} is used twice with the same columns, and whence cannot tell the uses apart"
+            f"source {plan.name!r} is used twice with the same columns, and whence cannot distinguish the uses"
         )
-    return plan.map_parts(lambda part: _told_apart(part, outer) if isinstance(part, Operator) else part)
+    return plan.map_parts(lambda part: _distinguished(part, outer) if isinstance(part, Operator) else part)
 
 
 def _branches(inputs: tuple[Operator, ...], outer: frozenset[int]) -> tuple[Operator, ...]:
@@ -63,7 +63,7 @@ def _branches(inputs: tuple[Operator, ...], outer: frozenset[int]) -> tuple[Oper
     branches: list[Operator] = []
     for each in inputs:
         own = _relation_columns(each)
-        branch = _told_apart(renewed(each)[0] if own & seen else each, outer)
+        branch = _distinguished(renewed(each)[0] if own & seen else each, outer)
         branches.append(branch)
         seen |= own
     return tuple(branches)
@@ -90,7 +90,7 @@ def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
     for part in walk(plan):
         if isinstance(part, Opaque | GroupedMap | Cogroup):
             raise NotTraceable(
-                f"{type(part).__name__} is used twice in the plan, and whence cannot tell the uses apart"
+                f"{type(part).__name__} is used twice in the plan, and whence cannot distinguish the uses"
             )
         if isinstance(part, Source):
             java = part.origin.newInstance()  # type: ignore[attr-defined]  # Catalyst's MultiInstanceRelation

@@ -162,7 +162,7 @@ class Plans:
     @_lower.register
     def _(self, plan: Window) -> Any:
         calls = []
-        # A limit without an order became a row number without one, which Spark takes from no one but itself.
+        # A limit without an order became a row number without one, which only Spark itself may make.
         unordered = not plan.order and any(call.name == "RowNumber" for call in plan.functions)
         keys = (SortKey(Literal(1, "integer")),) if unordered else plan.order
         for each in plan.calls:

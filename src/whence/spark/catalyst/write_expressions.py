@@ -154,7 +154,7 @@ class Lowering:
     @_lower.register
     def _(self, expr: Call) -> Any:
         if isinstance(expr.origin, Origin):
-            return self._nondeterminism(expr.origin.java, expr.args)
+            return self._nondeterminism(self._steady(expr, expr.origin.java), expr.args)
         if isinstance(expr.origin, NotHeld):
             return self._anew(expr)
         made = write_calls.made(expr, [self.expr(arg) for arg in expr.args], self.jvm)
@@ -172,6 +172,12 @@ class Lowering:
         function = self._nondeterminism(java.aggregateFunction(), expr.args)
         parts = [function] if expr.where is None else [function, self.expr(expr.where)]
         return java.withNewChildren(self.jvm.seq(parts))
+
+    def _steady(self, expr: Call, java: Any) -> Any:
+        """A function of `pyspark.ml` without the mark that keeps Spark from computing it twice: it may be in a join."""
+        if expr.name == "ScalaUDF" and expr.pure and not java.udfDeterministic():
+            return self.jvm.rebuild(java, udfDeterministic=True)
+        return java
 
     def _anew(self, call: Call | AggCall) -> Any:
         """A function that a stored plan calls."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from whence.rows.determinism.clock import tells_time
+from whence.rows import walk
+from whence.rows.determinism.clock import reads_clock
+from whence.rows.eager import FUNCTIONS
 from whence.spark.catalyst.write import frame
 from whence.spark.running import outputs
 from whence.spark.running.annotated import row_id_column, run_annotated
 from whence.spark.running.materialize import run_saving
 from whence.spark.running.record import record
 from whence.spark.running.subject import Subject
+from whence.spark.tracing.grouped_maps import carries_ids
 from whence.store.catalog.clock import now
 
 if TYPE_CHECKING:
@@ -22,13 +25,16 @@ if TYPE_CHECKING:
     from whence.spark.running.artifacts import RunArtifacts
 
 
+FEW_ROWS = 100_000  # that functions of groups are given, if their ids are to be kept
+
+
 def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
     """Run a pipeline, save what it takes to trace its rows, and record the run in the log, if there is one."""
     analysis.require_unchanged()
     started = now()
-    if tells_time(analysis.unpinned_plan):
+    if reads_clock(analysis.unpinned_plan):
         analysis = analysis.at(datetime.now(UTC))
-    if row_ids or analysis.causes:
+    if row_ids or analysis.causes or calls_again(analysis):
         artifacts = _annotated(analysis, row_ids, saved=True)
     else:
         plan, jvm = analysis.plan, analysis.jvm
@@ -49,7 +55,7 @@ def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
 def run_annotating(analysis: Analysis) -> Subject:
     """Run a pipeline with the lineage of every row, in files that last as long as this process. It is not recorded."""
     analysis.require_unchanged()
-    if tells_time(analysis.unpinned_plan):
+    if reads_clock(analysis.unpinned_plan):
         analysis = analysis.at(datetime.now(UTC))
     return Subject.of(analysis, _annotated(analysis, False, saved=True))
 
@@ -58,6 +64,22 @@ def run_eager(analysis: Analysis, *, row_ids: bool = False) -> Subject:
     """Run a pipeline with the lineage of every row. It lasts as long as the session, and is not recorded."""
     saved = bool(analysis.nondeterminism.possible_reasons)
     return Subject.of(analysis, _annotated(analysis, row_ids, saved=saved))
+
+
+def calls_again(analysis: Analysis) -> bool:
+    """Whether a question would call functions of groups again, unless the run annotates its rows, of which few are.
+
+    Each row of a group's result has the ids of all its rows beside it: of large groups that is too many to keep.
+    """
+    if analysis.trace_plan.unavailable_reason is None:
+        return False
+    functions = [part for part in walk(analysis.plan) if isinstance(part, FUNCTIONS)]
+    given = (child for each in functions for child in each.children)
+    return (
+        bool(functions)
+        and all(map(carries_ids, functions))
+        and all(analysis.sizes.rows(child) <= FEW_ROWS for child in given)
+    )
 
 
 def likely_small(analysis: Analysis) -> bool:

@@ -10,8 +10,6 @@ from whence.rows import (
     AggCall,
     Attr,
     Call,
-    Cogroup,
-    GroupedMap,
     Opaque,
     Operator,
     Source,
@@ -38,7 +36,7 @@ def canonical(plan: Operator) -> str:
             return replace(part, id=numbers.setdefault(part.id, len(numbers)))
         if isinstance(part, Call) and part.name == "Uuid":  # its seed is another one in every session
             return replace(part, detail="")
-        if isinstance(part, Udf) and part.code:  # what Spark calls it by is another object in every session
+        if isinstance(part, Udf | AggCall) and part.code:  # what Spark calls it by is another object in every session
             return replace(part, detail=part.code)
         return part
 
@@ -47,13 +45,8 @@ def canonical(plan: Operator) -> str:
 
 def fingerprint(analysis: Analysis) -> str | None:
     """A hash that is the same for the same pipeline; None where the plan does not show all that it does."""
-    hidden = (GroupedMap, Cogroup, Opaque)
     for part in walk(analysis.unpinned_plan):
-        if (
-            isinstance(part, hidden)
-            or (isinstance(part, Udf) and not part.code)
-            or (isinstance(part, AggCall | WindowCall) and part.python)
-        ):
+        if (isinstance(part, Udf | Opaque) and not part.code) or _has_hidden_code(part):
             return None
         if isinstance(part, Source) and not part.paths:
             return None
@@ -62,6 +55,13 @@ def fingerprint(analysis: Analysis) -> str | None:
     settings = [str(analysis.session.conf.get(name)) for name in SETTINGS]
     text = "\n".join((canonical(analysis.unpinned_plan), analysis.settings.witness, *settings))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _has_hidden_code(part: Tree) -> bool:
+    """Whether it is an aggregate in Python of whose code no hash is known."""
+    if isinstance(part, AggCall):
+        return part.python and not part.code
+    return isinstance(part, WindowCall) and part.python
 
 
 def digest(op: Operator) -> str:

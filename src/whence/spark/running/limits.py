@@ -1,4 +1,4 @@
-"""A limit that a run must check: whether the order tells the last row that it lets through from the next."""
+"""A limit that a run must check: whether the order distinguishes the last row within the limit from the next one."""
 
 from __future__ import annotations
 

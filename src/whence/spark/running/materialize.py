@@ -39,7 +39,7 @@ def run_saving(
     """
     try:
         return _save_artifacts(df, plan, planned, witness, jvm, local, few)
-    except Exception as error:  # if it was the pipeline that failed, it fails again
+    except Exception as error:  # if the pipeline itself failed, it fails again
         held = Held()
         held.persist(df)
         df.count()

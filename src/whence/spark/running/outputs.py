@@ -1,4 +1,4 @@
-"""Small outputs of runs as local data. A pipeline over one of them reads on in the plan that made it."""
+"""Small outputs of runs as local data. A pipeline that reads one of them goes on to the plan that made it."""
 
 from __future__ import annotations
 

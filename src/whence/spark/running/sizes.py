@@ -30,7 +30,7 @@ def _measured(analysis: Analysis) -> dict[str, int]:
         return measured
     try:
         earlier = runs.listed(analysis.store, analysis.name)
-    except WhenceError:  # estimates have to do; whoever needs the log hears of it
+    except WhenceError:  # estimates have to do; a question that needs the log raises the error
         return measured
     for run in earlier:
         for saved in run.document.get("saved", ()):

@@ -13,9 +13,9 @@ from whence.relation.blocks import Ints
 from whence.relation.layout import Shape
 from whence.relation.parts import PartedRelation
 from whence.selection import Selection
+from whence.spark.progress import watched
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import checked, classic, indexed
-from whence.spark.scale.progress import watched
 from whence.spark.scale.running import session
 from whence.words import counted
 

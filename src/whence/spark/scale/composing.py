@@ -18,10 +18,10 @@ import numpy as np
 from whence.relation import Relation
 from whence.relation.blocks import Ints
 from whence.relation.parts import PartedRelation, index_of, publish
+from whence.spark.progress import watched
 from whence.spark.scale.compressing import on_spark, place_for
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import Numbered
-from whence.spark.scale.progress import watched
 from whence.spark.scale.running import session
 from whence.words import counted
 

@@ -17,9 +17,9 @@ from whence.relation.compress import fits_key
 from whence.relation.layout import Shape
 from whence.relation.parts import Directory, Entry, PartedRelation, Place, index_of, publish
 from whence.relation.parts.tasks import FEW_BOXES, PART, Done, finished, parts_of
+from whence.spark.progress import watched
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import AGAIN, Numbered, classic, numbered
-from whence.spark.scale.progress import watched
 from whence.words import counted
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from whence.relation import Relation, compress
 from whence.relation.layout import Shape
 from whence.relation.parts import PartedRelation, index_of
+from whence.spark.progress import watched
 from whence.spark.scale.compressing import LOCAL, fetched, on_spark
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import classic, numbered
-from whence.spark.scale.progress import watched
 from whence.store.blobs.local import JOB
 from whence.store.recording.capture import naming
 from whence.words import counted
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def relation_of_frame(
     held: ExitStack, store: Store, frame: Any, output: str, out_shape: Shape, input: str, in_shape: Shape
 ) -> Relation:
-    """The relation of a frame of index tuples; while `held` lasts, its parts in the blobs are no garbage."""
+    """The relation of a frame of index tuples; `held` keeps its parts in the blobs from being collected as garbage."""
     if hasattr(frame, "to_spark"):  # pandas on Spark
         frame = frame.spark.frame()
     with naming(output, input):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from whence.errors import BadScript, SparkFailed, UnknownName, WhenceError
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 POSITION = re.compile(r"\(?\bline (\d+),? pos(?:ition)? (\d+)\)?")
 # What follows the sentence: the state, the plan, the query, the trace.
@@ -31,6 +34,35 @@ def spark_errors() -> tuple[type[Exception], ...]:
     from pyspark.errors import PySparkException
 
     return PySparkException, Py4JError
+
+
+STOPPED = (
+    "the Spark session of {what} was stopped: start one, and make the DataFrame and the pipeline again; runs that are "
+    "in the log are asked as they are, log.backward(...)"
+)
+
+
+def is_stopped(session: Any) -> bool:
+    """Whether a session can run nothing any more."""
+    java = session.sparkContext._jsc
+    return java is None or bool(java.sc().isStopped())
+
+
+def said_if_stopped(method: Method) -> Method:
+    """A method of a pipeline: whatever its stopped session makes fail is one error that says so."""
+
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return method(self, *args, **options)
+        except WhenceError:
+            raise
+        except Exception as error:
+            if is_stopped(self.analysis.session):
+                raise SparkFailed(STOPPED.format(what=repr(self.analysis.name))) from error
+            raise
+
+    return cast(Method, called)
 
 
 def sentence(message: str) -> str:

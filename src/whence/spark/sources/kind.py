@@ -1,4 +1,4 @@
-"""What whence asks about a leaf of a plan, whatever kind of source it is."""
+"""What whence needs to know of a leaf of a plan, whatever kind of source it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Version = frozenset[tuple[str, int, int]]  # file, bytes, milliseconds
 
 
 class Kind:
-    """A kind of source. A kind of its own overrides what it knows better; these answers are right for any.
+    """A kind of source. Subclasses override what they know better; the answers here are right for any kind.
 
     A leaf is Catalyst's object. A new kind is a module with a subclass, and a line in `registry.KINDS`.
     """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import BadType, NotTraceable, UnknownName
 from whence.rows import Attr, Source
+from whence.spark.catalyst.jvm import items
 from whence.spark.catalyst.shared import CUT
 from whence.spark.sources.kind import Kind, column_ids
 from whence.spark.sources.registry import kind_of
@@ -20,8 +21,23 @@ if TYPE_CHECKING:
 TRANSPARENT = frozenset({"SubqueryAlias", "View", "Project"})
 
 
-def view_names(java: Any) -> dict[int, str]:
-    """For the first column of each leaf that is a view by itself: the name of that view, the innermost if several."""
+def view_names(java: Any, compact: Callable[[Any], Any]) -> dict[int, str]:
+    """For the first column of each leaf that is a view by itself: the name of that view, the innermost if several.
+
+    Only views are written as JSON, as `compact` makes them: of 200 calls of `withColumn` it would be 20,000 columns.
+    """
+    names: dict[int, str] = {}
+    below = [java]
+    while below:
+        node = below.pop()
+        if node.nodeName() == "View":
+            names.update(_names_in_view(compact(node)))
+        else:
+            below.extend(items(node.children()))
+    return names
+
+
+def _names_in_view(java: Any) -> dict[int, str]:
     flat = json.loads(java.toJSON())
     names: dict[int, str] = {}
 

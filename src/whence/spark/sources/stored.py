@@ -67,7 +67,8 @@ class StoredKind(FileKind):
         reader = jvm.spark._jsparkSession.read().format(leaf.format).schema(schema)
         for name, value in leaf.options.items():
             reader = reader.option(name, value)
-        paths = jvm.spark.sparkContext._gateway.new_array(jvm.class_("java.lang.String"), len(source.paths))  # type: ignore[union-attr]
+        gateway: Any = jvm.spark.sparkContext._gateway  # there while the session is
+        paths = gateway.new_array(jvm.class_("java.lang.String"), len(source.paths))
         for place, path in enumerate(source.paths):
             paths[place] = path
         return reader.load(paths).queryExecution().analyzed()

@@ -39,12 +39,14 @@ def places_of(rows: pa.Table, output: pa.Table) -> pa.ChunkedArray:
     """The places of all rows of an output that are among the given ones."""
     import pyarrow as pa
 
-    wanted = set(_told(rows))
-    return pa.chunked_array([pa.array([place for place, row in enumerate(_told(output)) if row in wanted], pa.int64())])
+    wanted = set(_as_texts(rows))
+    return pa.chunked_array(
+        [pa.array([place for place, row in enumerate(_as_texts(output)) if row in wanted], pa.int64())]
+    )
 
 
-def _told(rows: pa.Table) -> list[tuple[str, ...]]:
-    """Rows that are equal if their texts are, NaN being equal to itself. Columns count by place: names may repeat."""
+def _as_texts(rows: pa.Table) -> list[tuple[str, ...]]:
+    """The rows as text, so that NaN is equal to itself. Columns count by place: names may repeat."""
     return list(zip(*(map(repr, column.to_pylist()) for column in rows.columns), strict=True))
 
 

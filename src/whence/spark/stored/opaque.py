@@ -33,7 +33,7 @@ from whence.spark.sources.stored import StoredLeaf
 
 
 def relaxed(trace: TracePlan) -> tuple[TracePlan, tuple[str, ...]]:
-    """The trace plan without the facts that nobody can look up from the log alone, and why answers are supersets.
+    """The trace plan without the facts that cannot be computed from the log alone, and why answers are supersets.
 
     Such a fact calls a function of the pipeline's own, or one of Spark's that is known by its name only. Each predicate
     is a list of facts that must all hold. With a fact less it holds for more rows, never for fewer.
@@ -43,7 +43,9 @@ def relaxed(trace: TracePlan) -> tuple[TracePlan, tuple[str, ...]]:
     def change(predicate: Expr, by_duckdb: bool) -> Expr:
         facts = conjuncts(predicate)
         lost = {fact: why for fact in facts if (why := _missing(fact)) and not (by_duckdb and _translates(fact))}
-        reasons.update((f"rows that only it tells apart are all in the answer: {why}", None) for why in lost.values())
+        reasons.update(
+            (f"the answer has all rows that only this would distinguish: {why}", None) for why in lost.values()
+        )
         return conjunction(*(fact for fact in facts if fact not in lost)) if lost else predicate
 
     saved = tuple(replace(each, predicate=change(each.predicate, True)) for each in trace.saved)

@@ -53,7 +53,9 @@ def open_run(store: Store, run: Run | int) -> StoredRun:
 
 
 class StoredRun:
-    """A run that is in the log. It is asked as its pipeline is, by a program that has neither its code nor a session.
+    """A run that is in the log.
+
+    It answers the questions that its pipeline answers, in a program that has neither the code nor a session.
 
     DuckDB answers where it means the same as Spark. Where only Spark can answer, the session that is active is used, or
     one is started, or the error says what is needed.
@@ -117,11 +119,11 @@ class StoredRun:
         if columns is not None or lineage != BOTH:
             for error in lost.values():
                 raise error
-            told = self._told(asked)
-            return CellQuestions(self._subject, engine, witness).backward(told, columns, lineage, one=one)
+            rows_asked = self._by_values(asked)
+            return CellQuestions(self._subject, engine, witness).backward(rows_asked, columns, lineage, one=one)
         tracer = self._tracer(witness, engine, lost)
         if isinstance(tracer, ReplayTracer):  # it finds rows by what is in them
-            asked = self._told(asked)
+            asked = self._by_values(asked)
         return guarded(tracer.backward(asked, one=one), lost)
 
     def forward(
@@ -170,8 +172,8 @@ class StoredRun:
             raise UnknownName.of("source", source, self._analysis.source_names)
         return found
 
-    def _told(self, asked: object) -> object:
-        """Rows of the output that are asked about by number, by what is in them."""
+    def _by_values(self, asked: object) -> object:
+        """The rows of the output with these numbers, given by their values."""
         if not isinstance(asked, RowNumbers):
             return asked
         held = self._output.take(list(asked.numbers))

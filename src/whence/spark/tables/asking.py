@@ -1,6 +1,6 @@
-"""Runs as relations: which rows of a source made rows of the output, asked of a run when somebody wants to know.
+"""Runs as relations: which rows of a source made which rows of the output. A run is asked when a question comes.
 
-A run of a pipeline that this program still has is asked as it is. Any other is opened from the log.
+If this program still has the pipeline of the run, the pipeline answers. Any other run is opened from the log.
 """
 
 from __future__ import annotations
@@ -17,18 +17,14 @@ from whence.relation.protocol import Traced
 from whence.selection import Selection
 from whence.spark.cell_questions import BOTH
 from whence.spark.sources.numbering import Numbering, ids_of
-from whence.spark.tables.held import HeldTable, cells, held_table, selected
-from whence.store.derivations.adjacency import table_called
-from whence.store.recording.naming import family_of
+from whence.spark.tables.held import HeldTable, cells, held_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from whence.relation import Relation, RelationLike
     from whence.rows import Source
     from whence.spark.pipeline import Pipeline
     from whence.spark.sources.numbering import Ints
-    from whence.spark.tables.seen import Seen
     from whence.store import Store
 
 _live: weakref.WeakKeyDictionary[Store, dict[int, Pipeline]] = weakref.WeakKeyDictionary()
@@ -39,7 +35,7 @@ MOST_LIVE = 100  # pipelines of a log that are kept
 UNAVAILABLE = (NotTraceable, MissingExtra, SparkFailed)
 """Why cells may not be asked about, where rows can be."""
 
-EQUAL_ROWS = "equal rows of {!r} cannot be told apart, and share their lineage: p.materialize() tells them apart"
+EQUAL_ROWS = "equal rows of {!r} cannot be distinguished, and share their lineage: p.materialize() gives each its own"
 
 
 def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
@@ -51,62 +47,12 @@ def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
             del known[next(iter(known))]
 
 
-class AskedTables:
-    """The tables of a log: their rows, and the runs that they came from."""
+def live_pipeline(store: Store, run: int) -> Pipeline | None:
+    """The pipeline of this program that made a run, unless its session was stopped."""
+    from whence.spark.sessions.failures import is_stopped
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def selected(self, name: str, rows: object, columns: Sequence[str] | None) -> Selection:
-        return selected(self._store, name, rows, columns)
-
-    def arrow(self, name: str, numbers: Ints, columns: Sequence[int] | None) -> pa.Table:
-        return held_table(self._store, name).arrow(numbers, columns)
-
-    def relation(self, document: Mapping[str, Any], output: str, input: str) -> RelationLike:
-        return RunRelation(self._store, document, output, input)
-
-    def by_rows(self, relation: Relation, output: str, input: str) -> RelationLike:
-        from whence.store.catalog import statements
-
-        with self._store.database.read() as connection:
-            run = statements.dataset(connection, output).properties.get("run")
-        source = family_of(input)[0].removesuffix(table_called(""))
-        shapes = {"out_shape": relation.out_shape, "in_shape": relation.in_shape}
-        return StoredRows(relation, RunRelation(self._store, {"run": run, "source": source, **shapes}, output, input))
-
-    def watched(self) -> Seen:
-        from whence.spark.tables.seen import Seen
-
-        return Seen(self._store)
-
-
-class StoredRows:
-    """How the output of a run came from one of its sources, stored by rows. Cells are asked of the run."""
-
-    def __init__(self, relation: Relation, cells: RunRelation) -> None:
-        self._relation, self._cells = relation, cells
-        self.out_shape, self.in_shape = relation.out_shape, relation.in_shape
-
-    def backward(self, cells: Any, /) -> Selection:
-        """The cells of the source that the given cells of the output came from."""
-        return self.traced(Selection.of(cells, self.out_shape), "backward").selection
-
-    def forward(self, cells: Any, /) -> Selection:
-        """The cells of the output that the given cells of the source went into."""
-        return self.traced(Selection.of(cells, self.in_shape), "forward").selection
-
-    def traced(self, selection: Selection, direction: str, lineage: str = BOTH) -> Traced:
-        """The answer about rows is stored. About cells it is asked of the run; if that cannot answer now, the rows
-        are the answer, which is a superset."""
-        stored = self._relation.backward if direction == "backward" else self._relation.forward
-        if lineage == BOTH and has_whole_rows(selection):
-            return Traced(stored(selection), None, "rows")
-        try:
-            return self._cells.traced(selection, direction, lineage)
-        except WhenceError as error:
-            why = f"the lineage is stored by rows, and which of their cells count cannot be asked now: {error}"
-            return Traced(stored(selection), why, "rows")
+    found = _live.get(store, {}).get(run)
+    return None if found is None or is_stopped(found.analysis.session) else found
 
 
 class RunRelation:
@@ -167,31 +113,37 @@ class RunRelation:
         rows, names, alike = self._source_rows(numbers)
         if places is None:
             found = asker.forward(self._source, rows)
-            selected = cells(held.equal_to(found.arrow()), range(self.out_shape[1]), self.out_shape)
+            reached = found.arrow()
+            numbers_reached = held.equal_to(reached)
+            selected = cells(numbers_reached, range(self.out_shape[1]), self.out_shape)
+            shared = len(numbers_reached) > reached.num_rows
         else:
             columns = [names[place] for place in places]
             try:
                 found = asker.forward(self._source, rows, columns=columns, lineage=lineage)
-                selected = self._placed(found, held)
+                selected, shared = self._placed(found, held)
             except UNAVAILABLE as error:
                 rows_alone = self._forward(numbers, None, BOTH)
                 return replace(rows_alone, reason=_by_rows(rows_alone.reason, error))
-        return Traced(selected, self._reason(found.reason, self._input, alike > len(numbers)), "run")
+        reason = self._reason(found.reason, self._input, alike > len(numbers))
+        return Traced(selected, self._reason(reason, self._output, shared), "run")
 
-    def _placed(self, found: Any, held: HeldTable) -> Selection:
-        """The cells of rows that were reached, under the numbers that these rows have in the output."""
-        rows, reached, mask = found.arrow(), Selection.empty(self.out_shape), found.cells().mask()
+    def _placed(self, found: Any, held: HeldTable) -> tuple[Selection, bool]:
+        """The cells of rows that were reached, under the numbers that these rows have in the output; and whether equal
+        rows were reached that may be others."""
+        rows, reached, mask, shared = found.arrow(), Selection.empty(self.out_shape), found.cells().mask(), False
         for pattern in np.unique(mask, axis=0):
             alike = np.flatnonzero((mask == pattern).all(axis=1))
             numbers = held.equal_to(rows.take(alike))
             reached |= cells(numbers, np.flatnonzero(pattern).tolist(), self.out_shape)
-        return reached
+            shared = shared or len(numbers) > len(alike)
+        return reached, shared
 
     def _reason(self, reason: str | None, table: str, alike: bool) -> str | None:
         return "; ".join(filter(None, (reason, EQUAL_ROWS.format(table) if alike else None))) or None
 
     def _asker(self) -> Any:
-        live = _live.get(self._store, {}).get(self._run)
+        live = live_pipeline(self._store, self._run)
         if live is not None:
             return live
         from whence.spark.stored import open_run
@@ -213,7 +165,7 @@ class RunRelation:
         try:
             held = held_table(self._store, self._input)
         except NoLineage:
-            live = _live.get(self._store, {}).get(self._run)
+            live = live_pipeline(self._store, self._run)
             if live is None:
                 raise
             ids = self._numbering()[0].ids(numbers)
@@ -226,16 +178,6 @@ def _by_rows(reason: str | None, error: WhenceError) -> str:
     return "; ".join(
         filter(None, (reason, f"these are all cells of the rows; which of them count is not known: {error}"))
     )
-
-
-def has_whole_rows(selection: Selection) -> bool:
-    """Whether it has all cells of each row that it has cells of."""
-    return selection.count == selection.shape[1] * len(_rows(selection))
-
-
-def _rows(selection: Selection) -> Ints:
-    spans = [np.arange(first, last + 1) for first, last in selection.boxes[:, 0].tolist()]
-    return np.unique(np.concatenate(spans)) if spans else np.empty(0, np.int64)
 
 
 def by_columns(selection: Selection) -> list[tuple[Ints, tuple[int, ...]]]:

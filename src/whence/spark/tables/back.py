@@ -14,6 +14,7 @@ import numpy as np
 
 from whence.errors import BadType, MissingExtra
 from whence.relation import Relation
+from whence.spark.sessions.failures import is_stopped
 from whence.spark.sources.handed import remember_file
 from whence.store.catalog.runs import File
 from whence.store.recording.tables import Table, record_given
@@ -33,12 +34,14 @@ def to_spark(
 
     store.database.require_writable()
     spark = spark or _active()
+    if is_stopped(spark):
+        raise BadType("the Spark session was stopped: give one that runs, log.to_spark(frame, spark)")
     frame = _frame(value, columns)
     if not len(frame.columns):
         raise BadType("the frame has no columns, and Spark makes no rows of that")
     known = store.tracker.known_as(value, name or "frame")
     label = name or f"{known}_table"
-    made = spark.createDataFrame(frame)
+    made = _created(spark, frame)
     held = made.toArrow()
     buffer = io.BytesIO()
     pq.write_table(held, buffer, compression="zstd")
@@ -80,6 +83,25 @@ def _frame(value: Any, columns: Sequence[str] | None) -> pd.DataFrame:
     if len(names) != width:
         raise BadType(f"{len(names)} names were given for {width} columns")
     return pd.DataFrame(array.reshape(-1, width), columns=names)
+
+
+def _created(spark: SparkSession, frame: pd.DataFrame) -> DataFrame:
+    """The DataFrame of a frame: Spark takes types from rows, and without any from the types of the columns."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    columns = [frame.iloc[:, place] for place in range(len(frame.columns))]
+    unknown = [
+        name for name, each in zip(frame.columns, columns, strict=True) if each.dtype == object and each.isna().all()
+    ]
+    if unknown:
+        raise BadType(
+            f"column {unknown[0]!r} of the frame holds nothing that has a type: give it one, such as "
+            f"frame.astype({{{unknown[0]!r}: 'string'}})"
+        )
+    if len(frame):
+        return spark.createDataFrame(frame)
+    return spark.createDataFrame([], from_arrow_schema(pa.Schema.from_pandas(frame, preserve_index=False)))
 
 
 def _of_vector(shape: tuple[int, ...]) -> Relation:

@@ -11,6 +11,7 @@ from whence.rows.saving import OUTPUT
 from whence.spark.lineage import widest_first
 from whence.spark.sources.handed import handed_file
 from whence.spark.sources.numbering import Numbering, numbering_of
+from whence.spark.sources.registry import kind_of
 from whence.spark.sources.row_ids import files_of, local_files
 from whence.store.recording.tables import Table
 
@@ -46,7 +47,7 @@ def is_quick(source: Source, states: list[list[Any]]) -> bool:
         return True
     if states:
         return bool(sum(size for _, size, _ in states) <= QUICK)
-    return source.origin is not None and str(source.origin.nodeName()) in ("LocalRelation", "Range")  # type: ignore[attr-defined]
+    return source.origin is not None and str(source.origin.nodeName()) in ("LocalRelation", "Range")  # type: ignore[attr-defined]  # a JVM object
 
 
 def source_tables(
@@ -70,11 +71,12 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
         "numbering": numbering.as_list(),
         "files": list(files_of(source) or ()),
         "states": states,
+        **_options(source),
     }
     known = {"columns": columns, "states": states, "numbering": properties["numbering"], "format": source.format}
     if not states:  # in memory, or in another system: each session has its own
         known["session"] = str(analysis.jvm.spark.sparkContext.applicationId)
-        known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]
+        known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]  # a JVM object
     handed = handed_file(source.paths)
     if handed is not None:
         return Table(source.name, columns, numbering.rows, handed.digest, properties)
@@ -84,13 +86,23 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
     return Table(source.name, columns, numbering.rows, digest, properties, artifact)
 
 
+def _options(source: Source) -> dict[str, Any]:
+    """How files are to be read whose format does not say it."""
+    if source.format == "parquet" or source.origin is None:
+        return {}
+    found = kind_of(source.origin).reading(source.origin)
+    return {} if found is None else {"options": found[1]}
+
+
 def output_table(analysis: Analysis, run: RunArtifacts, rows: int, stored: Run, sources: Mapping[str, Table]) -> Table:
-    """The output as a table of the log: the same one only if it holds the same and came from the same sources."""
+    """The output as a table of the log: the same one only if it holds the same, and the same plan made it of the same
+    sources. Equal rows of another plan may have another lineage."""
     from whence.graph.column_lineage import column_lineage
 
     result = run.results.get(OUTPUT)
     saved = {} if result is None else saved_rows(analysis, result, stored)
-    known = [saved.get("blobs") or stored.id, sorted((name, each.digest) for name, each in sources.items())]
+    plan = stored.fingerprint or stored.id  # without a fingerprint nobody knows whether it is the same plan
+    known = [saved.get("blobs") or stored.id, plan, sorted((name, each.digest) for name, each in sources.items())]
     properties = {
         "types": [attr.dtype for attr in analysis.plan.output],
         "format": "parquet",

@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Materialized:
-    """What was stored of a run's row lineage: the dataset, and for each source how many tuples, in how many bytes."""
+    """What was stored of a run's lineage: the dataset, and for each source how many tuples, in how many bytes.
+
+    `missing` says which cells are not stored, and why: the run answers questions about these.
+    """
 
     dataset: str
     rows: int
     sources: Mapping[str, tuple[int, int]]  # pairs of rows, and bytes
+    missing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, store: Store, dataset: str, table: Table) -> Materialized:
+    def of(cls, store: Store, dataset: str, table: Table, missing: tuple[str, ...] = ()) -> Materialized:
         """What the log has of it."""
         from whence.store.catalog import statements
 
@@ -37,7 +41,8 @@ class Materialized:
             found = statements.derivations(connection, output=dataset)
         shapes = store.reader.shapes(each.input for each in found)
         cells = {each.input: max(1, len(table.columns) * shapes[each.input][1]) for each in found}
-        return cls(dataset, table.rows, {each.input: (each.tuples // cells[each.input], each.size) for each in found})
+        sources = {each.input: (each.tuples // cells[each.input], each.size) for each in found}
+        return cls(dataset, table.rows, sources, missing)
 
     @property
     def bytes(self) -> int:
@@ -53,7 +58,7 @@ class Materialized:
         tuples = sum(count for count, _ in self.sources.values())
         return (
             f"<{self.dataset!r}: the lineage of {self.rows:,} rows, {tuples:,} pairs of rows in {self.bytes:,} bytes, "
-            f"{self.bytes_per_row:.2f} a row>"
+            f"{self.bytes_per_row:.2f} a row{''.join(f'; {each}' for each in self.missing)}>"
         )
 
 

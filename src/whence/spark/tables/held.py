@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,11 +15,13 @@ import numpy as np
 from whence.errors import BadType, NoLineage, NoSuchRow, SourceChanged, UnknownName
 from whence.rows import Attr, fresh
 from whence.rows.duck import Files, numbered, select
+from whence.rows.duck.asking import equal_rows
 from whence.rows.duck.files import SHIFT
 from whence.rows.questions.from_pandas import is_frame, is_series, rows_of
 from whence.rows.questions.rows import asked_rows, described, predicate
 from whence.selection import Selection
 from whence.spark.sources.numbering import Numbering
+from whence.spark.tables.read_again import Refused, read_again
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +39,7 @@ class HeldTable:
     columns: tuple[Attr, ...]  # under their own names
     files: Files  # under the names that they have there
     numbering: Numbering  # of the rows in the files
+    folder: object = None  # that lasts as long as this, if the files are in one
 
     @property
     def names(self) -> list[str]:
@@ -63,15 +69,18 @@ class HeldTable:
 
         from whence.rows.duck.engine import connected
 
-        own = self.arrow(np.arange(self.shape[0]))
+        found = equal_rows(self.files, rows)
+        if found is not None:
+            return np.sort(self.numbering.numbers(found.to_numpy()))
+        own = self.arrow(np.arange(self.shape[0]))  # DuckDB does not read it as Spark does
         names = [f"c{place}" for place in range(own.num_columns)]
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names) or "true"
         with connected() as connection:
             numbers = pa.array(np.arange(own.num_rows))
             connection.register("own", own.rename_columns(names).append_column("number", numbers))
             connection.register("given", rows.rename_columns(names))
-            found = connection.execute(f"SELECT a.number FROM own a SEMI JOIN given b ON {same}").fetchnumpy()
-        return np.sort(np.asarray(found["number"], np.int64))
+            places = connection.execute(f"SELECT a.number FROM own a SEMI JOIN given b ON {same}").fetchnumpy()
+        return np.sort(np.asarray(places["number"], np.int64))
 
     def matching(self, rows: object) -> Ints:
         """The numbers of the rows that agree with the given ones in the columns that those name."""
@@ -157,13 +166,26 @@ def _saved(
 
 
 def _source(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], properties: Mapping[str, Any]) -> HeldTable:
-    files = properties.get("files") or []
-    if properties.get("format") != "parquet" or not files:
-        raise NoLineage(
-            f"{name!r} is {properties.get('format', 'in memory')}, whose rows Spark alone reads as the pipeline did: "
-            "give its cells by number, or ask with p.backward and p.forward"
-        )
+    kind, files = properties.get("format"), properties.get("files") or []
     states = {file: (size, changed) for file, size, changed in properties.get("states", ())}
+    if kind == "parquet" and files:
+        paths = _unchanged(name, files, states)
+        held = tuple(fresh(attr.name, attr.dtype) for attr in columns)
+        return HeldTable(name, shape, columns, Files(tuple(paths), held), _footers(paths))
+    why = f"{name!r} is {kind or 'in memory'}, whose rows Spark alone reads as the pipeline did"
+    remedy = "give its cells by number, or ask with p.backward and p.forward"
+    if "options" not in properties or not states:
+        raise NoLineage(f"{why}: {remedy}")
+    paths = _unchanged(name, sorted(states), states)
+    try:
+        rows = read_again(str(kind), paths, columns, properties["options"], shape[0])
+    except Refused as error:
+        raise NoLineage(f"{why}: {error}; {remedy}") from error
+    return _written(name, shape, columns, rows)
+
+
+def _unchanged(name: str, files: Sequence[str], states: Mapping[str, tuple[int, int]]) -> list[str]:
+    """The paths of files on this machine that are as the run read them."""
     paths = []
     for file in files:
         path = "/" + file.removeprefix("file:").lstrip("/")
@@ -175,8 +197,26 @@ def _source(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], proper
         if file in states and states[file] != (found.st_size, found.st_mtime_ns // 1_000_000):
             raise SourceChanged(f"{name!r} has changed since the run: {path}; restore it, or run the pipeline again")
         paths.append(path)
-    held = tuple(fresh(attr.name, attr.dtype) for attr in columns)
-    return HeldTable(name, shape, columns, Files(tuple(paths), held), _footers(paths))
+    return paths
+
+
+class _Folder:
+    """A directory that is gone when nothing refers to it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="whence-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+def _written(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], rows: pa.Table) -> HeldTable:
+    """Rows that were read, as a file that DuckDB reads; it lasts as long as the table."""
+    import pyarrow.parquet as pq
+
+    folder = _Folder()
+    path = os.path.join(folder.name, "rows.parquet")
+    pq.write_table(rows, path)
+    held = tuple(fresh(f"c{place}", attr.dtype) for place, attr in enumerate(columns))
+    return HeldTable(name, shape, columns, Files((path,), held), _footers([path]), folder)
 
 
 def _held_as(column: object) -> str:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whence.errors import BadType
-from whence.relation import Relation, compress
+from whence.relation import Relation
+from whence.relation.table_cells import TableRelation
 from whence.relation.tables import over_columns
 from whence.rows.saving import ANNOTATED, OUTPUT
 from whence.spark.running.artifacts import described_jobs
+from whence.spark.tables.cell_pieces import Pieces
 from whence.spark.tables.datasets import numberings, output_table, source_tables, sources_of
 
 if TYPE_CHECKING:
     from whence.spark.analysis import Analysis
     from whence.spark.running.artifacts import RunArtifacts
     from whence.spark.sources.numbering import Ints, Numbering
+    from whence.spark.tables.cell_pairs import CellPairs
     from whence.store import Store
     from whence.store.recording.tables import Table
 
@@ -27,13 +30,14 @@ Pairs = Mapping[int, tuple["Ints", "Ints"]]
 
 def record_tables(
     store: Store, analysis: Analysis, run: RunArtifacts, pairs: Pairs | None = None, reasons: tuple[str, ...] = (),
-    *, quickly: bool = False,
+    *, cells: Mapping[str, CellPairs] | None = None, quickly: bool = False,
 ) -> tuple[str, Table]:  # fmt: skip
-    """Record the output of a recorded run, the sources, and how the rows came from them: stored if that is known by
-    `pairs`, else asked of the run.
+    """Record the output of a recorded run, its sources, and how the rows came from them.
 
-    `reasons` say why the pairs are more than the lineage. `quickly`: sources whose rows take time to count are left out
-    until somebody needs them.
+    The lineage of rows is stored if it is in `pairs`; otherwise the run answers when a question comes.
+
+    `reasons` say why the pairs are more than the lineage; `cells` are stored beside the pairs. `quickly`: sources whose
+    rows take time to count are left out until a question needs them.
     """
     from whence.store.catalog.runs import run_of
     from whence.store.recording.tables import Origin, record
@@ -50,7 +54,7 @@ def record_tables(
     table = output_table(analysis, run, _rows(run), stored, tables)
     if reasons:
         table = table.noted("; ".join(reasons))
-    relations = {} if pairs is None else relations_of(analysis, table.rows, numbered, pairs)
+    relations = {} if pairs is None else relations_of(analysis, table.rows, numbered, pairs, cells or {})
     origins = [
         Origin(each, relations[name]) if name in relations else Origin(each, run=stored.id, source=name)
         for name, each in tables.items()
@@ -60,15 +64,20 @@ def record_tables(
     return made, table
 
 
-def relations_of(analysis: Analysis, rows: int, numbered: Mapping[str, Numbering], pairs: Pairs) -> dict[str, Relation]:
-    """How the rows of the output came from those of each source: every cell of a row from every cell of the other."""
-    relations = {}
+def relations_of(
+    analysis: Analysis, rows: int, numbered: Mapping[str, Numbering], pairs: Pairs, cells: Mapping[str, CellPairs]
+) -> dict[str, Relation]:
+    """How the rows of the output came from those of each source: every cell of a row from every cell of the other; and
+    which of the cells count, where that is known."""
+    relations: dict[str, Relation] = {}
     for name, source in sources_of(analysis).items():
-        uses = [each.occurrence for each in analysis.sources if each.name == name and each.occurrence in pairs]
-        outs = np.concatenate([np.empty(0, np.int64), *(pairs[use][0] for use in uses)])
-        ins = np.concatenate([np.empty(0, np.int64), *(numbered[name].numbers(pairs[use][1]) for use in uses)])
-        relation = compress(np.stack([outs, ins], axis=1), (rows,), (numbered[name].rows,))
-        relations[name] = over_columns(relation, len(analysis.plan.output), len(source.columns))
+        uses = [each.occurrence for each in analysis.sources if each.name == name]
+        outs = np.concatenate([np.empty(0, np.int64), *(pairs[use][0] for use in uses if use in pairs)])
+        ids = np.concatenate([np.empty(0, np.int64), *(pairs[use][1] for use in uses if use in pairs)])
+        pieces = Pieces(rows, numbered[name])
+        whole = over_columns(pieces.add(outs, ids), len(analysis.plan.output), len(source.columns))
+        held = {lineage: pieces.cells(each, uses) for lineage, each in cells.items()}
+        relations[name] = TableRelation.of(whole, pieces.relations[1:], held) if held else whole
     return relations
 
 

@@ -1,7 +1,7 @@
-"""Plain `toPandas()`, `createDataFrame(...)` and what is between, seen while a capture is open.
+"""Plain `toPandas()` and `createDataFrame(...)` while a capture is open: rows keep their lineage through both.
 
-Rows keep their lineage through both. `frame[...]` and `to_numpy()` of a known frame are known, too: which columns
-of which dataset they hold, unless somebody changed them in between.
+`frame[...]` and `to_numpy()` of a known frame are known, too: the log knows which columns of which dataset they hold,
+unless the frame was changed in between.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _parts: dict[int, tuple[weakref.ref[Any], str, list[int], bytes]] = {}  # frames
 
 
 class Seen:
-    """Watches a log's hand-overs until it is stopped. Of several, only the latest is told."""
+    """Watches a log's hand-overs until it is stopped. If there are several, only the latest one records."""
 
     def __init__(self, store: Store) -> None:
         import pandas as pd
@@ -171,7 +171,7 @@ def _quiet() -> bool:
 
 
 class _Own:
-    """What whence itself calls meanwhile is no hand-over."""
+    """Calls that whence itself makes are not hand-overs."""
 
     def __enter__(self) -> None:
         _inside.yes = True

@@ -15,7 +15,7 @@ from whence.rows.needed import needs_source
 from whence.rows.questions.rows import Asked
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import LOST, Found, Lineage, Replayed
-from whence.spark.reached import Computed, Reached
+from whence.spark.reached import Reached, SparkRows
 from whence.spark.tracing.kept import Kept, Numbered, source_numbers
 from whence.spark.tracing.questions import RowNumbers, asked_of, matching
 from whence.spark.tracing.tracer import Asking, absent, require_one
@@ -81,7 +81,7 @@ class AnnotatedTracer:
         )
         found = Filter(self._rows(tagged), disjunction(*held))
         reached = frame(Project(found, keep(*self._askable())), analysis.jvm)
-        return Reached(uses[0].name, Computed(reached), self._reasons(tagged))
+        return Reached(uses[0].name, SparkRows(reached), self._reasons(tagged))
 
     def _from_kept(self, kept: Kept, asked: tuple[Asked, ...] | RowNumbers, one: bool) -> Lineage | None:
         """The answer from the files of the run; None if Spark has to read them."""

@@ -14,21 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import BadType, UnknownName
-from whence.rows import Attr, Named, Not, Project, Source, disjunction, fresh, keep
-from whence.rows.cells import LINEAGES, Noted, cells_of
+from whence.rows import TRUE, Attr, Named, Not, Project, Source, disjunction, fresh, keep
+from whence.rows.cells import LINEAGES, Noted, cells_of, noted_cells
+from whence.rows.cells.flat import Flat, flat_cells
 from whence.rows.cells.static import Place, static_cells, witnesses_matter
 from whence.rows.cells.terms import Known, Terms, true
+from whence.rows.duck import select
 from whence.rows.eager.ids import LIST, LONG, as_list
-from whence.rows.expressions import Call, Expr, IsNull, Literal
+from whence.rows.expressions import Call, Compare, Expr, IsNull, Literal
 from whence.rows.filtering import filtered
+from whence.rows.pushdown.pins import substituted
+from whence.rows.questions.from_pandas import MISSING
 from whence.rows.questions.restrict import restrict
-from whence.rows.questions.rows import Asked
+from whence.rows.questions.rows import Asked, is_simple, predicate
 from whence.spark.catalyst.write import frame
 from whence.spark.sources.files import SHIFT
 from whence.spark.sources.row_ids import ROW, files_of
 from whence.spark.tracing.matching import RowSet
 from whence.spark.tracing.questions import asked_of, matching
-from whence.spark.tracing.replayed import restriction
+from whence.spark.tracing.recompute import AGAIN, duck_query
+from whence.spark.tracing.replayed import RESTRICTED_FOR, restriction
 from whence.spark.tracing.results import source_table
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from whence.spark.running.subject import Subject
 
 Ints = NDArray[np.int64]
+EMPTY: Mapping[Attr, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,16 @@ class FoundCells:
                 for column in columns if len(ids) else ():
                     found.setdefault(column, []).append(ids)
         return {column: np.unique(np.concatenate(found[column])) for column in sorted(found)}
+
+    @classmethod
+    def united(cls, every: Sequence[FoundCells]) -> FoundCells:
+        """What several questions found, together."""
+        parts: dict[int, tuple[tuple[frozenset[int], Ints], ...]] = {}
+        for each in every:
+            for number, own in each.parts.items():
+                parts[number] = (*parts.get(number, ()), *own)
+        reasons = tuple(dict.fromkeys(reason for each in every for reason in each.reasons))
+        return cls(parts, sum(each.rows for each in every), reasons, every[0].how)
 
     def ids(self, uses: Iterable[Source]) -> Ints:
         """The ids of all rows that hold a cell."""
@@ -93,7 +109,7 @@ def require_lineage(lineage: str) -> None:
 
 
 def covering(subject: Subject) -> str:
-    """Of whose witnesses row lineage has to be, so that it holds all rows of a group."""
+    """The choice of witnesses under which row lineage has all rows of a group."""
     analysis = subject.analysis
     return "group" if witnesses_matter(analysis.plan) else analysis.settings.witness
 
@@ -105,37 +121,87 @@ class CellTracer:
         self._subject, self._analysis, self._asking = subject, subject.analysis, asking
 
     def from_rows(self, columns: tuple[Attr, ...], lineage: str) -> tuple[frozenset[Place], tuple[str, ...]] | None:
-        """Which columns count in each row of the lineage, if the plan alone says it."""
-        if covering(self._subject) != self._analysis.settings.witness:
-            return None
-        return static_cells(self._analysis.plan, columns, lineage)
+        """Which columns count in each row of the lineage, if the plan says it, and perhaps what an output row shows."""
+        found = static_cells(self._analysis.plan, columns, lineage)
+        if found is None or covering(self._subject) == self._analysis.settings.witness:
+            return found
+        # The rows of a minimum are among those of the lineage, whether or not all rows of the group are.
+        return found if found[0] and all(place.attained is not None for place in found[0]) else None
 
-    def in_rows(self, places: frozenset[Place], reasons: tuple[str, ...], found: Lineage) -> FoundCells:
-        """The cells, given the rows of the lineage."""
+    def in_rows(
+        self, places: frozenset[Place], reasons: tuple[str, ...], found: Lineage, shown: Mapping[Attr, object] = EMPTY
+    ) -> FoundCells:
+        """The cells, given the rows of the lineage; `shown` has the values of the output row that they are of."""
         uses = {use.occurrence: use for use in self._analysis.sources}
-        together: dict[tuple[int, Expr | None], set[int]] = {}
+        together: dict[tuple[int, Expr | None, tuple[Expr, Attr] | None], set[int]] = {}
         for place in places:
-            together.setdefault((place.occurrence, place.where), set()).add(place.column)
+            together.setdefault((place.occurrence, place.where, place.attained), set()).add(place.column)
         parts: dict[int, list[tuple[frozenset[int], Ints]]] = {}
-        rows = {number: _ids(found.use_identities(uses[number]), uses[number]) for number, _ in together}
-        for (number, where), columns in together.items():
+        rows = {number: _ids(found.use_identities(uses[number]), uses[number]) for number, _, _ in together}
+        for (number, where, attained), columns in together.items():
             ids = rows[number]
+            if attained is not None and len(ids):
+                value, attr = attained
+                same = Compare("<=>", value, Literal(shown[attr], attr.dtype))
+                held = np.empty(0, np.int64) if shown[attr] is None else self._like(uses[number], same)
+                ids = np.intersect1d(ids, held, assume_unique=True)
             if where is not None and len(ids):
-                ids = np.setdiff1d(ids, self._unlike(uses[number], where), assume_unique=True)
+                ids = np.setdiff1d(ids, self.unlike(uses[number], where), assume_unique=True)
             parts.setdefault(number, []).append((frozenset(columns), ids))
         why = (*((found.reason,) if found.reason else ()), *reasons)
         return FoundCells({at: tuple(each) for at, each in parts.items()}, found.rows, why, found.how)
 
-    def _unlike(self, use: Source, where: Expr) -> Ints:
+    def _like(self, use: Source, where: Expr) -> Ints:
+        """The ids of rows for which a condition is true."""
+        found = self._asking.matcher.numbers(source_table(use), (where, None))
+        return self._ids_where(use, where) if found is None else np.sort(found.to_numpy())
+
+    def unlike(self, use: Source, where: Expr) -> Ints:
         """The ids of rows for which a condition is not true."""
-        table, other = source_table(use), Not(true(where))
-        found = self._asking.matcher.numbers(table, (_not_true(where), None))
-        if found is None:
-            numbered = source_table(use, True)
-            operator = filtered(numbered.data, other)
-            rows = frame(Project(operator, keep(numbered.columns[-1])), self._analysis.jvm).toArrow()
-            found = rows.column(0)
-        return np.sort(found.to_numpy())
+        found = self._asking.matcher.numbers(source_table(use), (_not_true(where), None))
+        return self._ids_where(use, Not(true(where))) if found is None else np.sort(found.to_numpy())
+
+    def _ids_where(self, use: Source, where: Expr) -> Ints:
+        numbered = source_table(use, True)
+        operator = filtered(numbered.data, where)
+        rows = frame(Project(operator, keep(numbered.columns[-1])), self._analysis.jvm).toArrow()
+        return np.sort(rows.column(0).to_numpy())
+
+    def flat(self, asked: tuple[Asked, ...], columns: tuple[Attr, ...], lineage: str) -> Flat | None:
+        """The rows that entered the groups asked about, if DuckDB can say which they are."""
+        analysis = self._analysis
+        if self._asking.matcher.engine == "spark" or analysis.settings.mode == "eager":
+            return None
+        if len(asked) > RESTRICTED_FOR or not is_simple(asked) or analysis.nondeterminism.reasons():
+            return None
+        found = flat_cells(analysis.plan, columns, lineage, noted_cells)
+        given = [dict(row) for row in asked]
+        if found is None or not all(set(found.keys.values()) <= row.keys() for row in given):
+            return None
+        same = [[(attr, row[attr]) for attr in found.keys.values()] for row in given]
+        if any(value is MISSING for row in same for _, value in row):
+            return None
+        own: dict[Attr, Expr] = {attr: key for key, attr in found.keys.items()}
+        where = substituted(predicate(tuple(map(tuple, same))), own) if found.keys else TRUE
+        return replace(found, plan=filtered(found.plan, where))
+
+    def in_groups(self, flat: Flat, found: Lineage) -> FoundCells | None:
+        """The cells that entered groups, found by DuckDB; None if it is not known to answer as Spark would."""
+        shown = tuple(dict.fromkeys(known.ids.attr for known in flat.terms))
+        held: dict[Attr, Ints] = {}
+        if shown:
+            query = duck_query(flat.plan, shown, every=True)
+            table = None if query is None or query.size() > AGAIN else select(query, TRUE, columns=shown)
+            if table is None:
+                return None
+            held = {attr: _unique(table.column(at)) for at, attr in enumerate(shown)}
+        parts: dict[int, list[tuple[frozenset[int], Ints]]] = {}
+        for known, places in flat.terms.items():
+            parts.setdefault(known.occurrence, []).append((places, held[known.ids.attr]))
+        why = (*((found.reason,) if found.reason else ()), *flat.reasons, *self._analysis.cuts)
+        return FoundCells(
+            {at: tuple(each) for at, each in parts.items()}, found.rows, tuple(dict.fromkeys(why)), "replayed"
+        )
 
     def replayed(self, rows: object, columns: tuple[Attr, ...], lineage: str, *, one: bool) -> FoundCells:
         """The cells, by running the plan again."""
@@ -208,7 +274,7 @@ def _held(terms: Terms, uses: set[int], columns: frozenset[int], ids: Expr) -> E
 
 
 def _not_true(where: Expr) -> Expr:
-    """That a condition is not true, in words that DuckDB is known to mean as Spark does."""
+    """That a condition is not true, in terms that DuckDB is known to compute as Spark does."""
     if isinstance(where, Not) and isinstance(where.arg, IsNull):
         return where.arg
     return disjunction(Not(where), IsNull(where))
@@ -218,6 +284,12 @@ def _mask(some: NDArray[np.bool_]) -> Any:
     import pyarrow as pa
 
     return pa.array(some)
+
+
+def _unique(ids: pa.ChunkedArray) -> Ints:
+    """All ids in a column, each once; NULL is none."""
+    values = ids.drop_null().to_numpy()
+    return np.unique(np.asarray(values, np.int64))
 
 
 def _flat(lists: pa.ChunkedArray) -> Ints:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whence.spark.tracing.annotated import AnnotatedTracer
 from whence.spark.tracing.recomputed import RecomputedTracer
-from whence.spark.tracing.replayed import ReplayTracer
+from whence.spark.tracing.replayed import ReplayTracer, TriedTracer
 from whence.spark.tracing.saved import SavedTracer
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ TRACERS: tuple[type[Tracer], ...] = (SavedTracer, AnnotatedTracer, RecomputedTra
 
 def tracer_for(subject: Subject, asking: Asking) -> Tracer:
     """The first tracer that can answer."""
+    if asking.tried and TriedTracer(subject, asking).unavailable_reason() is None:
+        return TriedTracer(subject, asking)
     for kind in TRACERS:
         tracer = kind(subject, asking)
         if tracer.unavailable_reason() is None:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import NotTraceable
 from whence.rows import Attr, Cogroup, GroupedMap, Named, Opaque, Operator, Project, Values, fresh
+from whence.rows.documents import NotHeld
 from whence.rows.expressions import Udf
 from whence.spark.catalyst.functions import Function, function_of
+from whence.spark.tracing.tried import Search
+from whence.spark.tracing.tried import search as searching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,10 +32,14 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
     data = _arguments(plan.function)
     keys, values, lists = plan.keys, data, tuple(attr for attr, _ in plan.annotated)
     rows, names = _prepared(lower, plan.child, keys, values, lists)
-    around = {PANDAS: _pandas, ARROW: _arrow}.get(kind)
-    if around is None:
+    search = searching() if plan.tried else None
+    labels, output = [attr.name for attr in values], [attr.name for attr in plan.columns]
+    if kind == PANDAS:
+        run = _pandas(function, labels, names, output, _out(plan), search)
+    elif kind == ARROW:  # its tables have no labels on their rows: nothing is tried
+        run = _arrow(function, labels, names, _out(plan))
+    else:
         raise NotTraceable(f"whence cannot trace a grouped map of Spark's kind {kind} yet: use applyInPandas")
-    run = around(function, [attr.name for attr in values], names, [a.name for a in plan.columns], _out(plan))
     groups = rows.groupBy(*names[0])
     schema = _schema(plan)
     made = groups.applyInPandas(run, schema) if kind == PANDAS else groups.applyInArrow(run, schema)
@@ -40,13 +47,17 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
 
 
 def by_row(plan: Opaque, lower: Lower) -> Operator:
-    """A function that makes each row of one row, with ids beside it."""
+    """A function that makes each row of one row, with ids beside it; or one that is tried on fewer rows."""
     _, function = _function(plan.origin)
     (child,) = plan.inputs
     lists = tuple(attr for attr, _ in plan.annotated)
     values = tuple(attr for attr in child.output if attr not in lists)
     rows, (_, value_names, list_names) = _prepared(lower, child, (), values, lists)
-    run = _row_by_row(function, [attr.name for attr in values], value_names, list_names, _out(plan))
+    labels = [attr.name for attr in values]
+    if plan.tried:
+        run = _batch_by_batch(function, labels, value_names, list_names, _out(plan), searching())
+    else:
+        run = _row_by_row(function, labels, value_names, list_names, _out(plan))
     return _named(rows.mapInPandas(run, _schema(plan)), plan)
 
 
@@ -65,9 +76,21 @@ def cogrouped(plan: Cogroup, lower: Lower) -> Operator:
         sides.append((*_prepared(lower, child, keys, values, own), [attr.name for attr in values]))
     (left, left_names, left_values), (right, right_names, right_values) = sides
     output = [attr.name for attr in plan.columns]
-    run = _cogrouped_pandas(function, (left_values, right_values), (left_names, right_names), output, _out(plan))
+    sides_ = (left_values, right_values), (left_names, right_names)
+    run = _cogrouped_pandas(function, *sides_, output, _out(plan), searching() if plan.tried else None)
     both = left.groupBy(*left_names[0]).cogroup(right.groupBy(*right_names[0]))
     return _named(both.applyInPandas(run, _schema(plan)), plan)
+
+
+def carries_ids(plan: object) -> bool:
+    """Whether the ids of rows can go around a function."""
+    if isinstance(plan, Opaque):
+        return plan.by_row
+    if not isinstance(plan, GroupedMap | Cogroup) or plan.origin is None or isinstance(plan.origin, NotHeld):
+        return False
+    kinds = (PANDAS, ARROW) if isinstance(plan, GroupedMap) else (COGROUPED_PANDAS,)
+    plain = isinstance(plan.function, Udf) and all(isinstance(arg, Attr) for arg in plan.function.args)
+    return plain and int(plan.origin.functionExpr().evalType()) in kinds  # type: ignore[attr-defined]  # Catalyst's node
 
 
 Names = tuple[list[str], list[str], list[str]]  # keys, values, lists
@@ -134,20 +157,35 @@ def _takes_key(function: Function, plain: int) -> bool:
 # What follows runs on the workers, where whence need not be installed: each function is sent whole, with what it uses.
 
 
-def _pandas(function: Function, values: list[str], names: Names, output: list[str], out: list[str]) -> Function:
+def _pandas(
+    function: Function, values: list[str], names: Names, output: list[str], out: list[str], search: Search | None
+) -> Function:
     _, value_names, list_names = names
     keyed = _takes_key(function, 1)
 
     def with_ids(key: Any, rows: Any) -> Any:
+        import pandas as pd
+
+        def run(parts: list[Any]) -> Any:
+            result = function(key, *parts) if keyed else function(*parts)
+            if not any(isinstance(label, str) for label in result.columns):
+                result = result.set_axis(output[: len(result.columns)], axis=1)
+            return result
+
         given = rows[value_names]
         given.columns = values
-        result = function(key, given) if keyed else function(given)
-        if not any(isinstance(label, str) for label in result.columns):
-            result = result.set_axis(output[: len(result.columns)], axis=1)
+        result, witnesses = (run([given]), None) if search is None else search(run, [given])
         result = result.copy()
         for column, name in zip(list_names, out, strict=True):
-            ids = sorted({each for part in rows[column] for each in part})
-            result[name] = [ids] * len(result)
+            lists = list(rows[column])
+            ids = sorted({each for part in lists for each in part})
+            cells = [ids] * len(result)
+            if witnesses is not None:
+                cells = [
+                    ids if chosen is None else sorted({each for place in chosen[0] for each in lists[place]})
+                    for chosen in witnesses
+                ]
+            result[name] = pd.Series(cells, result.index, object)  # of no rows it would be floats
         return result
 
     return with_ids
@@ -157,6 +195,8 @@ def _row_by_row(
     function: Function, values: list[str], value_names: list[str], list_names: list[str], out: list[str]
 ) -> Function:
     def with_ids(parts: Any) -> Any:
+        import pandas as pd
+
         for rows in parts:
             given = rows[value_names]
             given.columns = values
@@ -165,13 +205,54 @@ def _row_by_row(
                 raise ValueError("a function that makes each row of one row made another number of rows")
             result = result.copy()
             for column, name in zip(list_names, out, strict=True):
-                result[name] = list(rows[column])
+                result[name] = pd.Series(list(rows[column]), result.index, object)
             yield result
 
     return with_ids
 
 
-def _arrow(function: Function, values: list[str], names: Names, output: list[str], out: list[str]) -> Function:
+def _batch_by_batch(
+    function: Function,
+    values: list[str],
+    value_names: list[str],
+    list_names: list[str],
+    out: list[str],
+    search: Search,
+) -> Function:
+    """Of each row the rows that give it by themselves; its batch, where batches do not matter; or its partition."""
+
+    def with_ids(parts: Any) -> Any:
+        import pandas as pd
+
+        def run(frames: list[Any]) -> Any:
+            made = list(function(iter([each.copy() for each in frames])))
+            return pd.concat(made) if made else pd.DataFrame()
+
+        batches = list(parts)
+        given = [rows[value_names].set_axis(values, axis=1) for rows in batches]
+        whole = run(given)
+        found = [search(run, [each]) for each in given]
+        apart = pd.concat([made for made, _ in found]) if found else whole
+        by_batch = apart.reset_index(drop=True).equals(whole.reset_index(drop=True))
+        if not by_batch:
+            found, batches = [(whole, [None] * len(whole))], [pd.concat(batches)]
+        for rows, (made, witnesses) in zip(batches, found, strict=True):
+            result = made.copy()
+            if not len(result):
+                continue
+            for column, name in zip(list_names, out, strict=True):
+                lists = list(rows[column])
+                ids = sorted({each for part in lists for each in part})
+                result[name] = [
+                    ids if chosen is None else sorted({each for place in chosen[0] for each in lists[place]})
+                    for chosen in witnesses
+                ]
+            yield result
+
+    return with_ids
+
+
+def _arrow(function: Function, values: list[str], names: Names, out: list[str]) -> Function:
     _, value_names, list_names = names
     keyed = _takes_key(function, 1)
 
@@ -194,23 +275,37 @@ def _cogrouped_pandas(
     names: tuple[Names, Names],
     output: list[str],
     out: list[str],
+    search: Search | None,
 ) -> Function:
     keyed = _takes_key(function, 2)
 
     def with_ids(key: Any, left: Any, right: Any) -> Any:
+        import pandas as pd
+
+        def run(parts: list[Any]) -> Any:
+            result = function(key, *parts) if keyed else function(*parts)
+            if not any(isinstance(label, str) for label in result.columns):
+                result = result.set_axis(output[: len(result.columns)], axis=1)
+            return result
+
         given = []
         for rows, wanted, labels in zip((left, right), names, values, strict=True):
             part = rows[wanted[1]]
             part.columns = labels
             given.append(part)
-        result = function(key, *given) if keyed else function(*given)
-        if not any(isinstance(label, str) for label in result.columns):
-            result = result.set_axis(output[: len(result.columns)], axis=1)
+        result, witnesses = (run(given), None) if search is None else search(run, given)
         result = result.copy()
-        columns = [(left, column) for column in names[0][2]] + [(right, column) for column in names[1][2]]
-        for (rows, column), name in zip(columns, out, strict=True):
-            ids = sorted({each for part in rows[column] for each in part})
-            result[name] = [ids] * len(result)
+        columns = [(0, left, column) for column in names[0][2]] + [(1, right, column) for column in names[1][2]]
+        for (side, rows, column), name in zip(columns, out, strict=True):
+            lists = list(rows[column])
+            ids = sorted({each for part in lists for each in part})
+            cells = [ids] * len(result)
+            if witnesses is not None:
+                cells = [
+                    ids if chosen is None else sorted({each for place in chosen[side] for each in lists[place]})
+                    for chosen in witnesses
+                ]
+            result[name] = pd.Series(cells, result.index, object)  # of no rows it would be floats
         return result
 
     return with_ids

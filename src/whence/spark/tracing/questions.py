@@ -124,7 +124,7 @@ def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> O
 
 
 def _number(attr: Attr) -> Expr:
-    """A number, with NULL for NaN: pandas does not tell them apart."""
+    """A number, with NULL for NaN: pandas does not distinguish them."""
     return Call("nanvl", (attr, Literal(None, attr.dtype)), attr.dtype)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from whence.rows import TRUE, Attr, Expr, Limit, Operator, disjunction, walk
-from whence.rows.eager import Tagged, eager
+from whence.rows.eager import FUNCTIONS, Tagged, eager
 from whence.rows.pushdown import infer
 from whence.rows.questions.restrict import restrict
 from whence.rows.questions.rows import Asked, is_simple, predicate
@@ -26,6 +26,7 @@ class ReplayTracer(AnnotatedTracer):
 
     title: ClassVar[str] = "a replay: the pipeline runs again on the part of the sources that matters"
     how: ClassVar[str] = "replayed"
+    tried: ClassVar[bool] = False
 
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
         return None
@@ -40,13 +41,32 @@ class ReplayTracer(AnnotatedTracer):
         """The plan with ids, over restricted sources where that gives the same answer."""
         analysis, witness = self._analysis, self._asking.witness
         cut = None if asked is None else restriction(self._subject, asked, witness)
-        return analysis.annotated(witness) if cut is None else eager(restrict(analysis.plan, cut), witness)
+        if cut is None and not self.tried:
+            return analysis.annotated(witness)
+        return eager(analysis.plan if cut is None else restrict(analysis.plan, cut), witness, tried=self.tried)
 
     def _rows(self, tagged: Tagged) -> Operator:
         return tagged.plan
 
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*super()._reasons(tagged), *self._analysis.nondeterminism.reasons())))
+
+
+class TriedTracer(ReplayTracer):
+    """The same, where functions of groups are called with fewer rows as well: with those that they seem to keep.
+
+    Rows that give the row again by themselves are the answer; where none do, the group.
+    """
+
+    title: ClassVar[str] = "a replay that tries functions of groups on fewer rows"
+    how: ClassVar[str] = "replayed, functions tried on fewer rows"
+    tried: ClassVar[bool] = True
+
+    def unavailable_reason(self, *, may_look: bool = True) -> str | None:
+        if not any(isinstance(part, FUNCTIONS) for part in walk(self._analysis.plan)):
+            return "no function is given groups of rows"
+        reasons = self._analysis.nondeterminism.possible_reasons
+        return f"another run may give something else: {reasons[0]}" if reasons else None
 
 
 def restriction(subject: Subject, asked: tuple[Asked, ...], witness: str) -> dict[int, Expr] | None:

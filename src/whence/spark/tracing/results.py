@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from whence.spark.running.artifacts import RunArtifacts
 
 READ = 200_000  # rows that are read by their numbers; more, by what they hold
+MANY = 100_000  # rows that DuckDB found and that Spark reads itself, if they are to be a DataFrame
 
 
 class Results:
@@ -77,8 +78,13 @@ class SavedAnswer:
 
     def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
         """The rows of a source that contributed by any of its uses."""
-        found = self._engine.dataframe(self._found(uses, identity))
-        return with_files(found, uses[0]) if identity else found
+        found = self._found(uses, identity)
+        if found.in_memory and found.data.num_rows > MANY and not identity and self._engine.engine == "auto":
+            # DuckDB finds a million rows sooner than Spark, but making them a DataFrame takes Spark far longer.
+            spark = Matcher(self._engine.jvm, "spark")
+            return spark.dataframe(spark.matching(source_table(uses[0]), *self._clauses(uses)))
+        frame = self._engine.dataframe(found)
+        return with_files(frame, uses[0]) if identity else frame
 
     def arrow(self, uses: list[Source]) -> pa.Table:
         """The same rows in memory."""

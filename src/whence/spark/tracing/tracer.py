@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a question is asked: who looks rows up, and which rows of a group count for min, max, first and last."""
+    """How a question is asked: who looks rows up, and which rows of a group count for min, max, first and last.
+
+    `tried`: of a group that a function was given, the rows that give the row again by themselves.
+    """
 
     matcher: Matcher
     witness: str
+    tried: bool = False
 
 
 class Tracer(Protocol):
@@ -52,8 +56,8 @@ def require_one(count: int, asked: tuple[Asked, ...], one: bool) -> int:
     """The number of output rows that are meant; raise if only one may be and there are more."""
     if one and count > len(asked):
         raise NoSuchRow(
-            f"{count} rows of the output are {described(asked[0])}: give more columns, to tell them apart; if they "
-            "are equal, run with row_ids=True; or leave one=True out, to ask for all of them"
+            f"{count} rows of the output are {described(asked[0])}: give more columns to identify one; if they "
+            "are equal, run with row_ids=True; or leave one=True out to ask about all of them"
         )
     return count
 

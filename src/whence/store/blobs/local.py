@@ -17,6 +17,7 @@ from typing import Protocol
 from whence.errors import Damaged, StoreError
 from whence.relation import Relation
 from whence.relation.parts import PartedRelation, is_index, parse
+from whence.relation.table_cells import restored
 from whence.store.failures import explained
 
 NAME = re.compile(r"[0-9a-f]{64}")
@@ -24,7 +25,7 @@ TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
 JOB = f"{TEMPORARY}job-"  # how the name of the file begins that says since when a job writes parts here
 OWNER = "LOG"  # the file that says whose blobs these are
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
-AGAIN = "run the pipeline again, which saves it again, or restore the file from a copy"
+AGAIN = "run the pipeline again, or record the array again, which saves it again; or restore the file from a copy"
 MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
 GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
 
@@ -79,10 +80,10 @@ class Blobs(Protocol):
         """Every file that is there."""
 
     def claim(self, log: str) -> None:
-        """Make sure that these blobs belong to that log: two logs would collect each other's as garbage."""
+        """Make sure that these blobs belong to that log: two logs would collect each other's blobs as garbage."""
 
     def mark(self, name: str) -> None:
-        """Write an empty file, or write it again: a job is at work, and what it wrote is no garbage yet."""
+        """Write an empty file, or touch it: a job is at work, and what it wrote must not be collected yet."""
 
 
 def missing(name: str, where: str, title: str = "", remedy: str = RESTORE) -> Damaged:
@@ -218,7 +219,7 @@ class LocalBlobs:
 
 def opened(data: bytes | memoryview, title: str, blobs: Blobs) -> Relation:
     """The relation of a blob; one of many parts has each of them in a blob of its own."""
-    return PartedRelation(parse(data, title), blobs, title) if is_index(data) else Relation.from_bytes(data, title)
+    return PartedRelation(parse(data, title), blobs, title) if is_index(data) else restored(data, title)
 
 
 def found(name: str, size: int, modified: float) -> Found:

@@ -170,8 +170,8 @@ class SQLite:
     def _open_read_only(self) -> sqlite3.Connection:
         """Open without writing a byte next to the catalog.
 
-        SQLite itself can do that only beside a living writer (whose shared-memory file is there), or when told
-        that nobody writes. A write-ahead log left over by a crash is read from a copy.
+        SQLite itself can do that only beside a living writer (whose shared-memory file is there), or if it is opened as
+        a file that nobody writes. A write-ahead log left over by a crash is read from a copy.
         """
         log, memory = (self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))
         self._seen = None

@@ -166,7 +166,7 @@ class Database:
 def _close_all(connections: list[sa.Connection]) -> None:
     while connections:
         connection = connections.pop()
-        connection.invalidate()  # closes without a word, which works even if nobody is there to hear it
+        connection.invalidate()  # closes without an error, even if the server is gone
         connection.close()
 
 

@@ -81,7 +81,7 @@ def record(
             "document": dict(document),
             "created": time,
         }
-        run = statements._insert(connection, t.runs, values)
+        run = statements.insert(connection, t.runs, values)
         rows = [{"run": run, "position": i, "hash": file.hash, "size": file.size} for i, file in enumerate(files)]
         if rows:
             connection.execute(t.results.insert(), rows)

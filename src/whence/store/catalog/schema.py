@@ -1,6 +1,6 @@
 """The catalog's tables, for the statements to speak of: a W3C PROV graph, with a relation on each derivation.
 
-The migrations make the tables; a test holds the two to each other.
+The migrations make the tables; a test compares the two.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ results = sa.Table(
     sa.Column("size", sa.BigInteger, nullable=False),
 )
 
-# The files that hold the rows of a table which a program handed to Spark, as blobs.
+# Blobs with values of a dataset: the rows of a table that a program handed to Spark, or the preview of an array.
 table_rows = sa.Table(
     "table_rows",
     metadata,

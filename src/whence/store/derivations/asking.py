@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import BadCells, BadType, NoLineage
 from whence.selection import Selection
 from whence.store.answers import Answer
-from whence.store.derivations.adjacency import Direction, Lineage, table_called
+from whence.store.derivations.adjacency import Direction, Lineage, is_activity, table_called
 from whence.store.derivations.first import Hunt
 from whence.store.derivations.walk import plan
 from whence.store.values import name_of
@@ -68,7 +68,7 @@ def ask(
 
 
 def _completed(store: Store, name: str, direction: Direction, found: Answer) -> Answer:
-    """The answer with all that can be asked of it later: what was done on the way, by whom."""
+    """The answer with what it can look up later: what was done on the way, by whom."""
     from whence.store.prov.circumstances import circumstances
 
     is_file = store.reader.is_file(name)
@@ -149,6 +149,7 @@ def first(
     def holds(dataset: str) -> Selection | None:
         array = given.get(dataset)
         array = store.tracker.array_of(dataset) if array is None else array
+        array = _previewed(store, dataset) if array is None else array
         return None if array is None else store.reader.selected(dataset, predicate(array))
 
     start = latest(store, name)
@@ -158,3 +159,13 @@ def first(
     return store.reader.ask(
         start, cells, lambda graph: Hunt(plan(graph, start, "backward", None, None, lineage), holds)
     )
+
+
+def _previewed(store: Store, dataset: str) -> Any:
+    """The values of a dataset, if its preview has all of them; a condition cannot be decided of a tile."""
+    from whence.store.recording.previews import saved_preview
+
+    if is_activity(dataset):
+        return None
+    found = saved_preview(store, dataset, store.reader.shapes((dataset,))[dataset])
+    return None if found is None else found.cells

@@ -32,7 +32,7 @@ class RelationCache:
         return item[0]
 
     def put(self, hash: str, relation: Relation, size: int) -> None:
-        """Keep a relation; one larger than the limit is not kept, lest it drive out all others."""
+        """Keep a relation. One larger than the limit is not kept: it would drive out all others."""
         if hash in self._relations or size > self.limit:
             return
         self._relations[hash] = (relation, size)

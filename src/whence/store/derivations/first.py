@@ -54,16 +54,16 @@ class Hunt:
     def _first(self, holding: Mapping[str, Selection], unknown: set[str], load: Load) -> dict[str, Selection]:
         """What holds, without what came from cells for which it holds, too; from the sources on."""
         plan, first = self.plan, dict[str, Selection]()
-        telling: dict[str, Selection] = {}
+        explains: dict[str, Selection] = {}
         for here in reversed(plan.order):
             if here not in holding:
                 continue
             explained = Selection.empty(plan.shapes[here])
             for way in plan.edges[here]:
-                if telling.get(way.there):
-                    explained |= moved(way, telling[way.there], "forward", plan.shapes[here], load).selection
+                if explains.get(way.there):
+                    explained |= moved(way, explains[way.there], "forward", plan.shapes[here], load).selection
             explained &= holding[here]
-            telling[here] = explained if here in unknown else holding[here]
+            explains[here] = explained if here in unknown else holding[here]
             if here not in unknown and (began := holding[here] - explained):
                 first[here] = began
         return first

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from whence.errors import Damaged
 from whence.relation import Relation, RelationLike
 from whence.relation.parts import PartedRelation
+from whence.relation.table_cells import restored
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
@@ -79,8 +80,8 @@ class Reader:
     def ask(self, start: str, cells: object, plan: Callable[[Adjacency], Followed[Answer]]) -> Answer:
         """Plan over the present graph, then follow the cells of `start` without holding anybody up.
 
-        A relation that vanishes in between because its dataset was deleted is not damage: the question is then
-        asked of the graph without it.
+        A relation that vanishes in between because its dataset was deleted is not damage: the question is then asked
+        again, over the graph without it.
         """
         asked: dict[tuple[int, ...], Selection] = {}
         while True:
@@ -97,7 +98,7 @@ class Reader:
                     raise
 
     def load(self, way: Way) -> RelationLike:
-        """The relation of a derivation: stored, or asked of a run."""
+        """The relation of a derivation: stored, or a run that answers."""
         if way.kind == RUN:
             return self._run(way)
         relation = self.boxes(way.hash, way.output, way.input)
@@ -112,7 +113,7 @@ class Reader:
                 return relation
         what = f"the lineage of {output!r} from {input!r}"
         data = self._small(hash)
-        relation = self._blobs.open(hash, what) if data is None else Relation.from_bytes(data, what)
+        relation = self._blobs.open(hash, what) if data is None else restored(data, what)
         with lock:
             self._cache.put(hash, relation, self._weight(relation))
         return relation
@@ -139,7 +140,7 @@ class Reader:
     def _current(self) -> Adjacency:
         """The graph as the catalog has it now; the caller holds the lock.
 
-        Ids grow in the order of commits, so that what was added can be told from what is known.
+        Ids grow in the order of commits, so that what was added has higher ids than what is known.
         """
         if self._database.stamp() == self._stamp:
             return self._graph

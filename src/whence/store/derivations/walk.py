@@ -84,8 +84,8 @@ class Plan:
     def follow(self, selection: Selection, load: Load) -> Answer:
         """The cells of each end that the selection leads to.
 
-        Each dataset passes on only what is new to it. Without cycles that is once for each, in order; around a
-        cycle it goes on until nothing is new, which comes to pass because selections only grow.
+        Each dataset passes on only what is new to it. Without cycles that is once for each, in order. Around a cycle it
+        goes on until nothing is new; it ends because selections only grow.
         """
         position = {name: i for i, name in enumerate(self.order)}
         reached: dict[str, Selection] = {self.start: selection}

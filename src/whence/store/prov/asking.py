@@ -1,4 +1,4 @@
-"""What people ask of a project: where this came from, what is affected by it, who did it, what differs.
+"""Questions about a project: where this came from, what is affected by it, who did it, what differs.
 
 A file is asked about as it is now: its name alone stands for the version that it was when it was last seen. What may be
 affected by a file is what came from any version.
@@ -98,7 +98,7 @@ def things(store: Store, ids: Sequence[str], empty: str) -> Listed[str]:
 
 
 def about(properties: dict[str, Any], is_activity: bool) -> str:
-    """What tells a thing from others, in a few words: the command of an activity and how it ended, a file's size."""
+    """What identifies a thing, in a few words: the command of an activity and how it ended, a file's size."""
     if is_activity:
         status = properties.get("exit_code")
         failed = f" (exit status {status})" if status else f" ({properties['error']})" if "error" in properties else ""

@@ -56,7 +56,7 @@ class Activity:
         self.note(**properties)
 
     def note(self, **properties: Any) -> Self:
-        """Properties of the activity: parameters, measures, whatever tells it from others."""
+        """Properties of the activity: parameters, measures, whatever distinguishes it from others."""
         self._require_open()
         self._properties.update(plain(properties, f"a property of {self.name!r}"))
         return self
@@ -185,7 +185,7 @@ class Activity:
         items: list[tuple[tuple[str, str], Prepared]], ended: str,
     ) -> None:  # fmt: skip
         agent = statements.agent_called(connection, self._agent)
-        activity = statements._insert(
+        activity = statements.insert(
             connection, t.activities,
             {"name": self.name, "args": {}, "started": self.started, "ended": ended, "properties": self._properties},
         )  # fmt: skip
@@ -196,13 +196,13 @@ class Activity:
             for key, content in self._used.items()
         }
         gone = {key: artifacts.removed(connection, each) for key, each in self._removed.items()}
-        used = statements._ids(connection, set(self.inputs.values()))
+        used = statements.ids_of(connection, set(self.inputs.values()))
         self.outputs = {
             key: key if content is None else artifacts.made(connection, content, agent, used.values())[1]
             for key, content in outputs.items()
             if content is None or not self._is_unchanged(key, content)
         }
-        ids = statements._ids(connection, {*self.inputs.values(), *self.outputs.values()})
+        ids = statements.ids_of(connection, {*self.inputs.values(), *self.outputs.values()})
         for table, names in ((t.used, self.inputs), (t.was_generated_by, self.outputs)):
             rows = [{"activity": activity, "position": i, "entity": ids[n]} for i, n in enumerate(names.values())]
             if rows:

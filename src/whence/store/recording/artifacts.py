@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from whence.errors import BadType, StoreError
 from whence.store.catalog import schema as t
 from whence.store.catalog.clock import now
-from whence.store.catalog.statements import _insert
+from whence.store.catalog.statements import insert
 from whence.store.values import LONGEST_NAME, plain
 
 _CHUNK = 1 << 20
@@ -37,7 +37,7 @@ class Content:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The properties that tell the content."""
+        """The properties that identify the content."""
         if self.kind == "file":
             return {"sha256": self.hash, "size": self.size, **self.properties}
         return {"fingerprint": self.hash, **({"size": self.size} if self.size else {}), **self.properties}
@@ -69,7 +69,7 @@ def artifact_name(path: str | os.PathLike[str], project: Path) -> str:
             whole = place.relative_to(root)
             break
     name = whole.as_posix()
-    # File names may hold anything, names in a log may not. A backslash is escaped to tell it from an escape.
+    # File names may hold anything, names in a log may not. A backslash is escaped to distinguish it from an escape.
     if not name.isprintable() or name != name.strip() or "\\" in name:
         name = name.encode("unicode_escape", "surrogateescape").decode("ascii").replace(" ", "\\x20")
     if len(name) > LONGEST_NAME - 20:
@@ -220,7 +220,7 @@ def _add_version(
         {**content.described, "artifact": content.artifact, "version": version}, f"a property of {name!r}"
     )
     row = {"name": name, "kind": content.kind, "shape": [], "created": time, "properties": properties}
-    entity = _insert(connection, t.entities, row)
+    entity = insert(connection, t.entities, row)
     values = {"entity": entity, "artifact": content.artifact, "version": version, "hash": content.hash}
     connection.execute(t.snapshots.insert().values(**values))
     if latest is not None:

@@ -48,7 +48,7 @@ def add(connection: sa.Connection, calls: Sequence[Call]) -> list[Mapping[str, s
     names = {name for call in calls for name in call.shapes}
     present = _present(connection, names)
     renamed = _renamed_outputs(connection, calls, present)
-    agent, _ = statements._agent(connection)
+    agent, _ = statements.current_agent(connection)
     time = now()
     fresh: dict[str, Shape] = {}
     for call, other in zip(calls, renamed, strict=True):

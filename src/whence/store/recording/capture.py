@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice, product
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from whence.errors import BadCells, BadType, ShapeMismatch, WhenceError
+from whence.progress import counting
 from whence.relation import Relation, compress
 from whence.selection import Selection
 
@@ -21,7 +20,6 @@ Shape = tuple[int, ...]
 Cells = npt.NDArray[np.int64]
 
 CHUNK = 1 << 18  # tuples that a callable's answers are gathered into before they are compressed
-PATIENCE = 2.0  # seconds before a progress bar appears
 
 
 def relation_from(capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape) -> Relation:
@@ -104,7 +102,7 @@ def _chunks(
     """Call the capture for every output cell, and gather what it says into arrays of index tuples."""
     parts: list[Cells] = []
     rows = 0
-    for index in _watched(np.ndindex(*out_shape), int(np.prod(out_shape, dtype=object)), f"{output} <- {input}"):
+    for index in counting(np.ndindex(*out_shape), int(np.prod(out_shape, dtype=object)), f"{output} <- {input}"):
         try:
             inputs = _returned_cells(capture(index), len(in_shape), in_shape)
         except WhenceError as error:
@@ -147,31 +145,6 @@ def _returned_cells(found: object, axes: int, in_shape: Shape) -> Cells:
     elif axes == 1 and found.ndim == 1:
         found = found[:, None]
     return _integers(found, axes, expected)
-
-
-def _watched(items: Iterable[tuple[int, ...]], total: int, text: str) -> Iterator[tuple[int, ...]]:
-    """The items, with a progress bar on the terminal once they have taken a while."""
-    iterator = iter(items)
-    begun = time.monotonic()
-    if not sys.stderr.isatty():
-        yield from iterator
-        return
-    done = 0
-    for item in iterator:
-        yield item
-        done += 1
-        if time.monotonic() - begun > PATIENCE:
-            break
-    else:
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(text, total=total, completed=done)
-        while batch := list(islice(iterator, 256)):
-            yield from batch
-            progress.advance(task, len(batch))
 
 
 def paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[tuple[str, str], object]]:

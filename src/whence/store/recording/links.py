@@ -1,4 +1,4 @@
-"""Links between calls: which dataset an array is that is handed to one, and what has to be recorded to say so."""
+"""Links between calls: which dataset an array is that is passed to a call, and what has to be recorded to say so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.linking.content import digest_of, is_telling
+from whence.arrays.linking.content import digest_of, is_distinctive
 from whence.arrays.linking.frames import array_behind, is_frame, table_digest
 from whence.arrays.linking.layout import Layout, shown
 from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
@@ -60,7 +60,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """An array of which a part was handed over, before anything was known of it."""
+    """An array of which a part was passed to a call, before anything was known of it."""
 
     array: Any
     variable: str
@@ -70,7 +70,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """An array as it was handed to a call, before the function ran."""
+    """An array as it was passed to a call, before the function ran."""
 
     value: Any
     array: Any  # the numbers behind it; None if it is not an array
@@ -83,7 +83,7 @@ class Arrived:
 
 
 Handed = tuple[tuple[Arrived, ...], Place]
-"""What was handed to a call, and where."""
+"""What was passed to a call, and where."""
 
 
 class Links:
@@ -101,7 +101,7 @@ class Links:
     # --- before the call
 
     def arrived(self, values: Iterable[Any]) -> Handed:
-        """What is known of what is handed to a call, and where the call is."""
+        """What is known of the arguments of a call, and where the call is."""
         frame = caller()
         place = place_of(frame)
         if not self._gave:
@@ -137,7 +137,7 @@ class Links:
         result in its variables, or if the statement that made it used nothing of the program.
         """
         known = self._early.get(id(value))
-        if not self._gave or (known is not None and known() is value) or not is_telling(array):
+        if not self._gave or (known is not None and known() is value) or not is_distinctive(array):
             return False
         if not self.living.has_results(root_of(each) for each in arrays_held(frame)):
             return False

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from whence.relation import Relation
 from whence.relation.parts import hash_of
+from whence.relation.table_cells import TableRelation
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
@@ -73,7 +74,8 @@ def record(
     derived from these as a whole until their rows are counted, and says so of those without files.
 
     A table that is there with the same content is the same dataset. If the output of the run was recorded before, it is
-    that, and what is known of it by now is added. Derivations that were asked of the run make place for boxes.
+    that, and what is known of it by now is added. Derivations that a run answers are replaced by stored boxes, or by
+    those of the latest run, whose pipeline this program may have; boxes of rows by boxes that know their cells.
     """
     left = dict(uncounted or {})
     output = replace(output, properties={**output.properties, "lacks": sorted(n for n, v in left.items() if v is None)})
@@ -88,7 +90,7 @@ def record(
         for each, item in zip(origins, prepared, strict=True):
             stored = item.edge.relation
             edge = statements.Edge(made, found[each.table.name], stored, item.edge.kind)
-            if not _known(connection, edge):
+            if not _known(connection, edge) and not _known_better(connection, edge, each.relation):
                 edges.append(edge)
         statements.add_edges(connection, edges, Operation(activity, "", (), (), {}, None, None))
         for artifact in left.values():
@@ -100,8 +102,9 @@ def record(
 
     large = [item for item in prepared if item.edge.relation.data is None]
     made, found = commit(store, large, write)
-    if any(each.relation is not None for each in origins):
-        _remove_asked(store, made, list(found.values()))
+    latest = {item.edge.relation.hash for item in prepared}
+    for origin in origins:
+        _remove_coarser(store, made, found[origin.table.name], latest, isinstance(origin.relation, TableRelation))
     _remove_whole(store, made, [each.table.artifact for each in origins if each.table.artifact not in left.values()])
     for each in (output, *(origin.table for origin in origins)):
         store.forget_name(each.name)
@@ -140,7 +143,7 @@ def _derive_whole(connection: sa.Connection, name: str, artifact: str | None) ->
     """A table was read from files, or made of them: no relation, because files have no cells."""
     if artifact is None:
         return
-    ids, of = statements._ids(connection, {name, artifact}), t.was_derived_from.c
+    ids, of = statements.ids_of(connection, {name, artifact}), t.was_derived_from.c
     same = (of.generated == ids[name]) & (of.used == ids[artifact]) & of.relation.is_(None)
     if connection.execute(sa.select(of.id).where(same).limit(1)).first() is None:
         values = {"generated": ids[name], "used": ids[artifact], "kind": "whole", "created": now()}
@@ -155,7 +158,7 @@ def _remove_whole(store: Store, output: str, artifacts: Sequence[str | None]) ->
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
-        ids = statements._ids(connection, {output, *wanted})
+        ids = statements.ids_of(connection, {output, *wanted})
         used = of.used.in_([ids[each] for each in wanted])
         return (of.generated == ids[output]) & used & of.relation.is_(None) & (of.kind == "whole")
 
@@ -195,7 +198,7 @@ def record_given(store: Store, table: Table, file: Blob, relation: Relation, sou
 
     def write(connection: sa.Connection) -> str:
         made = defined(connection, table)
-        entity = statements._ids(connection, {made})[made]
+        entity = statements.ids_of(connection, {made})[made]
         of = t.table_rows.c
         if connection.execute(sa.select(of.hash).where(of.entity == entity)).first() is None:
             values = {"entity": entity, "position": 0, "hash": file.hash, "size": file.size}
@@ -255,7 +258,7 @@ def _prepared(output: Table, origin: Origin) -> Prepared:
 
 
 def _known(connection: sa.Connection, edge: statements.Edge) -> bool:
-    ids = statements._ids(connection, {edge.output, edge.input})
+    ids = statements.ids_of(connection, {edge.output, edge.input})
     of = t.was_derived_from.c
     same = (of.generated == ids[edge.output]) & (of.used == ids[edge.input]) & (of.relation == edge.relation.hash)
     return connection.execute(sa.select(of.id).where(same).limit(1)).first() is not None
@@ -263,20 +266,31 @@ def _known(connection: sa.Connection, edge: statements.Edge) -> bool:
 
 def _take_part(connection: sa.Connection, table: sa.Table, activity: int, name: str) -> None:
     """An activity used or generated a dataset, if that is not known yet."""
-    entity = statements._ids(connection, {name})[name]
+    entity = statements.ids_of(connection, {name})[name]
     rows = connection.execute(sa.select(table.c.entity, table.c.position).where(table.c.activity == activity)).all()
     if entity not in {row.entity for row in rows}:
         place = 1 + max((row.position for row in rows), default=-1)
         connection.execute(table.insert().values(activity=activity, position=place, entity=entity))
 
 
-def _remove_asked(store: Store, output: str, inputs: list[str]) -> None:
-    """Derivations that were asked of a run, where a relation of boxes says the same now."""
+def _known_better(connection: sa.Connection, edge: statements.Edge, relation: Relation | None) -> bool:
+    """Whether there are boxes already, and these do not know more."""
+    if isinstance(relation, TableRelation):
+        return False
+    ids, of = statements.ids_of(connection, {edge.output, edge.input}), t.was_derived_from.c
+    same = (of.generated == ids[edge.output]) & (of.used == ids[edge.input]) & (of.kind == ROWS)
+    return connection.execute(sa.select(of.id).where(same).limit(1)).first() is not None
+
+
+def _remove_coarser(store: Store, output: str, input: str, latest: set[str], cells: bool) -> None:
+    """Remove derivations that an earlier run answers, or without cells, where the latest say the same or more."""
     of = t.was_derived_from.c
 
     def chosen(connection: sa.Connection) -> sa.ColumnElement[bool]:
-        ids = statements._ids(connection, {output, *inputs})
-        return (of.generated == ids[output]) & of.used.in_([ids[each] for each in inputs]) & (of.kind == RUN)
+        ids = statements.ids_of(connection, {output, input})
+        kinds = (RUN, ROWS) if cells else (RUN,)
+        same = (of.generated == ids[output]) & (of.used == ids[input])
+        return same & of.kind.in_(kinds) & of.relation.not_in(latest)
 
     with store.database.read() as connection:
         if connection.execute(sa.select(of.id).where(chosen(connection)).limit(1)).first() is None:

@@ -3,7 +3,7 @@
 A call that was traced is recorded before it returns. A call answered by reuse costs microseconds, a transaction costs
 milliseconds; so such calls wait for a while, and are recorded with the next traced call, before any question is
 answered, when the log is closed, and when the program ends. In a process that another one started (joblib) they are
-recorded at once: it may be ended without a word.
+recorded at once, because it may be ended at any time.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Tracker:
         return memory
 
     def arrived(self, values: Iterable[Any]) -> Handed:
-        """What is known of what is handed to a call, asked before the function runs and may change it."""
+        """What is known of the arguments of a call, looked up before the function runs and may change them."""
         with self._database.lock:
             return self.links.arrived(values)
 

@@ -1,4 +1,4 @@
-"""Writing: blobs first, then the one transaction that refers to them; and the garbage that deleting leaves."""
+"""Writing: blobs first, then the transaction that refers to them; and collecting the garbage that deleting leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random shapes, and what may be asked of an array of some shape."""
+"""Random shapes, and questions about an array of some shape."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ MONOTONE = {
     "in": "select * from {x} where v in (select w from {y})",
     "in, correlated": "select * from {x} a where v in (select w from {y} b where b.k = a.k)",
     "union all": "select * from {x} union all select k, w, v, x from {y}",
-    "union all, told apart": "select 's' k, v, w, x from {x} union all select 't' k, v, w, x from {y}",
+    "union all, marked": "select 's' k, v, w, x from {x} union all select 't' k, v, w, x from {y}",
     "union": "select * from {x} union select * from {y}",
     "intersect": "select * from {x} intersect select * from {y}",
     "distinct": "select distinct k, v, w, x from {x}",

@@ -1,4 +1,4 @@
-"""What users are told about cells against what the interpreter says: for Spark pipelines over little data."""
+"""The answers that users get about cells against the interpreter's: for Spark pipelines over little data."""
 
 from __future__ import annotations
 

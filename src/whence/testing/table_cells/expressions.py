@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from whence.rows.expressions import And, Call, Compare, Expr, In, IsNull, Literal, Not, Or, SortKey
+from whence.rows.expressions import TRUE, And, Call, Compare, Expr, In, IsNull, Literal, Not, Or, SortKey, Udf
 from whence.rows.tree import Tree
 from whence.testing.table_cells.cell import NONE, Cell, united
-from whence.testing.table_cells.functions import applied, compared
+from whence.testing.table_cells.functions import USERS, applied, compared
 
 Known: TypeAlias = Mapping[Any, Cell]  # attributes; over a group also its keys and its aggregates
 
@@ -44,6 +44,8 @@ def cell_of(expr: Tree, known: Known) -> Cell:
         return cell_of(child, {**known, **named})
     if isinstance(expr, Call) and expr.name == "CommonExpressionRef":
         return known[_id(expr)]
+    if isinstance(expr, Udf) and expr.inside is not None and expr.inside.domain == TRUE:
+        return cell_of(expr.over(expr.inside.value), known)
     parts = [cell_of(each, known) for each in expr.parts() if isinstance(each, Expr)]
     value = _value(expr, [each.value for each in parts])
     return Cell(value, united(each.cells for each in parts), united(each.selection for each in parts))
@@ -126,6 +128,8 @@ def _value(expr: Tree, values: list[Any]) -> Any:
         if value is None:
             return None
         return True if any(compared("=", value, each) for each in choices) else None if None in choices else False
+    if isinstance(expr, Udf) and expr.title in USERS:
+        return USERS[expr.title](*values)
     if isinstance(expr, Call):
         return applied(expr.name, values, expr.dtype)
     raise NotImplementedError(f"{type(expr).__name__}: {expr}")

@@ -1,19 +1,17 @@
-"""How far a job is: tasks done of all tasks, in the terminal and in notebooks, once it has taken a while."""
+"""How far Spark's jobs are: tasks done of all tasks of their stages."""
 
 from __future__ import annotations
 
 import secrets
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from whence.progress import visible, working
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE = 2.0  # seconds before anything is shown
-BEAT = 60.0  # seconds between two signs of life
 GROUP = "spark.jobGroup.id"
 WORDS = "spark.job.description"
 
@@ -25,52 +23,30 @@ def watched(spark: SparkSession, text: str, beat: Callable[[], None] | None = No
     before = [(key, context.getLocalProperty(key)) for key in (GROUP, WORDS)]
     group = f"whence-{secrets.token_hex(4)}"
     context.setJobGroup(group, f"whence: {text}", interruptOnCancel=True)
-    stop = threading.Event()
-    shown = threading.Thread(target=_show, args=(context, group, text, stop, beat), daemon=True)
-    shown.start()
     try:
-        yield
+        with working(text, lambda: tasks(context, group), beat):
+            yield
     except BaseException:
         if context._jsc is not None:
             context.cancelJobGroup(group)
         raise
     finally:
-        stop.set()
-        shown.join()
         if context._jsc is not None:
             for key, value in before:
                 context.setLocalProperty(key, value)  # type: ignore[arg-type]  # None takes it away
 
 
-def _show(context: Any, group: str, text: str, stop: threading.Event, beat: Callable[[], None] | None) -> None:
-    if stop.wait(PATIENCE):
+@contextmanager
+def seen(text: str) -> Iterator[None]:
+    """The same of the active session where somebody looks; elsewhere nothing is set, and nothing is slower."""
+    if not visible():
+        yield
         return
-    waited, step = PATIENCE, 0.5 if visible() else BEAT
-    if visible():
-        from rich.console import Console
-        from rich.progress import Progress
+    from pyspark.sql import SparkSession
 
-        with Progress(console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task(text, total=None)
-            while not stop.wait(step):
-                waited = _beaten(waited + step, beat)
-                done, total = tasks(context, group)
-                progress.update(task, completed=done, total=total or None)
-        return
-    while not stop.wait(step):
-        waited = _beaten(waited + step, beat)
-
-
-def _beaten(waited: float, beat: Callable[[], None] | None) -> float:
-    if beat is None or waited < BEAT:
-        return waited
-    beat()
-    return 0.0
-
-
-def visible() -> bool:
-    """Whether someone sees what is drawn: a terminal, or a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    spark = SparkSession.getActiveSession()
+    with working(text) if spark is None else watched(spark, text):
+        yield
 
 
 def tasks(context: Any, group: str) -> tuple[int, int]:

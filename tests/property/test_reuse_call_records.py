@@ -91,7 +91,7 @@ def test_functions_with_rules_have_names_of_their_own() -> None:
     assert [name for name, count in known.items() if count > 1] == []
 
 
-def test_what_threads_did_has_no_witness() -> None:
+def test_what_threads_did_has_no_call_record() -> None:
     def f(a: Any) -> Any:
         made: list[Any] = []
         thread = threading.Thread(target=lambda: made.append(a[::-1] * 1))
@@ -100,7 +100,7 @@ def test_what_threads_did_has_no_witness() -> None:
         return made[0]
 
     found = captured(f, (np.arange(3.0),), {}, ("a",), "f", selection=False)
-    assert found.witness is None
+    assert found.call_record is None
     assert found.result.tolist() == [2.0, 1.0, 0.0]
 
 

@@ -1,0 +1,74 @@
+"""How far something is that takes more than a second: a bar in the terminal, or in a notebook; nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+PATIENCE = 1.0  # seconds before anything is shown
+STEP = 0.2  # seconds between two looks at how far it is
+BEAT = 60.0  # seconds between two signs of life
+
+Far = Callable[[], tuple[int, int]]
+"""How much is done, and how much there is: 0 if that is not known."""
+Item = TypeVar("Item")
+
+
+def visible() -> bool:
+    """Whether someone sees what is drawn: a terminal, or a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+@contextmanager
+def working(text: str, far: Far | None = None, beat: Callable[[], None] | None = None) -> Iterator[None]:
+    """What happens within is shown as `text` once it has taken a while; `beat` is called now and then, seen or not."""
+    if not visible() and beat is None:
+        yield
+        return
+    stop = threading.Event()
+    thread = threading.Thread(target=_show, args=(text, far, beat, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def counting(items: Iterable[Item], total: int, text: str) -> Iterator[Item]:
+    """The items, one by one, with how many of them are done."""
+    if not visible():
+        yield from items
+        return
+    done = 0
+    with working(text, lambda: (done, total)):
+        for item in items:
+            yield item
+            done += 1
+
+
+def _show(text: str, far: Far | None, beat: Callable[[], None] | None, stop: threading.Event) -> None:
+    if stop.wait(PATIENCE):
+        return
+    if not visible():
+        while beat is not None and not stop.wait(BEAT):
+            beat()
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    waited = PATIENCE
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(text, total=None)
+        while True:
+            done, total = (0, 0) if far is None else far()
+            progress.update(task, completed=done, total=total or None)
+            if stop.wait(STEP):
+                return
+            waited += STEP
+            if beat is not None and waited >= BEAT:
+                beat()
+                waited = 0.0

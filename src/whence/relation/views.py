@@ -1,0 +1,34 @@
+"""Views: the cells of an array under another shape with as many cells."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from whence.selection import Selection
+
+Shape = tuple[int, ...]
+Ints = NDArray[np.int64]
+
+
+def boxes_around(given: Selection, shape: Shape, view: Shape) -> Ints | None:
+    """The boxes of a selection under the view of some rows, or larger ones; None where a view has other axes."""
+    if view == shape:
+        return given.boxes
+    if len(view) != 1:
+        return None
+    steps = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
+    flat: Ints = np.einsum("nae,a->ne", given.boxes, steps)
+    return flat[:, None, :]
+
+
+def under_shape(index: Ints, view: Shape, shape: Shape) -> Ints:
+    """Indices under a view as indices under the shape."""
+    if view == shape or not len(index):
+        return index.reshape(len(index), len(shape))
+    flat = np.ravel_multi_index(tuple(index.T), view)
+    return np.stack(np.unravel_index(flat, shape), axis=1).astype(np.int64)

@@ -1,0 +1,83 @@
+"""Users' functions of groups, tried on fewer rows.
+
+A function is called a second time with labels on its rows. Rows that it gives back with a label name the row that they
+may have come from; if the function gives the row again when it is called with that one alone, it is a witness.
+Everything here runs on the workers, where whence need not be installed: it is one function, sent whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+MOST = 1000  # rows of a group's result that are tried, each with a call of the function
+Chosen = list[list[int]]  # of each input, the places of some rows
+Search = Callable[[Callable[[list[Any]], Any], list[Any]], tuple[Any, list[Chosen | None]]]
+
+
+def search() -> Search:
+    """A function that calls another with some frames: what that gives, and for each row of it its witnesses.
+
+    They are the places of the rows that give the row by themselves, or None where there are none, and all rows stay.
+    """
+    first, most = 1 << 40, MOST  # labels that no function makes by itself
+
+    def same(one: Any, other: Any) -> bool:
+        import pandas as pd
+
+        try:
+            if pd.isna(one) or pd.isna(other):
+                return bool(pd.isna(one) and pd.isna(other))
+            return bool(one == other)
+        except (TypeError, ValueError):  # arrays and the like
+            return False
+
+    def rows_of(frame: Any) -> list[tuple[Any, ...]]:
+        return list(frame.itertuples(index=False, name=None))
+
+    def equal(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+        return len(one) == len(other) and all(map(same, one, other))
+
+    def attempt(run: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
+        try:
+            return run(parts)
+        except Exception:  # the user's code, called with what it was not written for: then nothing is shown
+            return None
+
+    def places(label: Any, sizes: list[int]) -> Chosen:
+        found: Chosen = [[] for _ in sizes]
+        for each in label if isinstance(label, tuple) else (label,):
+            number, place = divmod(int(each), first) if type(each).__name__.startswith("int") else (0, 0)
+            if 1 <= number <= len(sizes) and place < sizes[number - 1]:
+                found[number - 1].append(place)
+        return found
+
+    def searched(run: Callable[[list[Any]], Any], parts: list[Any]) -> tuple[Any, list[Chosen | None]]:
+        import pandas as pd
+
+        result = run([part.copy() for part in parts])
+        wanted = rows_of(result)
+        nothing: list[Chosen | None] = [None] * len(wanted)
+        sizes = [len(part) for part in parts]
+        if not wanted or len(wanted) > most or sum(sizes) < 2:
+            return result, nothing
+        labelled = []
+        for number, part in enumerate(parts, 1):
+            labels = pd.Index([number * first + place for place in range(len(part))], dtype="int64")
+            labelled.append(part.set_axis(labels, axis=0))
+        again = attempt(run, labelled)
+        if again is None or len(again) != len(wanted) or not all(map(equal, rows_of(again), wanted)):
+            return result, nothing
+        tried: dict[str, list[tuple[Any, ...]]] = {}
+        found: list[Chosen | None] = []
+        for row, label in zip(wanted, again.index, strict=True):
+            chosen = places(label, sizes)
+            key = repr(chosen)
+            if any(chosen) and key not in tried:
+                alone = [part.iloc[at].reset_index(drop=True) for part, at in zip(parts, chosen, strict=True)]
+                given = attempt(run, alone)
+                tried[key] = [] if given is None else rows_of(given)
+            found.append(chosen if any(equal(each, row) for each in tried.get(key, ())) else None)
+        return result, found
+
+    return searched

@@ -1,0 +1,42 @@
+"""People: who ran what is recorded."""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import os
+import socket
+
+import sqlalchemy as sa
+
+from whence.store.catalog import schema as t
+from whence.store.catalog.statements.inserting import insert
+
+
+def agent_called(connection: sa.Connection, name: str | None) -> int:
+    """The agent of that name, made if it is not there; without a name, the person who runs this."""
+    if name is None:
+        return current_agent(connection)[0]
+    chosen = sa.select(t.agents.c.id).where(t.agents.c.name == name).order_by(t.agents.c.id).limit(1)
+    found = connection.execute(chosen).scalar_one_or_none()
+    return insert(connection, t.agents, {"name": name, "kind": "person", "properties": {}}) if found is None else found
+
+
+def current_agent(connection: sa.Connection) -> tuple[int, str]:
+    """The key and name of the person who runs this, recorded if they are new."""
+    name, kind = _user(os.getuid()), "person"
+    found = connection.execute(
+        sa.select(t.agents.c.id).where(t.agents.c.name == name, t.agents.c.kind == kind)
+    ).scalar_one_or_none()
+    if found is None:
+        properties = {"host": socket.gethostname()}
+        found = insert(connection, t.agents, {"name": name, "kind": kind, "properties": properties})
+    return int(found), name
+
+
+@functools.cache
+def _user(uid: int) -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return f"uid-{uid}"
