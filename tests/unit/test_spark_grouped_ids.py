@@ -27,7 +27,7 @@ def test_as_many_lists_of_ids_as_rows(count: int) -> None:
     def some(rows: pd.DataFrame) -> pd.DataFrame:
         return rows[rows["a"] < 5 + count][:count]
 
-    made = _pandas(some, ["a"], NAMES, ["a"], ["_ids"])((1,), ROWS)
+    made = _pandas(some, ["a"], NAMES, ["a"], ["_ids"], None)((1,), ROWS)
     assert as_lists(made) == [[10, 11]] * count
 
 
@@ -35,8 +35,8 @@ def test_a_cogrouped_function_that_gives_no_rows() -> None:
     def none(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
         return left[:0]
 
-    other = (["k0"], ["v0"], [])
-    made = _cogrouped_pandas(none, (["a"], ["b"]), (NAMES, other), ["a"], ["_ids"])((1,), ROWS, ROWS)
+    other: tuple[list[str], list[str], list[str]] = (["k0"], ["v0"], [])
+    made = _cogrouped_pandas(none, (["a"], ["b"]), (NAMES, other), ["a"], ["_ids"], None)((1,), ROWS, ROWS)
     assert as_lists(made) == []
 
 
