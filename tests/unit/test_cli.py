@@ -167,6 +167,29 @@ def test_backward(log_path: Path) -> None:
     assert run("backward", "sums", "1:3", "--to", "pixels").output == "dataset\tcells\npixels\t1:3,0:3\n"
 
 
+def test_negative_indices_count_from_the_end(log_path: Path) -> None:
+    assert run("backward", "sums", "-1", "--to", "pixels").output == "dataset\tcells\npixels\t3,0:3\n"
+    assert run("forward", "pixels", "-2:,-1", "--to", "sums").output == "dataset\tcells\nsums\t2:4\n"
+    assert run_json("backward", "sums", "-1")["cells"] == "-1"
+    assert run("explain", "sums", "-1").exit_code == 0
+    assert "No such option" in run("backward", "sums", "--nope").stderr
+
+
+def test_contributions_above_a_level(log_path: Path) -> None:
+    with wh.open(log_path) as log:
+        log.array("score", shape=(1,))
+        weights = wh.explain.from_weights([[0.9, 0.3, 0.0, 0.6]], (1,), (4,), levels=(0.1, 0.5), relative=False)
+        log.lineage("score", "sums", weights)
+    asked = {
+        ("backward", "score", "0", "--to", "sums", "--above", "0.5"): ["sums\t0", "sums\t3"],
+        ("forward", "sums", "1", "--to", "score", "--above", "0.5"): [],
+        ("query", "score", "sums", "--cells", "0", "--above", "0.1"): ["sums\t0:2", "sums\t3"],
+    }
+    for words, cells in asked.items():
+        assert run(*words).stdout.splitlines() == ["dataset\tcells", *cells]
+    assert "levels 0.1, 0.5" in run("backward", "score", "0", "--above", "0.3").stderr
+
+
 def test_backward_to_every_source(log_path: Path) -> None:
     answer = run_json("backward", "total", "")
     assert answer["direction"] == "backward"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from whence.cli._cells import about_cells, meant
+from whence.cli._cells import AboutCells, about_cells, meant
 from whence.cli._names import named
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json, emit_table, terminal
@@ -27,10 +27,17 @@ out_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Draw the answer as a picture (one to three axes).",
 )
+above_option = click.option(
+    "--above",
+    metavar="LEVEL",
+    type=float,
+    help="Of explanations: only contributions of at least this weight, at every step.",
+)
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     about_cells,
     click.option("--to", metavar="NAME", help="The dataset to end at; otherwise all sources (or all final results)."),
+    above_option,
     click.option(
         "--steps", "show_steps", is_flag=True, help="Also print the way, step by step, and how each was asked."
     ),
@@ -57,6 +64,7 @@ def question(direction: Direction, help: str) -> click.Command:
         nulls: tuple[str, ...],
         columns: str | None,
         to: str | None,
+        above: float | None,
         show_steps: bool,
         out: Path | None,
         log: str | None,
@@ -74,7 +82,9 @@ def question(direction: Direction, help: str) -> click.Command:
             asking = opened.backward if direction == "backward" else opened.forward
             end = None if to is None else named(opened, to)
             answer = (
-                asking(start, given, columns=chosen) if end is None else asking(start, given, to=end, columns=chosen)
+                asking(start, given, above=above, columns=chosen)
+                if end is None
+                else asking(start, given, to=end, above=above, columns=chosen)
             )
         shown = given if isinstance(given, dict) else cells
         asked: dict[str, object] = {"direction": direction, "dataset": dataset, "cells": shown}
@@ -89,7 +99,7 @@ def question(direction: Direction, help: str) -> click.Command:
 
     for parameter in reversed(_PARAMETERS if direction == "backward" else (*_PARAMETERS, report_option)):
         ask = parameter(ask)
-    return click.command(direction, help=help)(ask)
+    return click.command(direction, help=help, cls=AboutCells)(ask)
 
 
 def _emit(answer: Answer, out: Path | None, asked: Mapping[str, object], as_json: bool, show_steps: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,10 +14,11 @@ if TYPE_CHECKING:
     from whence.log import Log
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+NEGATIVE = re.compile(r"-\d+([,:]|$)")
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.argument("dataset"),
-    click.argument("cells", required=False),
+    click.argument("cells", required=False, callback=lambda _, __, value: value and value.strip()),
     click.option(
         "--row",
         "pairs",
@@ -27,6 +29,14 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     click.option("--null", "nulls", multiple=True, metavar="COLUMN", help="A column that is NULL in the rows."),
     click.option("--columns", metavar="NAME,NAME", help="Of a table: only these columns of the rows."),
 )
+
+
+class AboutCells(click.Command):
+    """A command that takes -1,0 for cells, and not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The words of the command line; a space before a minus sign keeps click from looking for an option."""
+        return super().parse_args(ctx, [f" {each}" if NEGATIVE.match(each) else each for each in args])
 
 
 def about_cells(command: Command) -> Command:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from whence.cli._cells import about_cells, meant
+from whence.cli._cells import AboutCells, about_cells, meant
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json
 
 
-@click.command("explain")
+@click.command("explain", cls=AboutCells)
 @about_cells
 @click.option("--forward", is_flag=True, help="Where the cells went, instead of where they came from.")
 @click.option(

@@ -6,19 +6,26 @@ from pathlib import Path
 
 import click
 
-from whence.cli._ask import emit_answers, out_option
+from whence.cli._ask import above_option, emit_answers, out_option
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 
 
 @click.command("query")
 @click.argument("path", metavar="DATASET...", nargs=-1, required=True)
 @click.option("--cells", required=True, help="Cells of the first dataset, written as in NumPy: 3,4 or 0:10,5 or :,0.")
+@above_option
 @out_option
 @log_option
 @blobs_option
 @json_option
 def command(
-    path: tuple[str, ...], cells: str, out: Path | None, log: str | None, blobs: str | None, as_json: bool
+    path: tuple[str, ...],
+    cells: str,
+    above: float | None,
+    out: Path | None,
+    log: str | None,
+    blobs: str | None,
+    as_json: bool,
 ) -> None:
     """Which cells of the last DATASET the cells of the first one lead to.
 
@@ -28,5 +35,5 @@ def command(
       whence query spots filtered thermal --cells 0,:
     """
     with open_log(log, blobs) as opened:
-        found = {path[-1]: opened.query(path, cells)}
+        found = {path[-1]: opened.query(path, cells, above=above)}
     emit_answers(found, out, {"path": list(path), "cells": cells} if as_json else None)
