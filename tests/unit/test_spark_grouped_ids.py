@@ -35,7 +35,7 @@ def test_a_cogrouped_function_that_gives_no_rows() -> None:
     def none(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
         return left[:0]
 
-    other = (["k0"], ["v0"], [])
+    other: tuple[list[str], list[str], list[str]] = (["k0"], ["v0"], [])
     made = _cogrouped_pandas(none, (["a"], ["b"]), (NAMES, other), ["a"], ["_ids"])((1,), ROWS, ROWS)
     assert as_lists(made) == []
 
