@@ -429,7 +429,8 @@ class Log:
     ) -> Selection | Answer:
         """Where the cells came from: the cells of `to`, over all paths; or an Answer, by every source reached.
 
-        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Beyond the
+        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. A Spark
+        frame asks about many at once: rows by values if its columns are called as the table's, else indices. Beyond the
         cells the way goes on through activities to the files that they used, which are reached as a whole. The answer
         knows its `steps`, whether it is `precise` and for which `reason` not, and the people and commits around it. Its
         `notes` say where the recorded lineage ends, and where it is only likely. A
@@ -444,7 +445,8 @@ class Log:
         >>> answer.precise, [str(step) for step in answer.steps]
         (True, ['C -> B: 3 cells (boxes)', 'B -> A: 6 cells (boxes)'])
         """
-        return asking.walk(self._store, "backward", name, self._given(name, cells), to, above, lineage, columns)
+        given, columns = self._given(name, cells, columns)
+        return asking.walk(self._store, "backward", name, given, to, above, lineage, columns)
 
     @overload
     def forward(
@@ -493,17 +495,18 @@ class Log:
 
         See `backward`: the way goes on through activities to what they generated.
         """
-        return asking.walk(self._store, "forward", name, self._given(name, cells), to, above, lineage, columns)
+        given, columns = self._given(name, cells, columns)
+        return asking.walk(self._store, "forward", name, given, to, above, lineage, columns)
 
-    def _given(self, name: str, cells: object) -> object:
-        """The cells of a question; those in a Spark frame are fetched."""
+    def _given(
+        self, name: str, cells: object, columns: Sequence[str] | None
+    ) -> tuple[object, Sequence[str] | None]:  # fmt: skip
+        """The cells of a question and its columns; those in a Spark frame are looked up."""
         if type(cells).__module__.partition(".")[0] != "pyspark":
-            return cells
-        from whence.spark.scale.asking import selected_of
+            return cells, columns
+        from whence.spark.tables.frames import asked_cells
 
-        dataset = asking.latest(self._store, name)
-        shape = self._store.reader.shapes((dataset,))[dataset]
-        return selected_of(cells, shape, table=self._store.reader.is_table(dataset))
+        return asked_cells(self._store, asking.latest(self._store, name), cells, columns), None
 
     def explain(
         self, name: str, cells: object = None, *, direction: Direction = "backward",

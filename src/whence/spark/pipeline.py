@@ -25,6 +25,7 @@ from whence.spark.running.subject import Subject
 from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
+from whence.spark.tables import by_tasks
 from whence.spark.tables.asking import remember
 from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
 from whence.spark.tables.ordered import Ordered, materialized, ordered
@@ -206,12 +207,18 @@ class Pipeline:
         self._analysis.require_unchanged()
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
-    def materialize(self) -> Materialized:
+    def materialize(self, *, engine: str = "auto") -> Materialized:
         """Store the lineage of every row of the output in the log: later questions need neither Spark nor the files.
 
-        It takes a run with the ids of source rows beside each row, unless the last run has them.
+        It takes a run with the ids of source rows beside each row, unless the last run has them. Where the sources are
+        large, or with engine="spark", Spark's tasks write rows and lineage to the log, and none of them are held here:
+        that is a run of its own, whose rows have the order of that run. `explain` says who does it, and why.
         """
         store = self._require_log("materialize")
+        if by_tasks.chosen(self._analysis, engine)[0] == "spark":
+            stored = by_tasks.materialize(store, self._analysis)
+            if stored is not None:
+                return Materialized.of(store, *stored)
         found = materialized(self._analysis, self._known())
         self._subject = found.subject
         assert found.subject.run is not None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.errors import MissingExtra, NoLineage, NotTraceable, SparkFailed, WhenceError
+from whence.relation.parts import asked_how
 from whence.relation.protocol import Traced
 from whence.selection import Selection
 from whence.spark.cell_questions import BOTH
@@ -101,7 +102,8 @@ class StoredRows:
         are the answer, which is a superset."""
         stored = self._relation.backward if direction == "backward" else self._relation.forward
         if lineage == BOTH and has_whole_rows(selection):
-            return Traced(stored(selection), None, "rows")
+            how = asked_how("rows", self._relation, selection, direction == "backward")
+            return Traced(stored(selection), None, how)
         try:
             return self._cells.traced(selection, direction, lineage)
         except WhenceError as error:
@@ -234,8 +236,7 @@ def has_whole_rows(selection: Selection) -> bool:
 
 
 def _rows(selection: Selection) -> Ints:
-    spans = [np.arange(first, last + 1) for first, last in selection.boxes[:, 0].tolist()]
-    return np.unique(np.concatenate(spans)) if spans else np.empty(0, np.int64)
+    return selection.along(0)
 
 
 def by_columns(selection: Selection) -> list[tuple[Ints, tuple[int, ...]]]:
