@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from bench._processors import Peak, processor_seconds
+
+ASKED = (1, 1_000, 1_000_000)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,39 +37,68 @@ def tuples(spark: SparkSession, kind: str, count: int) -> tuple[DataFrame, tuple
     mixed = f"pmod(xxhash64(id), {count})"
     if kind == "sort":  # every output row from a row that is anywhere
         return spark.range(count).selectExpr("id b", f"{mixed} a"), (count,), (count,)
+    if kind == "join":  # every output row from one row of a smaller table, that is anywhere
+        return (
+            spark.range(count).selectExpr("id b", f"pmod(xxhash64(id), {max(1, count // 10)}) a"),
+            (count,),
+            (max(1, count // 10),),
+        )
     groups = max(1, count // 10)  # group-by: ten rows a group, that lie anywhere
     return spark.range(count).selectExpr(f"pmod(xxhash64(id), {groups}) b", "id a"), (groups,), (count,)
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
+def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """How long it took, by the clock and in processor time of all processes; and what it gave."""
+    start, used = time.perf_counter(), processor_seconds()
     found = work()
-    return time.perf_counter() - start, found
+    return time.perf_counter() - start, processor_seconds() - used, found
+
+
+def warm(spark: SparkSession, executors: int) -> None:
+    """Executors and their Python processes are there before the clock runs."""
+    spark.range(0, 1000, 1, 4 * executors).mapInArrow(lambda batches: batches, "id long").repartition(4).count()
 
 
 def main(kind: str, count: int, executors: int, directory: Path) -> None:
-    from whence.relation.parts import PartedRelation
+    from whence.relation import Relation
+    from whence.relation.parts import PartedRelation, publish
     from whence.spark import local_session
-    from whence.spark.scale import compress_frame
+    from whence.spark.scale.compressing import on_spark, place_for
+    from whence.spark.scale.frames import numbered
 
     spark = local_session(
         f"local-cluster[{executors},1,1024]",
-        **{"spark.driver.host": "127.0.0.1", "spark.executor.memory": "1024m", "spark.log.level": "OFF"},
+        **{
+            "spark.driver.host": "127.0.0.1",
+            "spark.executor.memory": "1024m",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "OFF",
+        },
     )
-    spark.range(100).repartition(2 * executors).count()  # the executors are there before the clock runs
+    warm(spark, executors)
     frame, out, into = tuples(spark, kind, count)
     raw, made = directory / f"{kind}.parquet", directory / f"{kind}-{executors}"
     said: dict[str, Any] = {}
     if not raw.exists():
-        said["parquet"], _ = timed(lambda: frame.write.parquet(str(raw)))
+        said["parquet"], said["parquet_processor"], _ = timed(lambda: frame.write.parquet(str(raw)))
     read = spark.read.parquet(str(raw))
-    said["seconds"], relation = timed(
-        lambda: compress_frame(read, out, into, engine="spark", path=made, partitions=max(4, count >> 20))
-    )
+    with Peak(lambda command: "CoarseGrainedExecutorBackend" in command or "pyspark.daemon" in command) as peak:
+        said["looking"], said["looking_processor"], given = timed(lambda: numbered(read, out, into))
+        place = place_for(spark, made)
+        parts = max(4, count >> 20)
+        said["folding"], said["folding_processor"], done = timed(lambda: on_spark(given, out, into, place, parts))
+    said["peak"] = peak.bytes
+    relation = done if isinstance(done, Relation) else publish(place.path, out, into, done)
+    if isinstance(done, Relation):
+        shutil.rmtree(made)
+        done.save(made)
     said["boxes"], said["tuples"] = len(relation), relation.count()
     said["parts"] = len(relation.index.entries) if isinstance(relation, PartedRelation) else 1
-    asked = spark.createDataFrame([(5,)], "b long").selectExpr(*(["b"] if len(out) == 1 else ["b b0", "b b1"]))
-    said["join"], _ = timed(lambda: read.join(asked, asked.columns).count())
+    said["rows"] = given.rows
+    for many in ASKED:
+        asked = spark.range(many).selectExpr(f"pmod(xxhash64(id), {out[0]}) b").distinct()
+        asked = asked.selectExpr(*(["b"] if len(out) == 1 else ["b b0", "b b1"]))
+        said[f"join {many}"], _, _ = timed(read.join(asked, asked.columns).count)
     spark.stop()
     print(json.dumps(said))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +14,23 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `python bench/NAME.py` finds `bench` like this
 from bench._common import Claim, Progress, check_size, claim, dots, main, quiet, seconds, workspace
+from bench._scale_run import ASKED
 
 import whence as wh
 from whence.relation.parts import PartedRelation
+from whence.words import counted
 
-COUNTS = {"tiny": 20_000, "small": 2_000_000, "full": 1_000_000_000}
-KINDS = {"tiny": ("sort",), "small": ("product", "sort", "group-by"), "full": ("product", "sort", "group-by")}
-ASKED = (1, 1_000, 1_000_000)
+COUNTS = {"tiny": 1_000_000, "small": 4_000_000, "full": 1_000_000_000}
+EVERY = ("product", "sort", "group-by", "join")
+KINDS = {"tiny": ("sort",), "small": EVERY, "full": EVERY}
+ALL = tuple(f"q{number:02d}" for number in range(1, 23))
+TPCH: dict[str, list[tuple[float, tuple[str, ...]]]] = {
+    "small": [(0.01, ("q01", "q03", "q10"))],
+    "full": [(1.0, ALL), (10.0, ("q01", "q03", "q10"))],
+}
+"""Scale factors, and the queries that are materialized there."""
+
+SHARE = 1.7 / 2  # of the processor time of one executor, when two make it 1.7 times as fast on processors of their own
 
 
 def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
@@ -37,15 +48,25 @@ def run(size: str = "small", progress: Progress | None = None) -> list[Claim]:
             if kind != "product":
                 say(f"scale: questions to {kind}")
                 claims += asked(kind, said, directory)
+            for name in directory.glob(f"{kind}*"):  # a billion tuples leave no room for the next kind
+                shutil.rmtree(name) if name.is_dir() else name.unlink()
+        if size != "tiny":
+            say("scale: materializing TPC-H")
+            claims += materialized(size, directory)
     return claims
 
 
 def measured(kind: str, count: int, executors: int, directory: Path) -> dict[str, Any]:
     """What one run on a cluster says."""
     script = Path(__file__).with_name("_scale_run.py")
+    return said_by([sys.executable, str(script), kind, str(count), str(executors), str(directory)], directory)
+
+
+def said_by(command: list[str], directory: Path) -> dict[str, Any]:
+    """The last line that a program prints, which is JSON."""
     done = subprocess.run(
-        [sys.executable, str(script), kind, str(count), str(executors), str(directory)],
-        capture_output=True, text=True, check=False, cwd=directory, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        command, capture_output=True, text=True, check=False, cwd=directory,
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"the cluster failed: {done.stderr[-2000:]}")
@@ -54,20 +75,30 @@ def measured(kind: str, count: int, executors: int, directory: Path) -> dict[str
 
 
 def compressed(kind: str, said: dict[int, dict[str, Any]], directory: Path) -> list[Claim]:
-    """How long it took, and how many bytes it is."""
-    two = said[2]
-    more = {
-        "tuples": two["tuples"],
-        "parts": two["parts"],
-        "boxes": two["boxes"],
-        "parquet_seconds": said[1]["parquet"],
-    }
+    """How long it took, how much processor time and memory, and how many bytes it is.
+
+    Times by the clock are those of this machine as busy as it was. Processor time is that of all processes, JVM and
+    Python: if two executors use no more of it than one, they take half the time on processors of their own.
+    """
+    one, two = said[1], said[2]
+    took = {executors: each["looking"] + each["folding"] for executors, each in said.items()}
+    used = {executors: each["looking_processor"] + each["folding_processor"] for executors, each in said.items()}
+    more = {"tuples": two["tuples"], "parts": two["parts"], "boxes": two["boxes"]}
     own, raw = (_bytes(directory / name) for name in (f"{kind}-2", f"{kind}.parquet"))
-    same = said[1]["tuples"] == two["tuples"]
+    same = one["tuples"] == two["tuples"]
+    per = 1e9 / two["rows"]  # seconds for a billion tuples
     return [
-        claim(f"{kind}: two executors over one", two["seconds"], {"one executor": said[1]["seconds"]}, unit="s",
-              at_least=1.7, true=same, **more),
-        claim(f"{kind}: bytes", own / 1e6, {"Parquet": raw / 1e6}, unit="MB", true=same, **more),
+        claim(f"{kind}: two executors, time for 1e9 tuples", took[2] * per, {"one executor": took[1] * per}, unit="s",
+              at_least=1.7, true=same, tuples_per_second={str(n): each["rows"] / took[n] for n, each in said.items()},
+              **more),
+        claim(f"{kind}: two executors, processor time for 1e9 tuples", used[2] * per,
+              {"one executor": used[1] * per, "Parquet by Spark": one["parquet_processor"] * per}, unit="s",
+              against=["one executor"], at_least=SHARE, true=same, looking=two["looking_processor"] * per,
+              folding=two["folding_processor"] * per),
+        claim(f"{kind}: memory of one process", max(each["peak"] for each in said.values()) / 2**20,
+              {"1 GiB for the JVM, and as much for Python": 2048.0}, unit="MiB", true=same),
+        claim(f"{kind}: bytes", own / 1e6, {"Parquet": raw / 1e6}, unit="MB", true=same,
+              bytes_per_tuple=own / two["tuples"]),
     ]  # fmt: skip
 
 
@@ -90,15 +121,12 @@ def asked(kind: str, said: dict[int, dict[str, Any]], directory: Path) -> list[C
         right = theirs is not None and found.count == theirs[0]
         ours = seconds(lambda cells=cells: wh.Relation.load(path).backward(cells))  # type: ignore[misc]  # a lambda's default has no type
         duck = seconds(lambda asking=asking, query=query: asking.execute(query).fetchall())  # type: ignore[misc]  # a lambda's default has no type
-        others = {"DuckDB": duck, "Spark join": said[2]["join"] if many == 1 else None}
+        others = {"DuckDB": duck, "Spark join": said[2][f"join {many}"]}
         read = len(relation.touched(cells)) if isinstance(relation, PartedRelation) else 1
-        name = f"{kind}: {many:,} cells backward"
-        if many == 1:
-            claims.append(
-                claim(name, ours, others, unit="s", against=["Spark join"], at_least=10, true=right, parts_read=read)
-            )
-        else:
-            claims.append(claim(name, ours, others, unit="s", true=right, parts_read=read))
+        claims.append(
+            claim(f"{kind}: {counted(many, 'cell')} backward", ours, others, unit="s", against=["Spark join"],
+                  at_least=10, true=right, parts_read=read, parts=said[2]["parts"])
+        )  # fmt: skip
     return claims
 
 
@@ -106,6 +134,25 @@ def _bytes(path: Path) -> int:
     return (
         sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) if path.is_dir() else path.stat().st_size
     )
+
+
+def materialized(size: str, directory: Path) -> list[Claim]:
+    """TPC-H queries whose lineage tasks store: bytes a row, beside the query's own time and beside eager mode."""
+    claims = []
+    for scale, queries in TPCH[size]:
+        script = Path(__file__).with_name("_scale_tpch.py")
+        found = said_by([sys.executable, str(script), str(scale), ",".join(queries), str(directory)], directory)
+        claims += [_stored(f"TPC-H {name} at {scale:g}", each) for name, each in found.items()]
+    return claims
+
+
+def _stored(name: str, each: dict[str, Any]) -> Claim:
+    return claim(
+        f"{name}: materialized", each["materialize"], {"eager run": each["eager"], "query": each["query"]}, unit="s",
+        against=["eager run"], at_least=0.1, true=each["right"], rows=each["rows"], pairs=each["pairs"],
+        bytes_per_row=each["bytes"] / max(1, each["rows"]), bytes_per_pair=each["bytes"] / max(1, each["pairs"]),
+        share_of_query=each["materialize"] / each["query"], microseconds_of_a_question=1e6 * each["asked"],
+    )  # fmt: skip
 
 
 def plot(claims: list[Claim], directory: Path) -> list[Path]:

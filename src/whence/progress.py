@@ -12,8 +12,8 @@ PATIENCE = 1.0  # seconds before anything is shown
 STEP = 0.2  # seconds between two looks at how far it is
 BEAT = 60.0  # seconds between two signs of life
 
-Far = Callable[[], tuple[int, int]]
-"""How much is done, and how much there is: 0 if that is not known."""
+Far = Callable[[], tuple[int, int, str]]
+"""How much is done, how much there is (0 if that is not known), and the line that is shown."""
 Item = TypeVar("Item")
 
 
@@ -44,7 +44,7 @@ def counting(items: Iterable[Item], total: int, text: str) -> Iterator[Item]:
         yield from items
         return
     done = 0
-    with working(text, lambda: (done, total)):
+    with working(text, lambda: (done, total, text)):
         for item in items:
             yield item
             done += 1
@@ -64,8 +64,8 @@ def _show(text: str, far: Far | None, beat: Callable[[], None] | None, stop: thr
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(text, total=None)
         while True:
-            done, total = (0, 0) if far is None else far()
-            progress.update(task, completed=done, total=total or None)
+            done, total, shown = (0, 0, text) if far is None else far()
+            progress.update(task, description=shown, completed=done, total=total or None)
             if stop.wait(STEP):
                 return
             waited += STEP

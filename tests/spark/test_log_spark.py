@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,6 @@ import pytest
 
 import whence as wh
 from whence.errors import BadCells, OutOfRange
-from whence.relation.parts import PartedRelation
-from whence.relation.tables import over_columns
 from whence.spark.scale import asking, recording
 from whence.testing import operations as ops
 
@@ -59,24 +56,3 @@ def test_a_large_frame_is_parts_in_the_blobs(
 def test_rows_by_number(spark: SparkSession) -> None:
     found = asking.selected(spark.createDataFrame([(4,), (2,), (3,)], "row int"), (9, 3), table=True)
     assert found == wh.Selection.parse("2:5,:", (9, 3))
-
-
-def test_rows_of_tables(spark: SparkSession, tmp_path: Path) -> None:
-    raw = ops.sort((3000,))
-    frame = spark.createDataFrame(pa.table({"b": raw.tuples[:, 0], "a": raw.tuples[:, 1]}))
-    with wh.open(tmp_path / "log.whence") as log, ExitStack() as held:
-        found = recording.relation_of_rows(held, log._store, frame, (3000, 2), (3000, 4), partitions=2)
-        assert isinstance(found, PartedRelation)
-        assert len(found.index.entries) == 2
-        found.verify()
-        whole = over_columns(wh.compress(*raw), 2, 4)
-        assert found.backward("17,1") == whole.backward("17,1")
-        assert found.forward("5:9,0") == whole.forward("5:9,0")
-        assert found.count() == whole.count()
-        log.array("A", (3000, 4))
-        log.array("B", (3000, 2))
-        log.lineage("B", "A", found)
-        held.close()
-        assert not log.check().notes
-        log.collect()
-        assert log.backward("B", "17,1", to="A") == whole.backward("17,1")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def test_tasks_of_a_run_are_counted(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, tuple[int, int]] = {}
+    seen: dict[str, tuple[int, int, str]] = {}
 
     @contextmanager
-    def working(text: str, far: Callable[[], tuple[int, int]], beat: Any = None) -> Iterator[None]:
+    def working(text: str, far: Callable[[], tuple[int, int, str]], beat: Any = None) -> Iterator[None]:
         yield
         seen[text] = far()
 
@@ -34,7 +34,8 @@ def test_tasks_of_a_run_are_counted(spark: SparkSession, tmp_path: Path, monkeyp
         pipeline = log.pipeline(df, "rests")
         pipeline.run()
         pipeline.backward({"rest": 1}).arrow("numbers")
-    done, total = seen["running rests"]
+    done, total, text = seen["running rests"]
     assert done == total > 0
+    assert text.startswith("running rests: stage ")
     assert set(seen) == {"running rests", "looking for source rows", "looking for the rows of numbers"}
     assert spark.sparkContext.getLocalProperty(progress.GROUP) == before

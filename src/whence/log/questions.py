@@ -65,7 +65,8 @@ class Questions:
     ) -> Selection | Answer:
         """Where the cells came from: the cells of `to`, over all paths; or an Answer, by every source reached.
 
-        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. Where cells
+        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. A Spark frame
+        asks about many at once: rows by values if its columns have names of the table, else indices. Where cells
         end, the walk goes on through activities to the files that they used, which are reached as a whole. The answer
         has its `steps`, whether it is `precise` (if not, `reason` says why), and the people and commits involved. Its
         `notes` say where the recorded lineage ends, and where it is only likely. A name stands for its latest version,
@@ -80,7 +81,8 @@ class Questions:
         >>> answer.precise, [str(step) for step in answer.steps]
         (True, ['C -> B: 3 cells (boxes)', 'B -> A: 6 cells (boxes)'])
         """
-        return asking.walk(self._store, "backward", name, self._given(name, cells), to, above, lineage, columns)
+        given, columns = self._given(name, cells, columns)
+        return asking.walk(self._store, "backward", name, given, to, above, lineage, columns)
 
     @overload
     def forward(self, name: str, cells: object = None, *, to: str, **options: Unpack[Options]) -> Selection: ...
@@ -102,17 +104,18 @@ class Questions:
 
         As for `backward`; where cells end, the walk goes on through activities to what they generated.
         """
-        return asking.walk(self._store, "forward", name, self._given(name, cells), to, above, lineage, columns)
+        given, columns = self._given(name, cells, columns)
+        return asking.walk(self._store, "forward", name, given, to, above, lineage, columns)
 
-    def _given(self, name: str, cells: object) -> object:
-        """The cells of a question; those in a Spark frame are fetched."""
+    def _given(
+        self, name: str, cells: object, columns: Sequence[str] | None
+    ) -> tuple[object, Sequence[str] | None]:  # fmt: skip
+        """The cells of a question and its columns; those in a Spark frame are looked up."""
         if type(cells).__module__.partition(".")[0] != "pyspark":
-            return cells
-        from whence.spark.scale.asking import selected_of
+            return cells, columns
+        from whence.spark.tables.frames import asked_cells
 
-        dataset = asking.latest(self._store, name)
-        shape = self._store.reader.shapes((dataset,))[dataset]
-        return selected_of(cells, shape, table=self._store.reader.is_table(dataset))
+        return asked_cells(self._store, asking.latest(self._store, name), cells, columns), None
 
     def explain(
         self, name: str, cells: object = None, *, direction: Direction = "backward",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
@@ -18,6 +19,7 @@ from whence.selection._boxes import cells_of_boxes, read_only, summary
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 CELL_LIMIT: Final = 2**28
 """How many indices `cells()` writes out at most (2 GiB); `mask()` makes an array of up to as many bytes."""
@@ -216,6 +218,25 @@ class Selection:
                 ".boxes has them as ranges, .count counts them, and iterating takes them one by one"
             )
         return _core.expand(self._boxes, self.count)
+
+    def along(self, axis: int) -> NDArray[np.int64]:
+        """The indices of one axis that have a cell, in order.
+
+        >>> Selection.parse("2:4,1; 7,0:2", (9, 3)).along(0).tolist()
+        [2, 3, 7]
+        """
+        first, last = self._boxes[:, axis, 0], self._boxes[:, axis, 1]
+        many = last - first + 1
+        places = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        return np.unique(np.repeat(first, many) + places)
+
+    def dataframe(self, spark: SparkSession | None = None) -> DataFrame:
+        """The same as a Spark frame of boxes that share no cell: first and last index on each axis.
+
+        `spark` is the session that holds it: the one that runs, if none is given.
+        """
+        found: DataFrame = import_module("whence.spark.scale").frame_of(self, spark)
+        return found
 
     @property
     def columns(self) -> list[str]:

@@ -8,6 +8,7 @@ from whence.rows import TRUE, Expr, Opaque, Operator, Udf, walk
 from whence.rows.functions.texts import SPACE
 from whence.rows.saving import explained
 from whence.spark.running.execute import calls_again
+from whence.spark.tables import by_tasks
 from whence.spark.tracing.choose import explained_choice
 from whence.spark.tracing.matching import Matcher
 from whence.spark.tracing.tracer import Asking
@@ -36,6 +37,7 @@ def explanation(subject: Subject) -> Explanation:
         explained(analysis.plan, analysis.trace_plan if run is None else run.trace_plan),
         *_saving(subject),
         *explained_choice(subject, asking),
+        *_materializing(subject),
     ]
     lines += _functions(analysis.plan)
     lines += [f"not saved: {failure}" for failure in (() if run is None else run.failures)]
@@ -65,6 +67,12 @@ def _functions(plan: Operator) -> list[str]:
 def _short(expr: Expr) -> str:
     text = str(expr).replace(repr(SPACE), "white space")
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
+
+def _materializing(subject: Subject) -> list[str]:
+    """Who stores the lineage of a whole run, where that is not this process."""
+    engine, why = by_tasks.chosen(subject.analysis)
+    return [f"materialize() is done by Spark's tasks: {why}"] if engine == "spark" else []
 
 
 def _saving(subject: Subject) -> list[str]:

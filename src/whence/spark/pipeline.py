@@ -27,6 +27,7 @@ from whence.spark.sessions.failures import said_if_stopped
 from whence.spark.sources.caches import require_fresh_cache
 from whence.spark.sources.checkpoints import remember_checkpoints
 from whence.spark.sources.versions import version_read
+from whence.spark.tables import by_tasks
 from whence.spark.tables.asking import remember
 from whence.spark.tables.cell_pairs import cell_pairs
 from whence.spark.tables.handing import Materialized, as_numpy, as_pandas, columns_meant
@@ -227,14 +228,20 @@ class Pipeline:
         return CellQuestions(self._known(), engine, witness).forward(uses, row, columns, lineage)
 
     @said_if_stopped
-    def materialize(self) -> Materialized:
+    def materialize(self, *, engine: str = "auto") -> Materialized:
         """Store the lineage of every row and cell of the output in the log: later questions need neither Spark nor the
         files.
 
         It takes a run with the ids of source rows beside each row, unless the last run has them. Where these do not say
-        which cells count, it takes one more for each kind of lineage.
+        which cells count, it takes one more for each kind of lineage. If the sources are large, or with engine="spark",
+        Spark's tasks write rows and their lineage to the log, and this process holds none of them: that is a run of its
+        own, whose rows have the order of that run, and cells are not stored. `explain` says which it is, and why.
         """
         store = self._require_log("materialize")
+        if by_tasks.chosen(self._analysis, engine)[0] == "spark":
+            stored = by_tasks.materialize(store, self._analysis)
+            if stored is not None:
+                return Materialized.of(store, *stored, (by_tasks.ROWS_ALONE,))
         found = materialized(self._analysis, self._known())
         self._subject = found.subject
         assert found.subject.run is not None

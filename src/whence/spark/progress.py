@@ -1,13 +1,16 @@
-"""How far Spark's jobs are: tasks done of all tasks of their stages."""
+"""How far Spark's jobs are: stages, tasks and parts done."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.progress import visible, working
+from whence.spark.sessions.failures import spark_errors
+from whence.words import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,29 +19,61 @@ GROUP = "spark.jobGroup.id"
 WORDS = "spark.job.description"
 
 
+class Count(Protocol):
+    """Tasks count the parts that they write or read with this. It is sent to them, and Spark adds up the counts."""
+
+    def add(self, term: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class JobsDone:
+    """How much of a group of jobs is done."""
+
+    stages: int = 0
+    all_stages: int = 0
+    tasks: int = 0
+    all_tasks: int = 0
+
+    def text(self, what: str, parts: int) -> str:
+        """The line that is shown.
+
+        >>> JobsDone(1, 3, 20, 64).text("compressing 9 tuples", 12)
+        'compressing 9 tuples: stage 2 of 3, 20 of 64 tasks, 12 parts'
+        """
+        if not self.all_stages:
+            return what
+        stage = f"stage {min(self.stages + 1, self.all_stages)} of {self.all_stages}"
+        made = f", {counted(parts, 'part')}" if parts else ""
+        return f"{what}: {stage}, {self.tasks:,} of {self.all_tasks:,} tasks{made}"
+
+
 @contextmanager
-def watched(spark: SparkSession, text: str, beat: Callable[[], None] | None = None) -> Iterator[None]:
-    """Jobs started within are shown as `text`, and cancelled on an interrupt; `beat` is called now and then."""
+def watched(spark: SparkSession, text: str, beat: Callable[[], None] | None = None) -> Iterator[Count]:
+    """Jobs started within are shown as `text`, and cancelled on an interrupt; `beat` is called now and then.
+
+    The value is what tasks count their parts with.
+    """
     context = spark.sparkContext
+    parts = context.accumulator(0)
     before = [(key, context.getLocalProperty(key)) for key in (GROUP, WORDS)]
     group = f"whence-{secrets.token_hex(4)}"
     context.setJobGroup(group, f"whence: {text}", interruptOnCancel=True)
     try:
-        with working(text, lambda: tasks(context, group), beat):
-            yield
+        with working(text, lambda: shown(context, group, text, int(parts.value)), beat):
+            yield parts
     except BaseException:
-        if context._jsc is not None:
+        with _while_it_runs():
             context.cancelJobGroup(group)
         raise
     finally:
-        if context._jsc is not None:
+        with _while_it_runs():
             for key, value in before:
-                context.setLocalProperty(key, value)  # type: ignore[arg-type]  # None takes it away
+                context.setLocalProperty(key, value)  # type: ignore[arg-type]  # None removes it
 
 
 @contextmanager
 def seen(text: str) -> Iterator[None]:
-    """The same of the active session where somebody looks; elsewhere nothing is set, and nothing is slower."""
+    """The same for the active session, if there is someone to see it; otherwise nothing is set or slower."""
     if not visible():
         yield
         return
@@ -49,14 +84,32 @@ def seen(text: str) -> Iterator[None]:
         yield
 
 
-def tasks(context: Any, group: str) -> tuple[int, int]:
-    """How many tasks of the group's stages are done, and how many there are."""
+def shown(context: Any, group: str, text: str, parts: int) -> tuple[int, int, str]:
+    """Tasks done, all tasks, and the line that is shown; just the text once the session has ended."""
+    stopped: tuple[type[Exception], ...] = (AttributeError, *spark_errors())
+    try:
+        done = jobs_done(context, group)
+    except stopped:
+        if context._jsc is not None:
+            raise
+        return 0, 0, text  # whoever waits for the job says that the session ended
+    return done.tasks, done.all_tasks, done.text(text, parts)
+
+
+def jobs_done(context: Any, group: str) -> JobsDone:
+    """How many stages and tasks of the group's jobs are done, and how many there are."""
     tracker = context.statusTracker()
-    done = total = 0
-    for job in tracker.getJobIdsForGroup(group):
-        info = tracker.getJobInfo(job)
-        for number in info.stageIds if info is not None else ():
-            stage = tracker.getStageInfo(number)
-            if stage is not None:
-                done, total = done + stage.numCompletedTasks, total + stage.numTasks
-    return done, total
+    stages = [
+        stage
+        for job in tracker.getJobIdsForGroup(group)
+        if (info := tracker.getJobInfo(job)) is not None
+        for number in info.stageIds
+        if (stage := tracker.getStageInfo(number)) is not None
+    ]
+    done = sum(stage.numCompletedTasks == stage.numTasks for stage in stages)
+    return JobsDone(done, len(stages), sum(s.numCompletedTasks for s in stages), sum(s.numTasks for s in stages))
+
+
+def _while_it_runs() -> suppress:
+    """A session that was stopped has no jobs to cancel and no properties to set; the error that matters is another."""
+    return suppress(AttributeError, *spark_errors())

@@ -1,6 +1,6 @@
 """A relation in many files: parts that any process may write, and an index that makes them one."""
 
-from whence.relation.parts._parted import PartedRelation
+from whence.relation.parts._parted import PartedRelation, asked_how
 from whence.relation.parts.index import Entry, Index, index_of, is_index, parse
 from whence.relation.parts.places import Directory, Place, hash_of
 from whence.relation.parts.writing import bounds_of, publish, write_part
@@ -11,6 +11,7 @@ __all__ = [
     "Index",
     "PartedRelation",
     "Place",
+    "asked_how",
     "bounds_of",
     "hash_of",
     "index_of",

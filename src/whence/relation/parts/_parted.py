@@ -296,6 +296,13 @@ class PartedRelation(Relation):
         return self._verified
 
 
+def asked_how(kind: str, relation: Any, given: Selection, backward: bool) -> str:
+    """How a stored relation of some kind is asked; of one of many parts also by whom, and why."""
+    if not isinstance(relation, PartedRelation):
+        return kind
+    return f"{kind}, {relation.explain(given, forward=not backward)}"
+
+
 def _numbers(relation: Relation) -> int:
     """How many integers a relation takes in memory, at most."""
     return 2 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))

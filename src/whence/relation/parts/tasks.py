@@ -59,7 +59,33 @@ def parts_of(
     With `columns`, the shapes are the numbers of rows of two tables with so many columns, and the parts are relations
     of the tables: every cell of a row from every cell of the other.
     """
-    chunks = _keys(batches, out_shape, in_shape) if fits_key(out_shape, in_shape) else _pairs(batches, ordered)
+    chunks: Iterator[Keys] | Iterator[Ints] = _pairs(batches, ordered)
+    if fits_key(out_shape, in_shape):
+        inner = np.uint64(math.prod(in_shape))
+        keys = (outs.astype(np.uint64) * inner + ins.astype(np.uint64) for outs, ins in batches)
+        chunks = _stretches(keys)
+    return _parts(chunks, out_shape, in_shape, place, few, columns)
+
+
+def parts_of_keys(
+    batches: Iterable[Keys],
+    out_shape: Shape,
+    in_shape: Shape,
+    place: Place,
+    *,
+    few: int = FEW_BOXES,
+) -> Iterator[Done]:
+    """The same of tuples that are one number each: that of the output cell, times the input cells, plus the input cell.
+
+    The shapes have less than 2^63 pairs.
+    """
+    return _parts(_stretches(batches), out_shape, in_shape, place, few, None)
+
+
+def _parts(
+    chunks: Iterable[Keys | Ints], out_shape: Shape, in_shape: Shape, place: Place, few: int,
+    columns: tuple[int, int] | None,
+) -> Iterator[Done]:  # fmt: skip
     for chunk in chunks:
         made = _made(chunk, out_shape, in_shape)
         if columns is not None:
@@ -94,13 +120,12 @@ def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
     return Relation(out_shape, in_shape, fold(tuples, out_shape, in_shape))
 
 
-def _keys(batches: Iterable[tuple[Ints, Ints]], out_shape: Shape, in_shape: Shape) -> Iterator[Keys]:
-    """Each tuple as one number, sorted and once each, in stretches of about a part."""
-    inner = np.uint64(math.prod(in_shape))
+def _stretches(batches: Iterable[Keys]) -> Iterator[Keys]:
+    """Tuples as one number each, sorted and once each, in stretches of about a part."""
     with Spool() as spool:
-        for outs, ins in batches:
-            if len(outs):
-                spool.add(outs.astype(np.uint64) * inner + ins.astype(np.uint64))
+        for some in batches:
+            if len(some):
+                spool.add(some)
         for keys in spool.merged():
             if len(keys):
                 for piece in np.array_split(keys, -(-len(keys) // (2 * PART))):

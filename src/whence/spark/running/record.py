@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,9 @@ from whence.spark.tables.recording import record_tables
 if TYPE_CHECKING:
     from whence.spark.analysis import Analysis
     from whence.store import Store
-    from whence.store.catalog.runs import File
     from whence.store.recording.activity import Activity
     from whence.store.recording.artifacts import Content
+    from whence.store.recording.writer import Blob
 
 HASHED = 16 << 20  # bytes of a file up to which its version is known by all of them
 PLAN_CHARACTERS = 20_000  # of a plan that are written to the log
@@ -33,42 +34,56 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
 
     A log that cannot be written to does not fail the pipeline: what was saved then lives as long as this process.
     """
-    from whence.store.catalog import runs
-    from whence.store.catalog.runs import File
-
     try:
-        files, saved = list[File](), []
-        for place, result in run.results.items():
-            numbers = []
-            for path in result.paths:
-                numbers.append(len(files))
-                files.append(File.of(Path(path).read_bytes()))
-            saved.append(
-                {
-                    "place": list(place),
-                    "columns": list(result.places),
-                    "files": numbers,
-                    "rows": result.rows,
-                    "operator": digest(saved_at(analysis.unpinned_plan, place)),
-                }
-            )
-        document: dict[str, Any] = {
-            "plan": _plan(analysis, run, files),
-            "saved": saved,
-            "virtual": [{"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.virtual],
-            "sources": analysis.files,
-            "failures": list(run.failures),
-            "missing": run.trace_plan.unavailable_reason,
-            "row_ids": run.row_id is not None,
-            "pinned_time": None if analysis.time is None else analysis.time.isoformat(),
-        }
-        activity, document["artifacts"] = _activity_of_run(store, analysis, run, started)
-        stored = runs.record(store, activity, analysis.name, fingerprint(analysis), document, files)
-        run = replace(run, results=opened(store, stored.files, saved, run.results), recorded=stored.id)
+        number, files, saved = _stored(store, analysis, run, started, {})
+        run = replace(run, results=opened(store, files, saved, run.results), recorded=number)
         record_tables(store, analysis, run, quickly=True)
         return run
     except (WhenceError, OSError) as error:
         return replace(run, failures=(*run.failures, f"the run could not be recorded in the log: {error}"))
+
+
+def stored_run(
+    store: Store, analysis: Analysis, run: RunArtifacts, started: str, there: Mapping[PlanPath, Sequence[Blob]]
+) -> int:
+    """Write a run to the store whose results are among the blobs already; the number that it has there."""
+    return _stored(store, analysis, run, started, there)[0]
+
+
+def _stored(
+    store: Store, analysis: Analysis, run: RunArtifacts, started: str, there: Mapping[PlanPath, Sequence[Blob]]
+) -> tuple[int, tuple[str, ...], list[dict[str, Any]]]:
+    """The number of a run that is now in the store, its files, and what is saved in them."""
+    from whence.store.catalog import runs
+    from whence.store.catalog.runs import File
+
+    files: list[Blob] = []
+    saved: list[dict[str, Any]] = []
+    for place, result in run.results.items():
+        first = len(files)
+        files += there[place] if place in there else [File.of(Path(path).read_bytes()) for path in result.paths]
+        saved.append(
+            {
+                "place": list(place),
+                "columns": list(result.places),
+                "files": list(range(first, len(files))),
+                "rows": result.rows,
+                "operator": digest(saved_at(analysis.unpinned_plan, place)),
+            }
+        )
+    document: dict[str, Any] = {
+        "plan": _plan(analysis, run, files),
+        "saved": saved,
+        "virtual": [{"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.virtual],
+        "sources": analysis.files,
+        "failures": list(run.failures),
+        "missing": run.trace_plan.unavailable_reason,
+        "row_ids": run.row_id is not None,
+        "pinned_time": None if analysis.time is None else analysis.time.isoformat(),
+    }
+    activity, document["artifacts"] = _activity_of_run(store, analysis, run, started)
+    stored = runs.record(store, activity, analysis.name, fingerprint(analysis), document, files)
+    return stored.id, stored.files, saved
 
 
 def add_output(store: Store, run: RunArtifacts) -> RunArtifacts:
@@ -86,7 +101,7 @@ def add_output(store: Store, run: RunArtifacts) -> RunArtifacts:
     return replace(run, results={**run.results, **opened(store, stored.files, [entry], run.results)})
 
 
-def _plan(analysis: Analysis, run: RunArtifacts, files: list[File]) -> dict[str, Any]:
+def _plan(analysis: Analysis, run: RunArtifacts, files: list[Blob]) -> dict[str, Any]:
     """Which of the run's files says how it can be asked by a later program; or why none does."""
     from whence.store.catalog.runs import File
 

@@ -133,6 +133,14 @@ def _framed(spark: SparkSession, boxes: Ints, schema: str) -> DataFrame:
     return spark.createDataFrame(pa.table([np.ascontiguousarray(column) for column in flat.T], names=names), schema)
 
 
+def frame_of(given: Selection, spark: SparkSession | None = None) -> DataFrame:
+    """A selection as a frame of boxes."""
+    if not given.shape:
+        raise BadCells("an array without axes has one cell, which is no box: use `bool(selection)`")
+    schema = ", ".join(f"{name} long" for name in names(given.shape, "a"))
+    return _framed(spark or session(), given.boxes, schema)
+
+
 def selected_of(df: Any, shape: Shape, *, table: bool = False) -> Selection:
     """The same as `selected`, for whatever is given for a frame."""
     if not classic(df):

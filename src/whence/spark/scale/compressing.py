@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -10,14 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whence.errors import BadType, StoreError
 from whence.relation import Relation, compress
 from whence.relation._relation import as_shape
+from whence.relation.blocks import Ints
 from whence.relation.compress import fits_key
 from whence.relation.layout import Shape
 from whence.relation.parts import Directory, Entry, PartedRelation, Place, index_of, publish
-from whence.relation.parts.tasks import FEW_BOXES, PART, Done, finished, parts_of
-from whence.spark.progress import watched
+from whence.relation.parts.tasks import FEW_BOXES, PART, Done, finished, parts_of, parts_of_keys
+from whence.spark.progress import Count, watched
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import AGAIN, Numbered, classic, numbered
 from whence.words import counted
@@ -64,8 +68,8 @@ def compress_frame(
             found.save(path)
         return found
     place = place_for(df.sparkSession, path)
-    with watched(df.sparkSession, _words(given)):
-        made = on_spark(given, out, into, place, partitions)
+    with watched(df.sparkSession, _words(given)) as count:
+        made = on_spark(given, out, into, place, partitions, count=count)
     if isinstance(made, Relation):
         if path is not None:
             shutil.rmtree(place.path)
@@ -82,57 +86,75 @@ def on_spark(
     place: Place,
     partitions: int | None = None,
     few: int = FEW_BOXES,
-    columns: tuple[int, int] | None = None,
+    count: Count | None = None,
 ) -> Relation | list[Entry]:
-    """One relation, or the entries of the parts that tasks wrote: one job. `columns` is as for `parts_of`."""
-    count = partitions or max(1, -(-given.rows // PART))
-    # Pairs, not output cells alone: the many inputs of one cell may be too many for one task.
-    dealt = given.frame.repartitionByRange(count, "o", "i")
-    if not fits_key(out_shape, in_shape):
-        dealt = dealt.sortWithinPartitions("o", "i")
+    """One relation, or the entries of the parts that tasks wrote: one job."""
+    tasks = partitions or max(1, -(-given.rows // PART))
+    # Pairs, not output cells alone: the many inputs of one cell may be too many for one task. A pair that is one number
+    # takes half the bytes on its way.
+    if fits_key(out_shape, in_shape):
+        dealt = given.frame.selectExpr(f"o * {math.prod(in_shape)}L + i k").repartitionByRange(tasks, "k")
+    else:
+        dealt = given.frame.repartitionByRange(tasks, "o", "i").sortWithinPartitions("o", "i")
     with explained("compressing"):
-        rows = dealt.mapInArrow(task(out_shape, in_shape, place, few, columns), REPORT).collect()
-    done = [_read(row) for row in rows]
-    missing = [
-        each.entry.name for each in done if each.entry is not None and not place.has(each.entry.name, each.entry.size)
-    ]
-    if missing:
-        raise StoreError(
-            f"{counted(len(missing), 'part')} that executors wrote to {place!r} cannot be seen from here: "
-            "the place must be one that all of them reach, a shared file system or a URL"
-        )
-    if columns is not None:
-        out_shape, in_shape = (*out_shape, columns[0]), (*in_shape, columns[1])
+        rows = dealt.mapInArrow(task(out_shape, in_shape, place, few, count), REPORT).collect()
+    done = [read_report(row) for row in rows]
+    require_seen(place, [(each.entry.name, each.entry.size) for each in done if each.entry is not None])
     return finished(done, out_shape, in_shape, place)
 
 
+def require_seen(place: Place, files: Sequence[tuple[str, int]]) -> None:
+    """Raise unless what executors wrote, by name and size, can be seen from here."""
+    missing = sum(not place.has(name, size) for name, size in files)
+    if missing:
+        raise StoreError(
+            f"{counted(missing, 'part')} that executors wrote to {place!r} cannot be seen from here: "
+            "the place must be one that all of them reach, a shared file system or a URL"
+        )
+
+
 def task(
-    out_shape: Shape, in_shape: Shape, place: Place, few: int = FEW_BOXES, columns: tuple[int, int] | None = None
+    out_shape: Shape, in_shape: Shape, place: Place, few: int = FEW_BOXES, count: Count | None = None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What `mapInArrow` runs: batches with the numbers of output and input cells become parts, and a report of each."""
+    """What `mapInArrow` runs: batches with one number a tuple, or with the numbers of output and of input cells, become
+    parts, and a report of each."""
+    keyed = fits_key(out_shape, in_shape)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        def pairs() -> Iterator[tuple[Any, Any]]:
-            for batch in batches:
-                if batch.column(0).null_count or batch.column(1).null_count:
-                    raise BadType(AGAIN)
-                yield batch.column(0).to_numpy(), batch.column(1).to_numpy()
-
-        for done in parts_of(pairs(), out_shape, in_shape, place, ordered=True, few=few, columns=columns):
-            entry = None if done.entry is None else done.entry.to_bytes()
-            report = [
-                pa.array([str(done.tuples)]),
-                pa.array([entry], pa.binary()),
-                pa.array([done.small], pa.binary()),
-            ]
-            yield pa.RecordBatch.from_arrays(report, ["tuples", "entry", "small"])
+        columns_of = (tuple(map(_plain, batch.columns)) for batch in batches)
+        if keyed:
+            keys = (some.view(np.uint64) for (some,) in columns_of)
+            made = parts_of_keys(keys, out_shape, in_shape, place, few=few)
+        else:
+            pairs = ((outs, ins) for outs, ins in columns_of)
+            made = parts_of(pairs, out_shape, in_shape, place, ordered=True, few=few)
+        for done in made:
+            if count is not None:
+                count.add(1)
+            yield reported(done)
 
     return run
 
 
-def _read(row: Any) -> Done:
+def _plain(column: pa.Array) -> Ints:
+    """A column of numbers, none of which is missing."""
+    if column.null_count:
+        raise BadType(AGAIN)
+    return np.asarray(column.to_numpy(), np.int64)
+
+
+def reported(done: Done, *before: pa.Array) -> pa.RecordBatch:
+    """What a task says of a part: the columns of REPORT, after others."""
+    import pyarrow as pa
+
+    names = [*(f"x{place}" for place in range(len(before))), "tuples", "entry", "small"]
+    entry = None if done.entry is None else done.entry.to_bytes()
+    said = [pa.array([str(done.tuples)]), pa.array([entry], pa.binary()), pa.array([done.small], pa.binary())]
+    return pa.RecordBatch.from_arrays([*before, *said], names)
+
+
+def read_report(row: Any) -> Done:
+    """What a row of such a report says."""
     entry = None if row["entry"] is None else Entry.from_bytes(bytes(row["entry"]))
     return Done(int(row["tuples"]), entry, None if row["small"] is None else bytes(row["small"]))
 

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 
 from whence import errors
 from whence.errors import SparkFailed, WhenceError
+from whence.spark.scale.running import running
 from whence.spark.sessions.failures import sentence, spark_errors
 
+STOPPED = "the Spark session was stopped; nothing of it is visible, run it again"
 OURS = re.compile(r"whence\.errors\.(\w+): (.*)")
 
 
@@ -22,6 +24,10 @@ def explained(doing: str) -> Iterator[None]:
         raise
     except spark_errors() as error:
         raise of(doing, error) from error
+    except AttributeError as error:
+        if running():
+            raise
+        raise SparkFailed(f"{doing}: {STOPPED}") from error  # Spark looks for what its session had
 
 
 def of(doing: str, error: Exception) -> WhenceError:
@@ -32,5 +38,5 @@ def of(doing: str, error: Exception) -> WhenceError:
         if isinstance(kind, type) and issubclass(kind, WhenceError):
             return kind(f"{doing}: {found[2].strip()}")
     if "SparkContext was shut down" in message or "stopped SparkContext" in message:
-        return SparkFailed(f"{doing}: the Spark session was stopped; nothing of it is visible, run it again")
+        return SparkFailed(f"{doing}: {STOPPED}")
     return SparkFailed(f"{doing}: {sentence(message)}")

@@ -22,8 +22,6 @@ from whence.words import counted
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
-    from pyspark.sql import DataFrame
-
     from whence.store import Store
 
 
@@ -43,34 +41,11 @@ def relation_of_frame(
             with explained("compressing"):
                 return compress(fetched(frame), out_shape, in_shape)
         beat = held.enter_context(marked(store.blobs))
-        with watched(session, f"compressing {counted(given.rows, 'tuple')}", beat):
-            made = on_spark(given, out_shape, in_shape, store.blobs)
+        with watched(session, f"compressing {counted(given.rows, 'tuple')}", beat) as count:
+            made = on_spark(given, out_shape, in_shape, store.blobs, count=count)
         if isinstance(made, Relation):
             return made
         return PartedRelation(index_of(out_shape, in_shape, made), store.blobs, f"the lineage of {output!r}")
-
-
-def relation_of_rows(
-    held: ExitStack,
-    store: Store,
-    frame: DataFrame,
-    shape: tuple[int, int],
-    source: tuple[int, int],
-    partitions: int | None = None,
-) -> Relation:
-    """The row lineage of a table of this shape (rows, columns) from another, by tasks that write to the log's blobs.
-
-    The frame has two columns: the number of an output row, and that of a source row that it came from. Record what this
-    gives (`store.recording.tables.record`) while `held` lasts.
-    """
-    beat = held.enter_context(marked(store.blobs))
-    with explained("storing the lineage of rows"), watched(frame.sparkSession, "storing the lineage of rows", beat):
-        given = numbered(frame, shape[:1], source[:1])
-        columns = shape[1], source[1]
-        made = on_spark(given, shape[:1], source[:1], store.blobs, partitions, columns=columns)
-    if isinstance(made, Relation):
-        return made
-    return PartedRelation(index_of(shape, source, made), store.blobs, "the lineage of rows")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.errors import BadType, NoLineage, NoSuchRow, SourceChanged, UnknownName
-from whence.rows import Attr, fresh
+from whence.rows import Attr, Compare, conjunction, fresh
 from whence.rows.duck import Files, numbered, select
 from whence.rows.duck.asking import equal_rows
 from whence.rows.duck.files import SHIFT
@@ -102,6 +102,22 @@ class HeldTable:
             raise NoSuchRow(f"no row of {self.name!r} is {described(asked[0])}")
         return numbers
 
+    def agreeing(self, rows: pa.Table) -> Ints:
+        """The same for many rows, whose columns have the names and types of some of its own: one join."""
+        import pyarrow as pa
+
+        own = {attr.name: (attr, held) for attr, held in zip(self.columns, self.files.columns, strict=True)}
+        given = tuple(fresh(name, own[name][0].dtype) for name in rows.column_names)
+        same = conjunction(*(Compare("<=>", own[attr.name][1], attr) for attr in given))
+        table = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])
+        found = select(self.files, same, table, given, identity=True, columns=())
+        if found is None:
+            raise BadType(
+                f"rows of {self.name!r} cannot be looked up by {', '.join(rows.column_names)} without Spark: give the "
+                "numbers of rows, in one column"
+            )
+        return np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
+
 
 def held_table(store: Store, name: str) -> HeldTable:
     """The table that a dataset is, or an error that says why its rows cannot be read here."""
@@ -135,11 +151,23 @@ def selected(store: Store, name: str, rows: object, columns: Sequence[str] | Non
 
 def cells(numbers: Ints, places: Sequence[int], shape: tuple[int, ...]) -> Selection:
     """The cells of rows, by number, and of columns, by place."""
+    rows, columns = _runs(numbers), _runs(places)
+    boxes = np.empty((len(rows), len(columns), 2, 2), np.int64)
+    boxes[:, :, 0], boxes[:, :, 1] = rows[:, None], columns[None, :]
+    return Selection.from_boxes(boxes.reshape(-1, 2, 2), shape)
+
+
+def _runs(numbers: Any) -> Ints:
+    """First and last of each run of consecutive numbers.
+
+    >>> _runs([4, 2, 3, 7]).tolist()
+    [[2, 4], [7, 7]]
+    """
     numbers = np.unique(np.asarray(numbers, np.int64))
-    cuts = np.flatnonzero(np.diff(numbers) > 1) + 1
-    runs = [(int(run[0]), int(run[-1])) for run in np.split(numbers, cuts)] if len(numbers) else []
-    boxes = [[run, (place, place)] for run in runs for place in places]
-    return Selection.from_boxes(np.array(boxes, np.int64).reshape(-1, 2, 2), shape)
+    cuts = np.flatnonzero(np.diff(numbers) > 1)
+    ends = np.append(cuts, len(numbers) - 1) if len(numbers) else cuts
+    starts = np.append(0, cuts + 1) if len(numbers) else cuts
+    return np.stack([numbers[starts], numbers[ends]], axis=1)
 
 
 def column_places(names: Sequence[str], columns: Sequence[str] | None) -> list[int]:

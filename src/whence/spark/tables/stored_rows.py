@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.errors import WhenceError
+from whence.relation.parts import asked_how
 from whence.relation.protocol import Traced
 from whence.relation.table_cells import TableRelation
 from whence.selection import Selection
@@ -96,7 +97,8 @@ class StoredRows:
         whole = whole_rows(selection) if lineage == BOTH else Selection.empty(selection.shape)
         rest = selection - whole if whole else selection
         if not rest:
-            return Traced(stored(selection), None, "rows")
+            how = asked_how("rows", self._relation, selection, direction == "backward")
+            return Traced(stored(selection), None, how)
         if isinstance(self._relation, TableRelation) and lineage in self._relation.lineages:
             found = self._relation.traced_cells(rest, direction, lineage)
             return replace(found, selection=found.selection | stored(whole)) if whole else found

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from whence.errors import Damaged, StoreError
 from whence.relation import Relation
@@ -193,6 +193,9 @@ class LocalBlobs:
         with explained("write to", self.where):
             make_directory(self._root)
             (self._root / name).touch()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LocalBlobs, (self._root.absolute(),)  # another process may have been started elsewhere
 
     def _path(self, name: str) -> Path:
         return self._root / name[:2] / name

@@ -13,7 +13,7 @@ from whence.relation.parts import hash_of
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
-from whence.store.recording.writer import commit
+from whence.store.recording.writer import Blob, commit
 
 if TYPE_CHECKING:
     from whence.store import Store
@@ -65,7 +65,7 @@ def record(
     pipeline: str,
     fingerprint: str | None,
     document: Mapping[str, Any],
-    files: Sequence[File],
+    files: Sequence[Blob],
 ) -> Run:
     """Store the files, and the run that refers to them: all of it, or nothing."""
     time = now()

@@ -67,8 +67,7 @@ class TableSelection(Selection):
     @property
     def rows(self) -> NDArray[np.int64]:
         """The numbers of the rows that it has cells in."""
-        spans = [np.arange(first, last + 1) for first, last in self.boxes[:, 0].tolist()]
-        return np.unique(np.concatenate(spans)) if spans else np.empty(0, np.int64)
+        return self.along(0)
 
     @property
     def columns(self) -> list[str]:

@@ -12,6 +12,7 @@ from time import perf_counter
 
 from whence.errors import Damaged, NoLineage
 from whence.relation import RelationLike, Traced
+from whence.relation.parts import asked_how
 from whence.selection import Selection
 from whence.store.answers import Answer
 from whence.store.derivations.adjacency import LOOSE, Adjacency, Direction, Lineage, Neighbours, Way, is_activity
@@ -39,9 +40,8 @@ def moved(
     if traced is not None:
         found: Traced = traced(selection, direction, lineage)
         return found
-    return Traced(
-        relation.backward(selection) if direction == "backward" else relation.forward(selection), None, way.kind
-    )
+    how = asked_how(way.kind, relation, selection, direction == "backward")
+    return Traced(relation.backward(selection) if direction == "backward" else relation.forward(selection), None, how)
 
 
 def connections(graph: Adjacency, name: str) -> str:

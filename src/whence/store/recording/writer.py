@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from whence.errors import BadType, WhenceError
+from whence.errors import BadType, StoreError, WhenceError
 from whence.relation.parts import PartedRelation, hash_of
 from whence.store.blobs.local import Blobs
 from whence.store.catalog import statements
@@ -53,6 +53,18 @@ class Part:
     @property
     def data(self) -> bytes:
         return self.relation.part(self.number).to_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A blob that another process wrote, and whose bytes this one never holds."""
+
+    hash: str
+    size: int
+
+    @property
+    def data(self) -> bytes:
+        raise StoreError(f"the blob {self.hash[:12]}... was written and is gone: something removed it; run it again")
 
 
 class Blob(Protocol):
@@ -102,7 +114,7 @@ def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection]
             if not blobs.has(part.hash, part.size) and blobs.put(part.hash, part.data):
                 created.append(part.hash)  # noqa: PERF401  # as below
         for item in items:
-            if blobs.put(item.hash, item.data):
+            if not isinstance(item, Written) and blobs.put(item.hash, item.data):
                 created.append(item.hash)  # noqa: PERF401  # a failure must find what came before it
         with database.write() as connection:
             for each in (*parts, *items):

@@ -1,0 +1,90 @@
+"""Rows and cells of a question in a Spark frame: by number, or, of tables, by what the rows hold."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import BadCells, BadType, NoSuchRow, TooLarge
+from whence.spark.progress import watched
+from whence.spark.scale.asking import MOST_ASKED, selected_of
+from whence.spark.scale.failures import explained
+from whence.spark.scale.frames import classic
+from whence.spark.tables.held import HeldTable, cells, column_places, held_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+    from whence.selection import Selection
+    from whence.store import Store
+
+
+def asked_cells(store: Store, name: str, df: Any, columns: Sequence[str] | None = None) -> Selection:
+    """The cells of a dataset that a frame asks about.
+
+    Of a table, a frame whose columns are all called as some of the table's holds rows by value: the question is about
+    all rows that agree with one of them, and of these about `columns`. Any other frame holds indices.
+    """
+    shape = store.reader.shapes((name,))[name]
+    is_table = store.reader.is_table(name)
+    if is_table and classic(df):
+        named = store.reader.tables((name,))[name][1]
+        if df.columns and set(df.columns) <= set(named):
+            return _agreeing(held_table(store, name), df, columns)
+    found = selected_of(df, shape, table=is_table)
+    if columns is None:
+        return found
+    if not is_table:
+        raise BadCells(f"columns are of tables, and {name!r} is none: give its cells by index")
+    return cells(found.along(0), column_places(store.reader.tables((name,))[name][1], columns), shape)
+
+
+def _agreeing(held: HeldTable, df: DataFrame, columns: Sequence[str] | None) -> Selection:
+    for each in df.columns:
+        if held.names.count(each) > 1:
+            raise BadType(
+                f"{held.names.count(each)} columns of {held.name!r} are called {each!r}: give numbers of rows"
+            )
+    with explained("asking"), watched(df.sparkSession, "reading the question"):
+        rows = _cast(held, df).distinct().limit(MOST_ASKED + 1).toArrow()
+    if rows.num_rows > MOST_ASKED:
+        raise TooLarge(f"more than {MOST_ASKED:,} rows are too many for one question: ask in parts")
+    numbers = held.agreeing(rows)
+    if not len(numbers) and not df.isEmpty():
+        raise NoSuchRow(f"no row of {held.name!r} agrees with a row of the frame in {', '.join(df.columns)}")
+    return cells(numbers, column_places(held.names, columns), held.shape)
+
+
+def _cast(held: HeldTable, df: DataFrame) -> DataFrame:
+    """The rows of the frame in the table's types, without those that no row can be equal to; an error if the types are
+    of other kinds."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import NumericType
+
+    own = dict(zip(held.names, held.columns, strict=True))
+    chosen, same = [], F.lit(True)
+    for field in df.schema.fields:
+        kind = _type(own[field.name].dtype)
+        both_numbers = isinstance(kind, NumericType) and isinstance(field.dataType, NumericType)
+        if kind != field.dataType and not both_numbers:
+            raise BadCells(
+                f"column {field.name!r} of {held.name!r} holds {kind.simpleString()}, and that of the frame "
+                f"{field.dataType.simpleString()}: convert it with .cast({kind.simpleString()!r})"
+            )
+        value = F.col(f"`{field.name}`")
+        cast = value.try_cast(kind)
+        same = same & cast.try_cast(field.dataType).eqNullSafe(value)  # 2.5 is no integer, and 2.0 is one
+        chosen.append(cast.alias(field.name))
+    return df.where(same).select(*chosen)
+
+
+def _type(dtype: str) -> DataType:
+    """The type that the log's name of it stands for."""
+    from pyspark.sql.types import StructType
+
+    written = json.loads(dtype) if dtype.startswith("{") else dtype
+    field: dict[str, Any] = {"name": "x", "type": written, "nullable": True, "metadata": {}}
+    return StructType.fromJson({"type": "struct", "fields": [field]}).fields[0].dataType
