@@ -116,14 +116,12 @@ class Recorded:
     @classmethod
     def of(cls, chain: Chain, spark: SparkSession, log: Log, folder: Path) -> Recorded:
         """Run it. `Unjudged` if it cannot be said what its answers are."""
-        from pyspark.sql.functions import udf
-
         from whence.testing.table_cells.functions import USERS as interpreted
 
         made = cls(log, spark)
         for name, function in USERS.items():
             interpreted[name] = function
-            spark.udf.register(name, udf(function, "int"))
+            spark.udf.register(name, function, "int")
         made._files(chain, folder)
         runs: list[list[RunLineage]] = []
         last = "rx"
