@@ -269,9 +269,6 @@ def test_equal_rows_that_nobody_handed_over_share_their_lineage_and_say_so(
         assert rows(found["flags"]) == [0, 3, 4]
         assert not found.precise
         assert "equal rows of 'flags'" in str(found.reason)
-    every = log.forward("orders", [(row, column) for row in (0, 3, 4) for column in range(2)])
-    assert rows(every["flags"]) == [0, 3, 4]
-    assert every.precise, "all of them, whichever is which"
 
 
 def test_a_large_output_is_saved_when_it_is_handed_over(

@@ -18,6 +18,7 @@ from whence.selection import Selection
 from whence.spark.cell_questions import BOTH
 from whence.spark.sources.numbering import Numbering, ids_of
 from whence.spark.tables.held import HeldTable, cells, held_table
+from whence.spark.tables.ordered import has_equal_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,10 +114,9 @@ class RunRelation:
         rows, names, alike = self._source_rows(numbers)
         if places is None:
             found = asker.forward(self._source, rows)
-            reached = found.arrow()
-            numbers_reached = held.equal_to(reached)
-            selected = cells(numbers_reached, range(self.out_shape[1]), self.out_shape)
-            shared = len(numbers_reached) > reached.num_rows
+            reached = held.equal_to(found.arrow())
+            selected = cells(reached, range(self.out_shape[1]), self.out_shape)
+            shared = has_equal_rows(held.arrow(reached))
         else:
             columns = [names[place] for place in places]
             try:
@@ -129,14 +129,14 @@ class RunRelation:
         return Traced(selected, self._reason(reason, self._output, shared), "run")
 
     def _placed(self, found: Any, held: HeldTable) -> tuple[Selection, bool]:
-        """The cells of rows that were reached, under the numbers that these rows have in the output; and whether equal
-        rows were reached that may be others."""
+        """The cells of rows that were reached, under the numbers that these rows have in the output; and whether some
+        of these are equal, so that others may be meant."""
         rows, reached, mask, shared = found.arrow(), Selection.empty(self.out_shape), found.cells().mask(), False
         for pattern in np.unique(mask, axis=0):
             alike = np.flatnonzero((mask == pattern).all(axis=1))
             numbers = held.equal_to(rows.take(alike))
             reached |= cells(numbers, np.flatnonzero(pattern).tolist(), self.out_shape)
-            shared = shared or len(numbers) > len(alike)
+            shared = shared or has_equal_rows(held.arrow(numbers))
         return reached, shared
 
     def _reason(self, reason: str | None, table: str, alike: bool) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.rows.saving import OUTPUT
 from whence.spark.lineage import widest_first
+from whence.spark.running.fingerprint import digest
 from whence.spark.sources.handed import handed_file
 from whence.spark.sources.numbering import Numbering, numbering_of
 from whence.spark.sources.registry import kind_of
@@ -80,10 +81,10 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
     handed = handed_file(source.paths)
     if handed is not None:
         return Table(source.name, columns, numbering.rows, handed.digest, properties)
-    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    content = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     if source.cut:
         properties["note"] = f"is where the lineage stops: {source.cut}"
-    return Table(source.name, columns, numbering.rows, digest, properties, artifact)
+    return Table(source.name, columns, numbering.rows, content, properties, artifact)
 
 
 def _options(source: Source) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def output_table(analysis: Analysis, run: RunArtifacts, rows: int, stored: Run, 
 
     result = run.results.get(OUTPUT)
     saved = {} if result is None else saved_rows(analysis, result, stored)
-    plan = stored.fingerprint or stored.id  # without a fingerprint nobody knows whether it is the same plan
+    plan = stored.fingerprint or digest(analysis.unpinned_plan)
     known = [saved.get("blobs") or stored.id, plan, sorted((name, each.digest) for name, each in sources.items())]
     properties = {
         "types": [attr.dtype for attr in analysis.plan.output],
@@ -110,8 +111,8 @@ def output_table(analysis: Analysis, run: RunArtifacts, rows: int, stored: Run, 
         "column_lineage": column_lineage(analysis.columns(), stored.document.get("artifacts", {})),
         **saved,
     }
-    digest = hashlib.sha256(json.dumps(known).encode()).hexdigest()
-    return Table(analysis.name, tuple(analysis.df.columns), rows, digest, properties)
+    content = hashlib.sha256(json.dumps(known).encode()).hexdigest()
+    return Table(analysis.name, tuple(analysis.df.columns), rows, content, properties)
 
 
 def saved_rows(analysis: Analysis, result: Result, stored: Run) -> dict[str, Any]:
