@@ -141,7 +141,7 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 class Held:
-    """The rows of a place, asked of DuckDB in blocks: the next page is there when somebody turns to it."""
+    """The rows of a place, read by DuckDB in blocks: the next page is read ahead."""
 
     def __init__(self, explorer: Explorer, place: Place) -> None:
         self._explorer, self._place = explorer, place
