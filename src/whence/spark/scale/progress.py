@@ -97,12 +97,11 @@ def _show(
             task = progress.add_task(text, total=None)
             while not stop.wait(step):
                 waited = _beaten(waited + step, beat)
-                try:
+                far = None
+                with _while_it_runs():
                     far = how_far(context, group)
-                except (AttributeError, *spark_errors()):
-                    if context._jsc is not None:
-                        raise
-                    return  # the session ended: whoever waits for the job says so
+                if far is None:
+                    return
                 shown = far.text(text, int(parts.value))
                 progress.update(task, description=shown, completed=far.tasks, total=far.all_tasks or None)
         return
