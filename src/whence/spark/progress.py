@@ -86,13 +86,9 @@ def seen(text: str) -> Iterator[None]:
 
 def shown(context: Any, group: str, text: str, parts: int) -> tuple[int, int, str]:
     """Tasks done, all tasks, and the line that is shown; just the text once the session has ended."""
-    stopped: tuple[type[Exception], ...] = (AttributeError, *spark_errors())
-    try:
+    done = JobsDone()
+    with _while_it_runs():
         done = jobs_done(context, group)
-    except stopped:
-        if context._jsc is not None:
-            raise
-        return 0, 0, text  # whoever waits for the job says that the session ended
     return done.tasks, done.all_tasks, done.text(text, parts)
 
 

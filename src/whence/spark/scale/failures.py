@@ -37,6 +37,6 @@ def of(doing: str, error: Exception) -> WhenceError:
         kind = getattr(errors, found[1], None)
         if isinstance(kind, type) and issubclass(kind, WhenceError):
             return kind(f"{doing}: {found[2].strip()}")
-    if "SparkContext was shut down" in message or "stopped SparkContext" in message:
+    if "SparkContext was shut down" in message or "stopped SparkContext" in message or not running():
         return SparkFailed(f"{doing}: {STOPPED}")
     return SparkFailed(f"{doing}: {sentence(message)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from whence.spark.sessions.failures import spark_errors
 from whence.spark.sessions.local import local_session, prepare_environment
 
 if TYPE_CHECKING:
@@ -16,7 +17,11 @@ def running() -> bool:
     from pyspark import SparkContext
 
     context = SparkContext._active_spark_context
-    return context is not None and context._jsc is not None
+    java = None if context is None else context._jsc
+    try:
+        return java is not None and not java.sc().isStopped()
+    except spark_errors():  # its JVM is gone
+        return False
 
 
 def session() -> SparkSession:
