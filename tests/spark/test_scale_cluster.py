@@ -162,9 +162,11 @@ def stopped_while(folder: Path, work: Callable[[wh.Log, SparkSession], object]) 
         patch.setattr(recording, "LOCAL", 0)
         patch.setattr(recording, "on_spark", in_twelve)
         patch.setattr(log._store, "blobs", SlowBlobs(path / "blobs"))
-        threading.Thread(target=stop, daemon=True).start()
+        stopping = threading.Thread(target=stop, daemon=True)
+        stopping.start()
         with pytest.raises(SparkFailed) as caught:
             work(log, spark)
+        stopping.join()  # the next session must not meet this one
     return str(caught.value)
 
 
