@@ -13,6 +13,7 @@ from whence.cli._output import emit_json, emit_table, terminal
 from whence.errors import UnknownName
 from whence.store.records import Dataset, Operation
 
+KINDS = ("array", "file", "table")  # a log without any of these has none to list, which is no mistake
 WIDEST = 100  # characters of a command on a terminal; a pipe and --json get all
 
 
@@ -66,7 +67,7 @@ def command(
 
 def _require_kind(kind: str | None, datasets: Sequence[Dataset]) -> None:
     kinds = sorted({each.kind for each in datasets})
-    if kind is not None and kinds and kind not in kinds:
+    if kind is not None and kinds and kind not in {*kinds, *KINDS}:
         raise UnknownName(
             f"no dataset is of the kind {kind!r}: this log has {', '.join(kinds)}; "
             "--operations lists activities and runs"

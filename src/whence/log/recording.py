@@ -58,10 +58,12 @@ class Recording:
         dataset  count  cells
         A        1      1
         """
-        from whence.store.recording.previews import given_preview, save_preview
-
         array, name = shape, name_of(name)
         shape = shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape))
+        if preview is None:
+            return self._defined(name, shape)
+        from whence.store.recording.previews import given_preview, save_preview
+
         wanted = given_preview(name, shape, array, preview)
         dataset = self._defined(name, shape)
         if wanted is not None:
