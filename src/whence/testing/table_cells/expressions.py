@@ -128,8 +128,8 @@ def _value(expr: Tree, values: list[Any]) -> Any:
         if value is None:
             return None
         return True if any(compared("=", value, each) for each in choices) else None if None in choices else False
-    if isinstance(expr, Udf) and expr.title in USERS:
-        return USERS[expr.title](*values)
+    if isinstance(expr, Udf) and (name := expr.title.removesuffix("()")) in USERS:
+        return USERS[name](*values)
     if isinstance(expr, Call):
         return applied(expr.name, values, expr.dtype)
     raise NotImplementedError(f"{type(expr).__name__}: {expr}")

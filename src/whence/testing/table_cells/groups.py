@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cmp_to_key, partial
@@ -169,15 +170,25 @@ def _placed(plan: o.Window, row: CellRow) -> Cells:
 def _frame(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> list[int]:
     frame = frame_of(call)
     if frame.unit == "rows":
-        first = 0 if frame.lower is None else at + int(frame.lower)
-        last = len(rows) - 1 if frame.upper is None else at + int(frame.upper)
+        first = 0 if frame.lower is None else at + _distance(frame.lower)
+        last = len(rows) - 1 if frame.upper is None else at + _distance(frame.upper)
         return [each for each in range(len(rows)) if first <= each <= last]
     return [
         each
         for each in range(len(rows))
-        if (frame.lower is None or _beyond(plan, rows[each], rows[at], int(frame.lower)) >= 0)
-        and (frame.upper is None or _beyond(plan, rows[each], rows[at], int(frame.upper)) <= 0)
+        if (frame.lower is None or _beyond(plan, rows[each], rows[at], _distance(frame.lower)) >= 0)
+        and (frame.upper is None or _beyond(plan, rows[each], rows[at], _distance(frame.upper)) <= 0)
     ]
+
+
+def _distance(bound: int | str) -> int:
+    """A bound as a number; Spark casts it to the type of a wider order key, and then it is a text."""
+    if isinstance(bound, int):
+        return bound
+    cast = re.fullmatch(r"cast\((-?\d+) as \w+\)", bound)
+    if cast is None:
+        raise NotImplementedError(f"the bound {bound} of a frame")
+    return int(cast[1])
 
 
 def _beyond(plan: o.Window, row: CellRow, current: CellRow, by: int) -> int:
