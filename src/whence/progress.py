@@ -19,7 +19,13 @@ Item = TypeVar("Item")
 
 def visible() -> bool:
     """Whether someone sees what is drawn: a terminal, or a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or _in_notebook()
+
+
+def _in_notebook() -> bool:
+    """Whether this process runs the cells of a notebook: a program may have imported IPython for something else."""
+    ipython = sys.modules.get("IPython")
+    return hasattr(ipython and ipython.get_ipython(), "kernel")
 
 
 @contextmanager

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import sys
 import threading
-import types
-from types import SimpleNamespace
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
@@ -40,7 +39,8 @@ def test_stages_and_tasks_are_counted() -> None:
 @pytest.mark.parametrize("where", ["terminal", "notebook"])
 def test_what_is_drawn(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     if where == "notebook":
-        monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+        shell = SimpleNamespace(kernel=object())
+        monkeypatch.setitem(sys.modules, "IPython", cast("ModuleType", SimpleNamespace(get_ipython=lambda: shell)))
     else:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     drawn = shown(monkeypatch)
