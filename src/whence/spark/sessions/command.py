@@ -37,7 +37,8 @@ def session(config: Mapping[str, str] | None = None, *, verbose: bool = False) -
     if SparkContext._active_spark_context is not None:
         beside = SparkSession.builder.getOrCreate().newSession()
         for key, value in given.items():
-            beside.conf.set(key, value)
+            if not key.startswith("spark.driver."):  # what the driver is started with is fixed by now
+                beside.conf.set(key, value)
         yield beside
         return
     master = (config or {}).get("spark.master", "local[*]")
