@@ -19,6 +19,7 @@ from whence.rows.operators import (
     Operator,
     Project,
     Sample,
+    Source,
     Union,
     Window,
 )
@@ -45,6 +46,10 @@ def unique_column_ids(plan: Operator) -> Operator:
 
 
 def _renumbered(plan: Operator, made: set[int]) -> tuple[Operator, Moved]:
+    if isinstance(plan, Source) and any(attr.id < 0 and attr.id in made for attr in plan.output):
+        # A table that a stored plan reads twice: Spark would rename its columns in one of the two places, as above.
+        moved = {attr: like(attr) for attr in plan.output}
+        return Project(plan, tuple(Named(new, old) for old, new in moved.items())), moved
     children = [_renumbered(child, made) for child in plan.children]
     if any(moved for _, moved in children) and isinstance(plan, WRITTEN):
         children = [(_with_old_columns(child, moved), {}) for child, moved in children]
