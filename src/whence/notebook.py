@@ -131,9 +131,7 @@ def looking(project: Path) -> Iterator[Opened]:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise BadType(
-            f"%%whence: {message}; it is used as `%%whence NAME --in FILE --out FILE --agent NAME --log PATH`"
-        )
+        raise BadType(f"%%whence: {message}; use it as `%%whence NAME --in FILE --out FILE --agent NAME --log PATH`")
 
 
 def _parser() -> _Parser:

@@ -344,7 +344,7 @@ def test_an_operation_is_recorded_whole_or_not_at_all(sums: wh.Log) -> None:
             sums.register_operation("f", *arguments)
     with pytest.raises(BadType, match=r"op_args\['f'\] is a function"):
         sums.register_operation("f", ["A"], ["B"], op_args={"f": lambda: None})
-    with pytest.raises(BadType, match="op_args maps names to values"):
+    with pytest.raises(BadType, match="op_args must map names to values"):
         sums.register_operation("f", ["A"], ["B"], op_args=[1])  # type: ignore[arg-type] # refused on purpose
     with pytest.raises(NoLineage, match="reuse=True needs the lineage of 'f'"):
         sums.register_operation("f", ["A"], ["B"], reuse=True)
@@ -693,7 +693,9 @@ def test_check_finds_a_catalog_that_disagrees_with_the_blobs(sums: wh.Log) -> No
             schema.relations.update().where(schema.relations.c.hash == _hash_of(connection, "C")).values(tuples="4")
         )
     problems = {problem.where: problem.what for problem in sums.check()}
-    assert problems["B <- A"] == ("its relation is of shapes (3,) <- (3, 2), the datasets are of shapes (3,) <- (3, 5)")
+    assert problems["B <- A"] == (
+        "its relation has the shapes (3,) <- (3, 2), the datasets have the shapes (3,) <- (3, 5)"
+    )
     assert "4 tuples" in problems["C <- B"]
 
 

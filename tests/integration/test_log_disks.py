@@ -365,7 +365,7 @@ def test_servers_that_are_not_there(tmp_path: Path, postgresql: Any) -> None:
         wh.open(postgresql.url.replace("/postgres", "/nothing"), blobs=tmp_path / "blobs")
     with pytest.raises(StoreError, match="say where the blobs are"):
         wh.open(postgresql.url)
-    with pytest.raises(StoreError, match="a catalog cannot live in mysql"):
+    with pytest.raises(StoreError, match="a catalog cannot be in mysql"):
         wh.open("mysql://host/database", blobs=tmp_path / "blobs")
     with pytest.raises(StoreError, match="cannot be read"):
         wh.open("postgresql://host:port/database", blobs=tmp_path / "blobs")
@@ -377,7 +377,7 @@ def test_servers_that_are_not_there(tmp_path: Path, postgresql: Any) -> None:
 def test_paths_that_are_no_logs(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("hello")
-    with pytest.raises(StoreError, match="is a file, and a log is a directory"):
+    with pytest.raises(StoreError, match="is a file, but a log is a directory"):
         wh.open(file)
     with pytest.raises(StoreError, match="cannot open"):
         wh.open(file / "below")
@@ -433,7 +433,7 @@ def test_references_that_lead_nowhere(tmp_path: Path) -> None:
     with wh.open(path) as log:
         report = log.check()
         assert not report.ok
-        assert any("refers to a row of entities that is not there" in problem.what for problem in report)
+        assert any("refers to a missing row of entities" in problem.what for problem in report)
 
 
 def test_wh_open_is_the_same(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_how_was_the_figure_made() -> None:
         "data/raw.csv@v2",
         *(f"{each}@v1" for each in STEPS),
     }
-    assert "results/figure.svg@v2, as figure.svg was when it was last seen (of 2 versions)" in done.stderr
+    assert "results/figure.svg@v2, the latest of figure.svg (of 2 versions)" in done.stderr
     assert "left out" not in done.stderr
 
 
@@ -169,7 +169,7 @@ def test_why_do_the_metrics_differ() -> None:
     assert ("--rate", "0.1", "0.25") in {(each["name"], each["before"], each["after"]) for each in changes}
     with wh.open("project.whence") as log:
         assert log.diff("evaluate.py#3", "evaluate.py#3").changes == ()
-        assert "nothing differs" in str(log.diff("evaluate.py#3", "evaluate.py#3"))
+        assert "nothing that was recorded differs" in str(log.diff("evaluate.py#3", "evaluate.py#3"))
 
 
 def test_who_did_it_and_which_versions_are_there() -> None:
@@ -227,7 +227,7 @@ def test_lists_can_be_narrowed() -> None:
     assert (run[0], run[3]) == ("train.py#6", "ok")
     assert run[1].endswith("train.py --rate 0.25")
     assert names("ls", "--operations", "test.csv@v1") == ["prepare.py#1", "evaluate.py#3"]
-    assert "--kind is of datasets" in whence("ls", "--operations", "--kind", "file", status=2).stderr
+    assert "--kind selects datasets" in whence("ls", "--operations", "--kind", "file", status=2).stderr
     assert whence("run", "--", sys.executable, "-c", "raise SystemExit(3)", status=3).returncode == 3
     [failed] = rows("ls", "--failed")
     assert failed[3] == "exit status 3"

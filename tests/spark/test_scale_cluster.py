@@ -259,7 +259,7 @@ def test_the_session_stops_half_way(tmp_path: Path) -> None:
     done = run("stopped", tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     lineage, materialize = done.stdout.splitlines()
-    again = "the Spark session was stopped; nothing of it is visible, run it again"
+    again = "the Spark session was stopped; nothing was stored, run it again"
     assert lineage == f"the lineage of 'B' from 'A': compressing: {again}"
     assert materialize == f"materializing: {again}"
     for turn in ("lineage", "materialize"):

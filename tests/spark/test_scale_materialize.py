@@ -114,11 +114,11 @@ def test_chosen_by_size(spark: SparkSession, shop: Path, tmp_path: Path, monkeyp
     with wh.open(tmp_path / "log.whence") as log:
         pipeline = log.pipeline(pipelines(spark, shop)["twice"], name="twice")
         assert by_tasks.chosen(pipeline.analysis)[0] == "local"
-        assert "materialize() is done" not in pipeline.explain()
+        assert "materialize() uses" not in pipeline.explain()
         with pytest.raises(BadType, match="engine is one of 'auto', 'local', 'spark', not 'duckdb'"):
             pipeline.materialize(engine="duckdb")
         monkeypatch.setattr(by_tasks, "MANY", 10)
-        why = r"materialize\(\) is done by Spark's tasks: the sources have .* in files, and up to 10 B is done in this "
+        why = r"materialize\(\) uses Spark's tasks: the sources have .* in files; up to 10 B this "
         assert re.search(why, pipeline.explain())
         held: list[object] = []
         monkeypatch.setattr(pipeline_module, "materialized", lambda *given: held.append(given))
@@ -139,7 +139,7 @@ def test_executors_that_write_elsewhere(
     monkeypatch.setattr(LocalBlobs, "__reduce__", lambda self: (LocalBlobs, (tmp_path / "elsewhere",)))
     with wh.open(tmp_path / "log.whence") as log:
         before = [each.name for each in log.datasets()]
-        with pytest.raises(StoreError, match="that executors wrote to .* cannot be seen from here: the place must be"):
+        with pytest.raises(StoreError, match="that executors wrote to .* cannot be read from here: use a shared"):
             log.pipeline(pipelines(spark, shop)["twice"], name="twice").materialize(engine="spark")
         assert [each.name for each in log.datasets()] == before
         assert not log.runs()
@@ -159,5 +159,5 @@ def test_the_same_lineage_stored_twice_is_stored_once(spark: SparkSession, shop:
 
 
 def test_a_blob_that_is_gone_before_it_is_recorded() -> None:
-    with pytest.raises(StoreError, match=r"the blob abababababab\.\.\. was written and is gone"):
+    with pytest.raises(StoreError, match=r"the blob abababababab\.\.\. was removed after it was written"):
         _ = writer.Written("ab" * 32, 9).data

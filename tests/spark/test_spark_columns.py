@@ -38,7 +38,7 @@ def test_a_pandas_udf_is_answered_by_duckdb(towns: DataFrame, tmp_path: Path) ->
     make: Any = pandas_udf
     counted = towns.groupBy(make(cleaned, "string")("name").alias("town")).count()
     p = whence.open(tmp_path / "log").pipeline(counted, name="towns")
-    assert "the function cleaned() is looked into: " in p.explain()
+    assert "the function cleaned() is translated to " in p.explain()
     p.run()
     found = p.backward({"town": "oslo"}, engine="duckdb")
     assert found.precise
@@ -51,7 +51,7 @@ def test_a_function_registered_for_sql_is_looked_into(spark: SparkSession, towns
     spark.udf.register("short", lambda name: name is not None and len(name) < 6, "boolean")
     df = spark.sql("select i, name from towns_of_sql where short(name)")
     p = whence.open(tmp_path / "log").pipeline(df)
-    assert "is looked into: " in p.explain()
+    assert "is translated to " in p.explain()
     assert [row["i"] for row in p.backward({"i": 1})["towns_of_sql"].collect()] == [1]
 
 

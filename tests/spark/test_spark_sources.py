@@ -170,7 +170,7 @@ NOT_FOLLOWED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
     "rows in no order": (lambda df: df.limit(2), "Limit"),
     "a function of a group": (
         lambda df: df.groupBy("who").applyInPandas(lambda rows: rows, df.schema),
-        "by a function or a sample",
+        "uses a function or a sample",
     ),
 }
 
@@ -182,7 +182,7 @@ def test_a_checkpoint_that_cannot_be_computed_again_is_a_cut(log: Log, orders: D
     found = log.pipeline(held.groupBy("who").count()).backward({"who": held.collect()[0].who})
     assert list(found) == ["source_1"]
     assert not found.precise
-    assert "which cannot be computed again" in str(found.reason)
+    assert "that cannot be computed again" in str(found.reason)
     assert why in str(found.reason)
 
 

@@ -130,7 +130,7 @@ def test_a_run_is_listed_and_asked(spark: SparkSession, views: Path, log: wh.Log
         (lambda run: run.backward({"n": 1}, numbers=[1]), BadType, "by numbers="),
         (lambda run: run.backward(numbers=[2]), OutOfRange, "no row 2"),
         (lambda run: run.backward(numbers=[-1]), OutOfRange, "no row -1"),
-        (lambda run: run.backward(numbers="all"), BadType, "by integers"),
+        (lambda run: run.backward(numbers="all"), BadType, "must be integers"),
         (lambda run: run.backward(numbers=[]), BadType, "no rows were given"),
         (lambda run: run.output_rows([7]), OutOfRange, "no row 7"),
         (lambda run: run.forward("order", {"id": 1}), UnknownName, "did you mean 'orders'"),
@@ -219,7 +219,7 @@ def test_functions_of_users(spark: SparkSession, views: Path, log: wh.Log, alone
     then, now = run.backward(row), pipeline.backward(row)
     assert told(then.arrow("who")) == told(now.arrow("who")), "the name alone tells the row apart"
     assert not then.precise
-    assert "a function of the pipeline's own, and a log holds no code" in str(then.reason)
+    assert "a Python function, whose code the log does not hold" in str(then.reason)
     assert told(run.forward("who", {"name": "a"}).arrow()) == told(pipeline.forward("who", {"name": "a"}).arrow())
 
 
@@ -275,7 +275,7 @@ def test_groups_of_users_are_known_without_their_code(
     assert [row["who"] for row in found] == [rows[0].who] * 4
     monkeypatch.setattr("whence.spark.running.execute.FEW_ROWS", 0)
     pipeline.run()
-    with pytest.raises(NotTraceable, match=r"has to run again .* a log holds no code"):
+    with pytest.raises(NotTraceable, match=r"has to run again .* whose code the log does not hold"):
         later(log).backward(numbers=[0])
 
 
@@ -429,9 +429,9 @@ def test_a_blob_that_is_gone(totals: StoredRun, log: wh.Log) -> None:
     [
         (lambda document: {**document, "version": 2}, FutureVersion, "newer whence"),
         (lambda document: {**document, "plan": {**document["plan"], "version": 9}}, FutureVersion, "newer whence"),
-        (lambda document: {**document, "format": "x"}, Damaged, "no stored run"),
-        (lambda document: b"not json", Damaged, "no JSON"),
-        (lambda document: b"[" * 100_000, Damaged, "no JSON"),
+        (lambda document: {**document, "format": "x"}, Damaged, "not a stored run"),
+        (lambda document: b"not json", Damaged, "not JSON"),
+        (lambda document: b"[" * 100_000, Damaged, "not JSON"),
         (lambda document: {**document, "settings": {}}, Damaged, "settings"),
         (lambda document: {**document, "reads": 3}, Damaged, "sources of the stored run"),
         (lambda document: {**document, "reads": [{}]}, Damaged, "source 0 of the stored run is damaged"),
@@ -443,7 +443,7 @@ def test_a_blob_that_is_gone(totals: StoredRun, log: wh.Log) -> None:
         (
             lambda document: {**document, "reads": [{**document["reads"][0], "options": {"user": "x"}}]},
             Damaged,
-            "options that whence does not give",
+            "options that whence does not pass",
         ),
         (lambda document: {**document, "reads": []}, Damaged, "does not say how source 'orders' was read"),
     ],

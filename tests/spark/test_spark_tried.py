@@ -58,7 +58,7 @@ def test_a_map_of_batches_is_tried_on_single_rows(t: DataFrame) -> None:
 
     found = Pipeline(t.mapInPandas(doubled, t.schema)).backward({"v": 40}, witness="rows")
     assert (ids(found), found.how) == ([2], TRIED)
-    assert found.reason == "MapInPandas(doubled) is opaque: it was tried on single rows and batches only"
+    assert found.reason == "MapInPandas(doubled) is opaque: only single rows and batches were tried"
 
     def counted(parts: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield pd.DataFrame({"n": [sum(len(part) for part in parts)]})

@@ -147,7 +147,7 @@ def test_what_is_taken_for_a_copy_is_a_doubt(log: wh.Log) -> None:
     answer = log.backward("after", "0,0")
     assert "data" in {*answer} or "x" in {*answer}
     assert answer.reason is not None
-    assert "it is taken for a copy, by its content" in answer.reason
+    assert "it is assumed to be a copy, because of its content" in answer.reason
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def test_rows_are_of_tables(log: wh.Log) -> None:
     for asked in ({"city": "Oslo"}, [{"city": "Oslo"}]):
         with pytest.raises(BadCells, match="rows are of tables; 'A' is an array"):
             log.backward("A", asked)
-    with pytest.raises(BadCells, match="columns are of tables; 'A' is an array"):
+    with pytest.raises(BadCells, match="only tables have columns; 'A' is an array"):
         log.backward("A", "0,0", columns=["total"])
     assert log.backward("A", [])["A"].count == 0
 
@@ -210,7 +210,7 @@ def test_a_chain_that_meets_itself_ends(log: wh.Log) -> None:
         activity.used("A").generated("C")
     answer = log.backward("C", "0")
     assert set(answer) == {"A", "B"}
-    assert "'A', 'B' came from each other: the way meets itself there" in answer.notes
+    assert "'A', 'B' came from each other, in a cycle" in answer.notes
     assert len(answer.steps) == len({(each.previous, each.dataset, each.activity) for each in answer.steps})
     with pytest.raises(NoLineage):
         log.backward("A", "0", to="C")
@@ -246,8 +246,8 @@ def test_what_was_deleted_in_the_middle_is_said(log: wh.Log) -> None:
     answer = log.backward("C", "0")
     assert list(answer) == ["D"]
     assert not answer.precise
-    assert answer.reason == "'C' came from 'B', too, deleted since: what was before is not known"
-    assert log.forward("A", "0").reason == "'A' led to 'B', deleted since: what came of that is not known"
+    assert answer.reason == "'C' came from 'B', too, which was deleted: what it came from is not known"
+    assert log.forward("A", "0").reason == "'A' led to 'B', which was deleted: where it went is not known"
     assert log.forward("D", "0").precise
     assert log.backward("C", "0", to="D").notes == answer.notes
     log.delete("C")
@@ -261,7 +261,7 @@ def test_what_was_deleted_between_activities_is_said(log: wh.Log) -> None:
         with log.activity("copy") as activity:
             activity.used(source).generated(output)
     log.delete("B")
-    assert log.forward("A", "0").reason == "'A' led to 'B', deleted since: what came of that is not known"
+    assert log.forward("A", "0").reason == "'A' led to 'B', which was deleted: where it went is not known"
     assert "'C' came from 'B', too, deleted since" in str(log.backward("C", "0").reason)
 
 
@@ -280,7 +280,7 @@ def test_what_an_activity_made_of_nothing_is_said(log: wh.Log) -> None:
     log.array("A", shape=(2,))
     with log.activity("draw") as activity:
         activity.generated("A")
-    assert log.backward("A", "0").reason == "'A' was made by draw#1, and nothing is recorded that it used"
+    assert log.backward("A", "0").reason == "'A' was made by draw#1, and no inputs of it were recorded"
 
 
 def test_commits_are_where_files_end(log: wh.Log) -> None:

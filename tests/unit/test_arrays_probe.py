@@ -98,11 +98,11 @@ def test_the_input_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("function", "x", "message"),
     [
-        (lambda x: np.random.default_rng().random(3), np.zeros(3), "another result for the same input"),
+        (lambda x: np.random.default_rng().random(3), np.zeros(3), "different results for the same input"),
         (lambda x: (x, x), np.zeros(3), "returns several results"),
-        (lambda x: x[x > 0], np.array([1.0, 2.0]), "shape of the result follows from the values"),
+        (lambda x: x[x > 0], np.array([1.0, 2.0]), "shape of the result depends on the values"),
         (lambda x: "text", np.zeros(3), "not numbers"),
-        (lambda x: x, np.array(["a"]), "changes numbers"),
+        (lambda x: x, np.array(["a"]), "needs an array of numbers"),
     ],
 )
 def test_what_cannot_be_probed_is_said(function: Any, x: Any, message: str) -> None:

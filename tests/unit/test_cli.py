@@ -135,7 +135,7 @@ def test_ls(log_path: Path) -> None:
 def test_ls_of_a_kind_that_the_log_lacks_says_which_it_has(log_path: Path) -> None:
     result = run("ls", "--kind", "activity")
     assert result.exit_code == 1
-    assert "no dataset is of the kind 'activity': this log has array; --operations lists" in result.stderr
+    assert "there is no dataset of kind 'activity': this log has array; --operations lists" in result.stderr
 
 
 def test_ls_json(log_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_errors_of_the_shell_speak_shell(log_path: Path) -> None:
     assert "or give --force to cut its lineage" in told.stderr
     assert "force=True" not in told.stderr
     told = run("backward", "sums")
-    assert "say which cells of 'sums' are meant: 3,4 or 0:10,5 or ... for all of them" in told.stderr
+    assert "say which cells of 'sums' to ask about: 3,4 or 0:10,5 or ... for all of them" in told.stderr
     told = run("ls", "--log", "postgresql://nobody@127.0.0.1:1/none")
     assert "with --blobs" in told.stderr
     told = run("segment", "--src", "total", "--dst", "pixels")

@@ -146,7 +146,7 @@ def test_files_can_be_named(project: Path, tmp_path_factory: pytest.TempPathFact
 def test_an_output_that_was_not_written_is_an_error_and_the_run_is_recorded(project: Path) -> None:
     result = run("run", "--out", "none.bin", "--", sys.executable, "train.py", "one")
     assert result.exit_code == 1
-    assert "train.py#1 is recorded, but it did not write none.bin" in result.stderr
+    assert "train.py#1 was recorded, but did not write none.bin" in result.stderr
     with wh.open("project.whence") as log:
         assert log.graph.versions("model.bin") == ["model.bin@v1"]
 
@@ -239,7 +239,7 @@ def test_segment_says_what_is_wrong(history: Path) -> None:
         (("--src", "data/raw.cvs", "--dst", "model.bin"), "there is no vertex 'data/raw.cvs'"),
         (("--src", "data/raw.csv", "--dst", "model.bin", "--exclude-agent", "eve"), "there is no agent 'eve'"),
         (("--src", "data/raw.csv", "--dst", "model.bin", "--after", "soon"), "'soon' is not a time"),
-        (("--src", "data/raw.csv", "--dst", "model.bin", "--out", "a.jpg"), "pictures end in"),
+        (("--src", "data/raw.csv", "--dst", "model.bin", "--out", "a.jpg"), "picture must end in"),
     ):
         result = run("segment", *arguments)
         assert result.exit_code == 1, result.output

@@ -135,7 +135,7 @@ REFUSED: list[tuple[Any, str]] = [
     (prints, "`print(y)`"),
     (removes, "`os.remove(x)`"),
     (draws, "random"),
-    (calls_itself, "call one another too deeply"),
+    (calls_itself, "call each other too deeply"),
     (generates, "generator"),
     (waits, "while loop"),
     (doubles, ""),

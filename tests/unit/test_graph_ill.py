@@ -48,7 +48,7 @@ def test_edges_that_no_provenance_has_are_refused(edges: list[Any], message: str
 def test_ids_and_kinds_are_checked() -> None:
     with pytest.raises(BadGraph, match="the id 'e' occurs twice"):
         Graph.build([*VERTICES, ("e", "entity")], [])
-    with pytest.raises(BadGraph, match="'x' is of the kind 'thing'"):
+    with pytest.raises(BadGraph, match="'x' has the kind 'thing'"):
         Graph.build([("x", "thing")], [])
     with pytest.raises(BadGraph, match="'1' is of no kind"):
         Graph.from_arrays(np.array([0, 7], np.uint8), {})
@@ -201,7 +201,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         Graph.from_prov(tmp_path / "nowhere.json")
     for text, message in (
         ("{", "is not JSON"),
-        ("[]", "no PROV-JSON"),
+        ("[]", "not PROV-JSON"),
         ('{"entity": {"e": {}, "e": {}}}', "'e' occurs twice"),
     ):
         (tmp_path / "bad.json").write_text(text)

@@ -231,7 +231,7 @@ def test_files_are_written_by_their_ending(summary: Summary, tmp_path: Path, nam
 
 
 def test_bad_places_are_errors(summary: Summary, tmp_path: Path) -> None:
-    with pytest.raises(BadType, match=r"pictures end in \.svg"):
+    with pytest.raises(BadType, match=r"picture must end in \.svg"):
         summary.draw(tmp_path / "a.jpeg")
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be written"):

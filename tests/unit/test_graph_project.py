@@ -120,7 +120,7 @@ def test_without_sources_a_segment_is_all_that_led_there(graph: Graph) -> None:
     assert found.by_rule["source"] == ["raw.csv@v1", "src/train.py@v2"]
     assert found.left_out == []
     assert set(graph.segment(dst="raw.csv@v1")) == {"raw.csv@v1"}
-    with pytest.raises(BadType, match="dst says what is asked about"):
+    with pytest.raises(BadType, match="dst must name at least one entity"):
         graph.segment("raw.csv@v1")
 
 

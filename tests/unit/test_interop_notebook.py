@@ -69,7 +69,7 @@ def test_failures_are_recorded(shell: Any) -> None:
 def test_wrong_words_are_errors(shell: Any) -> None:
     from whence.notebook import run_cell
 
-    with pytest.raises(BadType, match="it is used as"):
+    with pytest.raises(BadType, match="use it as"):
         run_cell(shell, "train --inn data.csv", "x = 1")
     with pytest.raises(BadType, match="close the quotes"):
         run_cell(shell, "train --in 'data.csv", "x = 1")

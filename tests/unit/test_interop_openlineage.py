@@ -152,7 +152,7 @@ def test_columns_of_a_pipeline_are_a_facet() -> None:
     assert told(facet.fields["who"].inputFields) == [("db", "people", "name", ["DIRECT"])]
     assert openlineage.graph_of(openlineage.events(graph))["out"]["column_lineage"] == found
     assert openlineage.column_lineage({}) == {"fields": {}}
-    with pytest.raises(BadType, match="called by a name"):
+    with pytest.raises(BadType, match="name a dataset by a string"):
         openlineage.column_lineage(COLUMNS, {"orders": 3})  # type: ignore[dict-item] # that it is refused is the point
 
 

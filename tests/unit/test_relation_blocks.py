@@ -89,7 +89,7 @@ def test_a_relation_larger_than_memory_is_asked_piece_by_piece(monkeypatch: pyte
     every = wh.Selection.all(raw.in_shape)
     assert np.array_equal(relation.forward(every).cells(), forward_rows(*raw, raw.tuples[:, 2:]))
     assert relation._table is None
-    with pytest.raises(TooLarge, match=r"rows, which take .* GiB in memory; ask with backward/forward"):
+    with pytest.raises(TooLarge, match=r"rows, which take .* GiB in memory; use backward or forward"):
         relation.to_array()
     assert relation.to_bytes() == data, "its file is at hand"
 

@@ -93,7 +93,7 @@ def test_parts_that_are_not_what_the_index_says(tmp_path: Path) -> None:
     lying = [
         (replace(first, tuples=99), "other tuples"),
         (replace(first, bounds=((0, 98), first.bounds[1])), "other tuples"),
-        (replace(first, boxes=first.boxes - 1), "not the part that the index describes"),
+        (replace(first, boxes=first.boxes - 1), "differs from the index"),
         (replace(first, name=second.name), "not the part|other tuples"),
     ]
     for entry, said in lying:
@@ -122,7 +122,7 @@ def test_a_damaged_part(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_an_index(tmp_path: Path) -> None:
-    with pytest.raises(Damaged, match="its writer was stopped before it was done"):
+    with pytest.raises(Damaged, match="its writer was stopped before the end"):
         wh.Relation.load(tmp_path)
 
 
@@ -189,7 +189,7 @@ def test_a_log_keeps_asks_checks_and_collects_it(tmp_path: Path) -> None:
         log.delete("B")
         assert log.collect().blobs == 11
         assert log.check().ok
-    with pytest.raises(BadType, match="save it first"), wh.open(tmp_path / "log.whence") as log:
+    with pytest.raises(BadType, match="save it, and pass"), wh.open(tmp_path / "log.whence") as log:
         recorded(log, relation.inverse)
 
 

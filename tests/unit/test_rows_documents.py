@@ -146,7 +146,7 @@ def test_functions_of_users_are_stored_by_name_type_and_reason() -> None:
     function = Udf("PythonUDF", (A,), "string", 'name="f"', origin=object(), varies="it reads the clock")
     document = plan_document(Project(ROWS, (Named(B, function),)))
     (node,) = [each for each in document["nodes"] if each["node"] == "function"]
-    assert node["opaque"] == "f is a function of the pipeline's own, and a log holds no code"
+    assert node["opaque"] == "f is a Python function, whose code the log does not hold"
     plan = read_plan(through(document)).plan
     assert isinstance(plan, Project)
     again = plan.columns[0].expr
@@ -184,7 +184,7 @@ def test_a_type_that_names_a_class_is_refused() -> None:
         plan_document(Source("t", 0, (Attr(1, "x", dtype),)))
     document = plan_document(ROWS)
     document["nodes"][0]["dtype"] = json.loads(dtype)
-    with pytest.raises(Damaged, match="no type that whence reads"):
+    with pytest.raises(Damaged, match="not a type that whence reads"):
         read_plan(document)
 
 
@@ -211,18 +211,18 @@ DELETE = object()
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("format", "other", "no stored plan"),
+        ("format", "other", "not a stored plan"),
         ("version", "1", "no version"),
         ("version", 0, "no version"),
         ("plan", 99, "earlier node"),
         ("plan", True, "earlier node"),
         ("plan", 0, "Attr where Operator"),
-        ("plan", DELETE, "lacks fields"),
+        ("plan", DELETE, "missing or unknown fields"),
         ("extra", 1, "has others: extra"),
         ("nodes", {}, "are a list"),
-        ("nodes.0", 3, "of no kind"),
+        ("nodes.0", 3, "has a kind that this version"),
         ("nodes.0.node", "os.system", "of no kind that this whence knows: 'os.system'"),
-        ("nodes.0.node", ["column"], "of no kind"),
+        ("nodes.0.node", ["column"], "has a kind that this version"),
         ("nodes.0.id", "0", "an integer of 64 bits"),
         ("nodes.0.id", 1 << 70, "an integer of 64 bits"),
         ("nodes.0.id", DELETE, "lacks id"),
@@ -235,7 +235,7 @@ DELETE = object()
         ("nodes.2.columns", [0, "1"], r"field 'columns'\[1\]"),
         ("trace.saved", 3, "a list is expected"),
         ("trace.uses.0.source", 0, "Attr where Source"),
-        ("trace.uses.0.table", [5], "makes no sense at source 't'"),
+        ("trace.uses.0.table", [5], "is not valid at source 't'"),
         ("trace.uses.0.predicate", -1, "earlier node"),
         ("trace.unavailable_reason", 3, "a text of at most"),
     ],
@@ -272,7 +272,7 @@ def test_an_operator_that_reads_a_column_it_does_not_have_is_refused() -> None:
     (null,) = [each for each in document["nodes"] if each["node"] == "is_null"]
     (b,) = [n for n, each in enumerate(document["nodes"]) if each["node"] == "column" and each["name"] == "b"]
     null["arg"] = b
-    with pytest.raises(Damaged, match="makes no sense"):
+    with pytest.raises(Damaged, match="is not valid"):
         read_plan(document)
 
 

@@ -331,7 +331,7 @@ class TestBadQuestions:
             select(files, IsNull(other))
         with pytest.raises(BadType, match="without column other#9"):
             select(files, TRUE, columns=(other,))
-        with pytest.raises(BadType, match="no column was asked for"):
+        with pytest.raises(BadType, match="no columns were requested"):
             select(files, TRUE, columns=())
         with pytest.raises(BadType, match="share columns: k#0"):
             select(files, TRUE, table, (k,))

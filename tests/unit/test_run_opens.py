@@ -120,7 +120,7 @@ def test_a_program_linked_statically_is_named(log: wh.Log, tmp_path: Path) -> No
         pytest.skip("no compiler that links statically")
     for command in (["./fixed"], ["sh", "-c", "./fixed; ./fixed"]):
         [told] = run(log, command).unseen
-        assert told.startswith("what fixed read is not seen, because it is linked statically")
+        assert told.startswith("what fixed read is not known, because it is linked statically")
 
 
 def test_another_library_that_is_loaded_stays(log: wh.Log, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_a_name_says_how_it_is_read(tmp_path: Path) -> None:
     mixed.mkdir()
     for name in ("a.csv", "b.orc", "_SUCCESS"):
         (mixed / name).touch()
-    with pytest.raises(BadType, match=r"mixed: the name does not say how to read it"):
+    with pytest.raises(BadType, match=r"mixed: the format is not known"):
         read_source(None, str(mixed))  # type: ignore[arg-type]  # no session is needed to see that
     with pytest.raises(SourceChanged, match="there is no file or directory"):
         read_source(None, str(tmp_path / "gone.csv"))  # type: ignore[arg-type] # refused on purpose

@@ -99,7 +99,7 @@ def test_stories_are_saved_and_need_nothing_else(log: wh.Log) -> None:
         assert "<script" not in text
         assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert story._repr_html_() in page
-    with pytest.raises(BadType, match=r"story\.pdf: the name says what is written; it ends in \.html, \.svg"):
+    with pytest.raises(BadType, match=r"story\.pdf: the suffix chooses the format; it must be one of \.html, \.svg"):
         story.save("story.pdf")
     with pytest.raises(StoreError, match="cannot be written"):
         story.save("raw.csv/story.txt")
@@ -126,9 +126,9 @@ def test_nothing_in_a_name_is_markup(log: wh.Log) -> None:
 
 def test_a_story_without_steps(log: wh.Log) -> None:
     log.array("A", shape=(2,))
-    assert "Nothing that is recorded says where A[1] came from." in str(log.explain("A", "1"))
-    assert "Nothing that is recorded came of A[1]." in str(log.explain("A", "1", direction="forward"))
-    assert "No cell was asked about." in str(log.explain("A", "0:0"))
+    assert "Where A[1] came from was not recorded." in str(log.explain("A", "1"))
+    assert "No recorded step used A[1]." in str(log.explain("A", "1", direction="forward"))
+    assert "The question names no cells." in str(log.explain("A", "0:0"))
     ET.fromstring(log.explain("A", "1").to_svg())
     assert "is a source: nothing recorded made it" in str(_file(log))
     with pytest.raises(BadCells, match="say which cells of 'A' are meant"):
@@ -151,7 +151,7 @@ def test_a_long_story_says_how_much_it_leaves_out() -> None:
     ]
     story = Story("a0", Selection.all(()), "backward", Answer({}, steps=steps))
     assert len(story.sentences()) == 41
-    left = "... and 30 more, 1 of them not exact: `story.answer.steps` and `whence explain --json` have all."
+    left = "... and 30 more, 1 of them not exact: `story.answer.steps` and `whence explain --json` have all of them."
     assert left in str(story)
     assert ">10 more steps: story.answer.steps has all</text>" in story.to_svg()
     ET.fromstring(story.to_svg())
@@ -243,7 +243,7 @@ def test_the_shell_explains_and_reports(log: wh.Log) -> None:
         (("backward", "raw", "--row", "city=Oslo"), "rows are of tables; 'raw' is an array"),
         (("backward", "raw", "--row", "city"), "--row is given as COLUMN=VALUE"),
         (("explain", "raw", "0,0", "--row", "city=Oslo"), "either CELLS (0,0) or --row"),
-        (("backward", "raw", "0,0", "--columns", "city"), "columns are of tables"),
+        (("backward", "raw", "0,0", "--columns", "city"), "only tables have columns"),
         (("forward", "raw", "0,0", "--report", "x.pdf"), "x.pdf: the name says what is written"),
         (("forward", "raw", "0,0", "--to", "fit", "--report", "x.html"), "leave out --to"),
     ],

@@ -93,7 +93,7 @@ def _keys_and_codes(column: Column, *values: Any) -> tuple[Any, list[Ints]]:
     try:
         keys, codes = np.unique(every[~missing], return_inverse=True)
     except TypeError as error:
-        raise BadType(f"the keys in {column!r} are of kinds that cannot be compared ({error}): convert them") from error
+        raise BadType(f"the keys in {column!r} have types that cannot be compared ({error}): convert them") from error
     if missing.any():
         found = np.full(len(every), len(keys))
         found[~missing] = codes
@@ -130,7 +130,9 @@ def filter_rows(table: Any, keep: Any) -> Done:
     rows, columns = _shape_of_table(table)
     mask = np.asarray(keep(table) if callable(keep) else keep)
     if mask.shape != (rows,) or mask.dtype != bool:
-        raise ShapeMismatch(f"a filter is one True or False for each of the {rows} rows, not {mask.dtype} {mask.shape}")
+        raise ShapeMismatch(
+            f"a filter needs one True or False for each of the {rows} rows, not {mask.dtype} {mask.shape}"
+        )
     kept = np.flatnonzero(mask)
     out = (len(kept), columns)
     if 0 in out:

@@ -83,7 +83,7 @@ def preview_of(values: object, tiles: int = TILES) -> Preview:
     """The preview of an array of numbers, with at most so many tiles. It is read once, a part at a time."""
     array: NDArray[Any] = np.asanyarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise BadType(f"a preview is of an array of numbers, not of {array.dtype}: convert it, or leave preview= out")
+        raise BadType(f"a preview needs an array of numbers, not of {array.dtype}: convert it, or leave out preview=")
     if not 1 <= tiles <= MOST_TILES:
         raise BadType(f"a preview has between 1 and {MOST_TILES:,} tiles, not {tiles!r}")
     sides = _sides(array.shape, tiles)
@@ -174,7 +174,7 @@ def _read(data: bytes) -> Preview:
     start = len(MAGIC) + 4
     length = int.from_bytes(data[len(MAGIC) : start], "little")
     if data[: len(MAGIC)] != MAGIC or length > min(HEADER, len(data) - start):
-        raise ValueError("it does not begin as a preview does")
+        raise ValueError("it does not begin like a preview")
     header = json.loads(data[start : start + length])
     shape, sides, counts = (_lengths(header[name]) for name in ("shape", "sides", "counts"))
     dtype = np.dtype(str(header["dtype"]))
@@ -182,7 +182,7 @@ def _read(data: bytes) -> Preview:
     if len(shape) != len(sides) or len(counts) != BINS or not all(sides) or exact != all(s == 1 for s in sides):
         raise ValueError("its header contradicts itself")
     if dtype.kind not in "biuf" or dtype.itemsize > 8 or not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError("its header names no numbers")
+        raise ValueError("its header names a dtype that is not a number")
     grid = tuple(-(-length // side) for length, side in zip(shape, sides, strict=True))
     tiles = math.prod(grid)
     if tiles > MOST_TILES:
@@ -191,7 +191,7 @@ def _read(data: bytes) -> Preview:
     unpacking = zlib.decompressobj()
     body = unpacking.decompress(data[start + length :], size + 1)
     if len(body) != size or not unpacking.eof:
-        raise ValueError("it has another length than its header says")
+        raise ValueError("its length differs from what its header says")
     if exact:
         cells = np.frombuffer(body, dtype.newbyteorder("<")).astype(dtype).reshape(shape)
         finite, grids = _tiled(cells, sides)
@@ -201,7 +201,7 @@ def _read(data: bytes) -> Preview:
         numbers = np.frombuffer(body, "<f8", 3 * tiles, 8 * tiles).astype(np.float64).reshape(3, *grid)
         grids = (numbers[0], numbers[1], numbers[2])
     if not 0 <= int(finite.sum()) <= math.prod(shape) or (finite < 0).any() or sum(counts) != int(finite.sum()):
-        raise ValueError("it counts more cells than there are")
+        raise ValueError("it counts more cells than the array has")
     return Preview(shape, dtype.str.lstrip("<>=|"), sides, low, high, counts, finite, cells, grids)
 
 

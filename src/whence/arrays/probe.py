@@ -86,7 +86,7 @@ class _Probe:
     def __init__(self, function: Function, x: Any, tries: int, seed: int) -> None:
         self.x: NDArray[Any] = np.array(x)
         if self.x.dtype.kind not in "biuf":
-            raise BadType(f"probe changes numbers (float, integer, bool), and was given an array of {self.x.dtype}")
+            raise BadType(f"probe needs an array of numbers (float, integer, bool), not of {self.x.dtype}")
         if tries < 1:
             raise BadType(f"tries is how often each change is made, at least 1; not {tries}")
         self._function = function
@@ -98,7 +98,7 @@ class _Probe:
         self.shape = self.result.shape
         if self._differs(self._called(self.x)).any():
             raise BadType(
-                "the function gives another result for the same input, so probing cannot find what it depends on"
+                "the function returns different results for the same input, so probing cannot find what they depend on"
             )
 
     def _called(self, x: NDArray[Any]) -> NDArray[Any]:
@@ -118,7 +118,7 @@ class _Probe:
 
     def _differs(self, result: NDArray[Any]) -> Mask:
         if result.shape != self.result.shape:
-            raise BadType("the shape of the result follows from the values of the input: probe a function without that")
+            raise BadType("the shape of the result depends on the values of the input, so it cannot be probed")
         same = result == self.result
         if result.dtype.kind in "fc":
             same |= np.isnan(result) & np.isnan(self.result)

@@ -31,16 +31,14 @@ above_option = click.option(
     "--above",
     metavar="LEVEL",
     type=float,
-    help="Of explanations: only contributions of at least this weight, at every step.",
+    help="Only contributions of at least this weight, at every step (for lineage of models).",
 )
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     about_cells,
-    click.option("--to", metavar="NAME", help="The dataset to end at; otherwise all sources (or all final results)."),
+    click.option("--to", metavar="NAME", help="The dataset to end at. Default: all sources (or all final results)."),
     above_option,
-    click.option(
-        "--steps", "show_steps", is_flag=True, help="Also print the way, step by step, and how each was asked."
-    ),
+    click.option("--steps", "show_steps", is_flag=True, help="Also print each step, and how it was answered."),
     out_option,
     log_option,
     blobs_option,
@@ -50,7 +48,7 @@ report_option = click.option(
     "--report",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write an erasure report: all that was reached, and what to do about each (.html, .json or .txt).",
+    help="Write an erasure report: everything that was reached, and what to do about it (.html, .json or .txt).",
 )
 
 
@@ -76,7 +74,7 @@ def question(direction: Direction, help: str) -> click.Command:
             start, given, chosen = meant(opened, dataset, cells, pairs, nulls, columns)
             if report is not None:
                 if to is not None:
-                    raise click.UsageError("a report is about all that was reached: leave out --to")
+                    raise click.UsageError("--report lists everything that was reached: leave out --to")
                 opened.erasure(start, given, columns=chosen).save(report)
                 click.echo(f"wrote {report}", err=True)
             asking = opened.backward if direction == "backward" else opened.forward

@@ -25,25 +25,30 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--dst", metavar="ID", multiple=True, required=True, help="A destination; may be repeated."),
     click.option("--inputs", is_flag=True, help="Add inputs of the activities that are on no path from the sources."),
-    click.option("--exclude-agent", "agents", metavar="NAME", multiple=True, help="Leave out what this agent did."),
+    click.option(
+        "--exclude-agent", "agents", metavar="NAME", multiple=True, help="Leave out the activities of this agent."
+    ),
     click.option(
         "--exclude-relation", "relations", metavar="NAME", multiple=True, help="Leave out edges such as used."
     ),
     click.option(
-        "--exclude-where", "places", metavar="PATTERN", multiple=True, help="Leave out what lies there: 'tmp/*'."
+        "--exclude-where", "places", metavar="PATTERN", multiple=True, help="Leave out files that match: 'tmp/*'."
     ),
     click.option(
         "--exclude-what", "things", metavar="PROPERTY=VALUE", multiple=True,
         help="Leave out vertices with this value of a property: 'exit_code=1'.",
     ),
-    click.option("--after", metavar="TIME", help="Leave out what happened before; unknown times stay."),
-    click.option("--before", metavar="TIME", help="Leave out what happened after; unknown times stay."),
+    click.option("--after", metavar="TIME", help="Leave out what happened before; vertices without a time stay."),
+    click.option("--before", metavar="TIME", help="Leave out what happened after; vertices without a time stay."),
     click.option(
         "--expand", metavar="K", type=click.IntRange(min=0), help="Add ancestors up to K activities further back."
     ),
-    click.option("--match", metavar="PROPERTY", multiple=True, help="Similar paths must also agree in this property."),
     click.option(
-        "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it: .svg .png .mmd .dot"
+        "--match", metavar="PROPERTY", multiple=True, help="Similar paths must also have equal values of this property."
+    ),
+    click.option(
+        "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+        help="Draw the graph: .svg, .png, .mmd or .dot.",
     ),
     log_option,
     blobs_option,
@@ -113,7 +118,7 @@ def _last_seen(log: Log, name: str) -> str:
     found = log.versions(name)
     [now] = [row["name"] for row in found.rows() if row["now"] == "yes"] or found[-1:]  # type: ignore[attr-defined]  # a `Listed`
     if len(found) > 1:
-        click.echo(f"{now}, as {name} was when it was last seen (of {len(found)} versions)", err=True)
+        click.echo(f"{now}, the latest of {name} (of {len(found)} versions)", err=True)
     return str(now)
 
 

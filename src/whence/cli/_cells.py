@@ -24,10 +24,11 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
         "pairs",
         multiple=True,
         metavar="COLUMN=VALUE",
-        help="Of a table: a value of the rows to ask about; several are of one row. Some columns are enough.",
+        help="For a table: a value of the row to ask about. Repeat it for more columns of the same row; not all are"
+        " needed.",
     ),
     click.option("--null", "nulls", multiple=True, metavar="COLUMN", help="A column that is NULL in the rows."),
-    click.option("--columns", metavar="NAME,NAME", help="Of a table: only these columns of the rows."),
+    click.option("--columns", metavar="NAME,NAME", help="For a table: only these columns of the row."),
 )
 
 
@@ -59,7 +60,9 @@ def meant(
         return start, _row(shown.properties, pairs, nulls), chosen
     if cells is None and shown.shape and chosen is None:
         what = "--row COLUMN=VALUE, or " if shown.kind == "table" else ""
-        raise click.UsageError(f"say which cells of {dataset!r} are meant: {what}3,4 or 0:10,5 or ... for all of them")
+        raise click.UsageError(
+            f"say which cells of {dataset!r} to ask about: {what}3,4 or 0:10,5 or ... for all of them"
+        )
     return start, cells, chosen
 
 

@@ -101,6 +101,6 @@ def report(traced: Traced) -> None:
     click.echo(f"Why is daily[{day},{sensor}] NaN? It came from {counted(traced.readings.count, 'reading')}:")
     click.echo(f"  {'  '.join(spelled(traced.readings))}  of {', '.join(traced.files)}")
     for (line, field), text in zip(traced.cells, traced.texts, strict=True):
-        click.echo(f"  of which one is missing: {traced.file}, line {line + 1}, field {field + 1}: {text!r}")
+        click.echo(f"  one of them is missing: {traced.file}, line {line + 1}, field {field + 1}: {text!r}")
     verdict = "the same" if traced.agrees else "SOMETHING ELSE"
     click.echo(f"  brute force, which breaks each reading in turn, says {verdict}")

@@ -153,7 +153,7 @@ def browser() -> Finding:
     for name in BROWSERS:
         if path := shutil.which(name):
             return Finding("browser", True, path)
-    return Finding("browser", False, "none", "only pages need one: install chromium or google-chrome")
+    return Finding("browser", False, "none", "only `whence ui` needs one: install chromium or google-chrome")
 
 
 def postgres() -> Finding:
@@ -162,7 +162,7 @@ def postgres() -> Finding:
 
 def duckdb() -> Finding:
     return _find_package(
-        "duckdb", "rows in local files are looked up with it, benchmarks run: pip install 'whence[spark]'"
+        "duckdb", "questions about rows in local files and benchmarks need it: pip install 'whence[spark]'"
     )
 
 

@@ -21,14 +21,14 @@ log_option: Callable[[Command], Command] = click.option(
     metavar="PATH",
     envvar="WHENCE_LOG",
     show_envvar=True,
-    help="The log: a directory, or a database URL. Otherwise the nearest *.whence directory, here or above.",
+    help="The log: a directory or a database URL. Default: the nearest *.whence directory, here or above.",
 )
 blobs_option: Callable[[Command], Command] = click.option(
     "--blobs",
     metavar="PATH",
     envvar="WHENCE_BLOBS",
     show_envvar=True,
-    help="Where the blobs are, when the log is a database URL.",
+    help="Where the blobs are, if the log is a database URL.",
 )
 json_option: Callable[[Command], Command] = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON."
@@ -49,7 +49,7 @@ def open_or_make_log(log: str | None, blobs: str | None = None) -> Log:
     found = locate(log)
     if found is None:
         found = place_for_new()
-        click.echo(f"whence: made the log {found}", err=True)
+        click.echo(f"whence: created the log {found}", err=True)
     return open_store(found, blobs=blobs)
 
 
@@ -58,8 +58,9 @@ def open_log(log: str | None, blobs: str | None = None) -> Log:
     found = locate(log)
     if found is None:
         raise StoreError(
-            "there is no log here: give --log PATH, set WHENCE_LOG, or go to a directory that has a *.whence directory"
-            " in it or above it (`whence demo` makes one to look at)"
+            "there is no log here: give --log PATH, set WHENCE_LOG, or go to a directory with a *.whence directory"
+            " in it or"
+            " above it (`whence demo` makes an example)"
         )
     from whence.log import open as open_store
 

@@ -18,7 +18,7 @@ COLUMNS = ("name", "kind", "about", "by", "when", "now")
 revisions_option = click.option(
     "--revisions",
     is_flag=True,
-    help="Also follow each version to the one that it replaced, even if nothing read that one.",
+    help="Also go from each version to the version that it replaced, even if no run read that one.",
 )
 
 

@@ -7,11 +7,10 @@ from whence.cli._project import question
 command = question(
     "ancestors",
     lambda log, names, revisions: log.ancestors(names, revisions=revisions),
-    """List all that files or datasets came from, oldest first: what they were made from, and what was run.
+    """List everything that files or datasets came from, oldest first, with the runs that made them.
 
-NAME is a file (the version that it was when it was last seen), one of its versions (model.bin@v2), a dataset or an
-activity (train.py#3). The end of a path is enough if only one file's path ends that way. The last column says
-whether a file is still as it was then.
+NAME is a file (its latest version), one of its versions (model.bin@v2), a dataset or an activity (train.py#3). The
+    end of a path is enough if it is unique. The last column says whether a file still has that content.
 
 \b
   whence ancestors results/metrics.json

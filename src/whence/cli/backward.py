@@ -10,7 +10,7 @@ command = question(
 
 Prints the cells of every source of the data, or of --to, that contributed to CELLS of DATASET.
 CELLS are written as in NumPy: 3,4 is one cell, 0:10,5 ten of them, :,0 a whole column.
-Of a table, rows are given by their values, with --row. Beyond the cells the way goes on to files, as a whole.
+For a table, give rows by their values, with --row. The answer also names the files that hold the cells.
 
 \b
   whence backward spots 0,:

@@ -24,18 +24,16 @@ FIELDS = frozenset({"name", "ours", "baselines", "ratio", "target", "holds"})
 @click.command("bench")
 @click.argument("name", required=False)
 @click.option("--list", "list_", is_flag=True, help="List the benchmarks instead of running them.")
-@click.option(
-    "--size", type=click.Choice(["tiny", "small", "full"]), default="small", help="How much data to measure on."
-)
+@click.option("--size", type=click.Choice(["tiny", "small", "full"]), default="small", help="How much data to measure.")
 @json_file_option
 @click.option(
     "--plot", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Draw the results into DIR."
 )
-@click.option("--strict", is_flag=True, help="End with status 1 when a claim does not hold.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if a claim does not hold.")
 def command(name: str | None, list_: bool, size: str, json_file: Path | None, plot: Path | None, strict: bool) -> None:
-    """Measure what whence claims, against its baselines, in one run on the same data.
+    """Measure size and speed against baselines, in one run on the same data.
 
-    NAME is one benchmark; without it all of them run. They are scripts of a source checkout, in bench/.
+    NAME is one benchmark; without it, all of them run. The benchmarks are scripts in bench/ of a source checkout.
 
     \b
       whence bench --list

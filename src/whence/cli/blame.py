@@ -19,7 +19,7 @@ from whence.cli._project import revisions_option
 @blobs_option
 @json_option
 def command(names: Sequence[str], revisions: bool, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Show who is responsible for files or datasets, with what each of them ran or made.
+    """Show who is responsible for files or datasets, and what each person ran or made.
 
     NAME is as for `whence ancestors`.
 

@@ -15,7 +15,7 @@ from whence.cli._output import emit_json
 def command(log: str | None, blobs: str | None, as_json: bool) -> None:
     """Verify every reference and every checksum of the log.
 
-    Ends with status 1 when something is wrong, and says what and what to do. Changes nothing.
+    If something is wrong, says what to do and exits with status 1. Changes nothing.
 
     \b
       whence check

@@ -13,14 +13,14 @@ from whence.cli._options import blobs_option, log_option, open_log
 @click.option(
     "--force",
     is_flag=True,
-    help="Delete it even if other datasets were derived from it: they stay, without their lineage.",
+    help="Delete it even if other datasets were derived from it. They stay, but lose their lineage.",
 )
 @log_option
 @blobs_option
 def command(dataset: str, yes: bool, force: bool, log: str | None, blobs: str | None) -> None:
     """Delete a dataset and its lineage.
 
-    A dataset that others were derived from is kept, unless with --force. The space is given back by `whence gc`.
+    Refuses to delete a dataset that others were derived from, unless you give --force. `whence gc` frees the space.
 
     \b
       whence delete draft
@@ -32,4 +32,4 @@ def command(dataset: str, yes: bool, force: bool, log: str | None, blobs: str | 
         if not yes:
             click.confirm(f"Delete {dataset} and {lost} relations?", abort=True, err=True)
         opened.delete(dataset, force=force)
-    click.echo(f"deleted {dataset} and {lost} relations; `whence gc` gives the space back")
+    click.echo(f"deleted {dataset} and {lost} relations; `whence gc` frees the space")

@@ -71,26 +71,26 @@ class Answer:
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo-out"),
-    help="Where the log and the picture go. Default: demo-out",
+    help="Directory for the log and the picture. Default: demo-out",
 )
 @click.option(
     "--only",
     type=click.Choice(["arrays", "rows"]),
-    help="One part: cells of arrays, or rows of a Spark pipeline. Otherwise both.",
+    help="Run one part: cells of arrays, or rows of a Spark pipeline. Default: both.",
 )
-@click.option("--open", "open_", is_flag=True, help="Then look at the image, its spots and their lineage in a browser.")
+@click.option("--open", "open_", is_flag=True, help="Then show the image, its spots and their lineage in a browser.")
 @json_option
 def command(out: Path, only: str | None, open_: bool, as_json: bool) -> None:
     """Trace a hot spot of an image to its pixels, and a row of a Spark report to its source rows.
 
-    A made-up thermal image is rotated, flipped, smoothed and thresholded; hot pixels are grouped into spots. These are
-    ordinary functions, and log.track records their lineage. Then one spot is traced back to its pixels and one pixel
-    forward to the results, the answers are compared with brute force, and the spot is drawn as a picture.
+    Arrays: ordinary functions rotate, flip, smooth and threshold a generated thermal image, and group hot pixels into
+    spots; log.track records their lineage. The demo traces one spot back to its pixels and one pixel forward to the
+    results, compares the answers with brute force, and draws the spot.
 
-    A made-up file of readings becomes a report, and a NaN of the report is traced to one cell of the file.
+    Files: a report of generated readings shows a NaN, which the demo traces to one cell of a CSV file.
 
-    A made-up shop's tables are joined, filtered and grouped by Spark; one row of the result is traced back to the rows
-    of three files, and a customer forward to the rows it is in; pandas checks the answers.
+    Rows: Spark joins, filters and groups the tables of a generated shop. The demo traces one row of the result back to
+    the rows of three files, and a customer forward to output rows; pandas checks the answers.
 
     \b
       whence demo
@@ -161,7 +161,7 @@ def _demo_of_rows(out: Path, as_json: bool, found: dict[str, Any], required: boo
         if required:
             raise
         found["rows"] = None
-        click.echo(f"\nThe part on rows of Spark pipelines is left out: {error}", err=as_json)
+        click.echo(f"\nThe demo leaves out Spark pipelines: {error}", err=as_json)
         return True
     found["rows"] = shop.as_dict()
     if not as_json:

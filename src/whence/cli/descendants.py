@@ -7,10 +7,10 @@ from whence.cli._project import question
 command = question(
     "descendants",
     lambda log, names, revisions: log.descendants(names, revisions=revisions),
-    """List what is affected if a file or dataset is wrong: all that came from it, oldest first.
+    """List everything that came from a file or dataset, and so is affected if it is wrong; oldest first.
 
-NAME is a file (all its versions), one of its versions (data.csv@v1), a dataset or an activity. The activities in the
-list are what to run again, in that order; the last column says whether a file is still as it was made then.
+NAME is a file (all its versions), one of its versions (data.csv@v1), a dataset or an activity. To correct the
+    results, run the listed activities again, in that order. The last column says whether a file still has that content.
 
 \b
   whence descendants data/raw.csv

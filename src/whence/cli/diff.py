@@ -18,8 +18,8 @@ from whence.cli._output import emit_json
 def command(one: str, other: str, log: str | None, blobs: str | None, as_json: bool) -> None:
     """Show what differs between two runs: parameters, inputs, code, outputs, exit status, commit.
 
-    ONE and OTHER are activities (train.py#1, as `whence ls --operations` lists them), or files and their versions, of
-    which the runs that made them are compared. Of inputs that differ, the runs that made these are compared in turn.
+    ONE and OTHER are activities (train.py#1, as `whence ls --operations` lists them), or files or versions of files;
+    then the command compares the runs that made them. If inputs differ, it also compares the runs that made these.
 
     \b
       whence diff train.py#1 train.py#2

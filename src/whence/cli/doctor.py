@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @log_option
 @json_option
 def command(log: str | None, as_json: bool) -> None:
-    """Say what whence finds on this machine, what is missing and what to do.
+    """Check what is installed on this machine, and say what to do about what is missing.
 
-    Ends with status 1 only when something that whence needs is missing.
+    Exits with status 1 only if something that whence requires is missing.
 
     \b
       whence doctor
@@ -42,7 +42,7 @@ def command(log: str | None, as_json: bool) -> None:
         rows = [(_mark(each)[0], each.name, each.found, each.advice) for each in findings]
         emit_table(("state", "part", "found", "what to do"), rows)
     if not ok:
-        click.echo("Something that whence needs is missing.", err=True)
+        click.echo("Something that whence requires is missing.", err=True)
         raise SystemExit(1)
 
 

@@ -13,7 +13,7 @@ from whence.cli._output import emit_json
 
 @click.command("explain", cls=AboutCells)
 @about_cells
-@click.option("--forward", is_flag=True, help="Where the cells went, instead of where they came from.")
+@click.option("--forward", is_flag=True, help="Explain where the cells went, instead of where they came from.")
 @click.option(
     "--save",
     metavar="FILE",
@@ -35,10 +35,10 @@ def command(
     blobs: str | None,
     as_json: bool,
 ) -> None:
-    """Tell the story of some cells.
+    """Explain in sentences where some cells came from.
 
-    Says in sentences where CELLS of DATASET came from: through which datasets, by which commands, whose and when, from
-    which files and commits, and which steps are not exact. With --forward, where they went.
+    Names the datasets and commands between CELLS of DATASET and their sources, who ran the commands and when, the
+    files and commits, and the steps that are not exact. With --forward, explains where the cells went.
 
     \b
       whence explain scores 3,1

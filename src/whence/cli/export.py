@@ -14,7 +14,7 @@ from whence.cli._output import emit_json
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--format", "form", type=click.Choice(("json", "provn", "xml", "rdf", "trig", "openlineage")),
-    help="Otherwise by the ending: .json, .provn, .xml, .ttl, .trig; .jsonl for OpenLineage; .svg, .png, .mmd, .dot.",
+    help="Default: by the suffix: .json, .provn, .xml, .ttl, .trig; .jsonl for OpenLineage; .svg, .png, .mmd, .dot.",
 )  # fmt: skip
 @log_option
 @blobs_option

@@ -10,8 +10,8 @@ command = question(
 
 Prints the cells of every final result, or of --to, that CELLS of DATASET contributed to.
 CELLS are written as in NumPy: 3,4 is one cell, 0:10,5 ten of them, :,0 a whole column.
-Of a table, rows are given by their values, with --row. Beyond the cells the way goes on to files, as a whole.
-With --report, also writes what has to be done to erase the cells: which rows to recompute, which files to delete.
+For a table, give rows by their values, with --row. The answer also names the files that hold the cells.
+With --report, also writes what to do to erase the cells: which rows to recompute, which files to delete.
 
 \b
   whence forward thermal 150,565

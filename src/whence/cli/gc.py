@@ -13,7 +13,7 @@ from whence.cli._output import emit_json
 @blobs_option
 @json_option
 def command(log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Remove the blobs that nothing in the log refers to any more.
+    """Remove the blobs that nothing in the log refers to.
 
     \b
       whence gc

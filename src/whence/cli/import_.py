@@ -16,8 +16,8 @@ from whence.cli._output import emit_json
 def command(source: str, log: str | None, blobs: str | None, as_json: bool) -> None:
     """Import a PROV document, OpenLineage events, or the history of a git repository.
 
-    SOURCE is a file (.json, .provn, .xml, .ttl, .trig; .jsonl for events), or `git`, or `git:PATH`. What the log has
-    already is not imported again; on an error nothing is. Installed packages may add kinds of sources.
+    SOURCE is a file (.json, .provn, .xml, .ttl, .trig; .jsonl for events), or `git`, or `git:PATH`. Records that the
+    log already has are skipped. After an error, nothing is imported. Installed packages may add formats.
 
     \b
       whence import provenance.json

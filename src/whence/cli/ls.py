@@ -22,7 +22,7 @@ WIDEST = 100  # characters of a command on a terminal; a pipe and --json get all
 @click.option("--operations", is_flag=True, help="List the operations and runs instead of the datasets.")
 @click.option("--kind", metavar="KIND", help="Only datasets of this kind: array, file, table ...")
 @click.option("--failed", is_flag=True, help="Only operations and runs that failed.")
-@click.option("--since", metavar="TIME", help="Only what was made or started at this time or later: 2026-01-31.")
+@click.option("--since", metavar="TIME", help="Only datasets and operations of this time or later: 2026-01-31.")
 @click.option("--last", metavar="N", type=click.IntRange(min=1), help="Only the last N of them.")
 @log_option
 @blobs_option
@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """List the datasets and files of the log, or its operations and runs.
 
-    PATTERN chooses by name: `model*`, `*.csv`, or a part of the name; of operations also by what they used, made or
-    ran. Operations are listed with their arguments, where they were called, and how they ended.
+    PATTERN matches names: `model*`, `*.csv`, or a part of a name. For operations it also matches what they used, made
+    or ran. The list of operations shows their arguments, where they were called, and their status.
 
     \b
       whence ls --kind file '*.csv'
@@ -49,7 +49,7 @@ def command(
       whence ls --operations --failed
     """
     if kind is not None and (operations or failed):
-        raise click.UsageError("--kind is of datasets: leave out --operations and --failed")
+        raise click.UsageError("--kind selects datasets: leave out --operations and --failed")
     with open_log(log, blobs) as opened:
         if operations or failed:
             runs = [
@@ -69,7 +69,7 @@ def _require_kind(kind: str | None, datasets: Sequence[Dataset]) -> None:
     kinds = sorted({each.kind for each in datasets})
     if kind is not None and kinds and kind not in {*kinds, *KINDS}:
         raise UnknownName(
-            f"no dataset is of the kind {kind!r}: this log has {', '.join(kinds)}; "
+            f"there is no dataset of kind {kind!r}: this log has {', '.join(kinds)}; "
             "--operations lists activities and runs"
         )
 

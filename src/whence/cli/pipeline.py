@@ -72,14 +72,14 @@ class Report:
     "sources",
     multiple=True,
     metavar="NAME=PATH",
-    help="Data the script reads as table NAME: a file or directory of Parquet, CSV (with a header), JSON or ORC.",
+    help="Data that the script reads as table NAME: a file or directory of Parquet, CSV (with a header), JSON or ORC.",
 )
 @click.option(
     "--row",
     "pairs",
     multiple=True,
     metavar="COLUMN=VALUE",
-    help="A value of the row to ask about; several are of one row. Some columns are enough.",
+    help="A value of the row to ask about. Repeat it for more columns of the same row; not all are needed.",
 )
 @click.option("--null", "nulls", multiple=True, metavar="COLUMN", help="A column that is NULL in the row to ask about.")
 @click.option(
@@ -87,9 +87,11 @@ class Report:
     "rows_file",
     type=click.File(encoding="utf-8"),
     metavar="FILE",
-    help="Many rows to ask about at once: JSON objects, in a list or one a line; - reads standard input.",
+    help="Many rows to ask about at once: JSON objects, in a list or one per line; - reads standard input.",
 )
-@click.option("--forward", metavar="SOURCE", help="The row is one of SOURCE; print the output rows that it reached.")
+@click.option(
+    "--forward", metavar="SOURCE", help="Ask about a row of SOURCE, and print the output rows that it reached."
+)
 @click.option("--columns", is_flag=True, help="Print for each output column the source columns it comes from.")
 @click.option("--run", "run_first", is_flag=True, help="Run the pipeline first, and record the run in the log.")
 @click.option(
@@ -106,12 +108,15 @@ class Report:
     "--witness",
     type=click.Choice(["rows", "group"]),
     default="rows",
-    help="Of min, max, first, last and any: the rows that attain them, or the whole group.",
+    help="The lineage of min, max, first, last and any: the rows that attain the value, or the whole group.",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=0), metavar="N", help="Rows to show of each source: 10, or all in JSON."
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Rows to show of each source. Default: 10, or all with --json.",
 )
-@click.option("--places", is_flag=True, help="Show where each row is: its file, and its number in it.")
+@click.option("--places", is_flag=True, help="Show the file of each row, and its number in the file.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -119,7 +124,7 @@ class Report:
     help="Write all rows of the answer: .parquet, .csv or .json; with several sources, a file for each.",
 )
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark, such as spark.driver.memory=8g.")
-@click.option("--verbose", is_flag=True, help="Let Spark's own messages through.")
+@click.option("--verbose", is_flag=True, help="Print Spark's own messages, too.")
 @log_option
 @blobs_option
 @json_option
@@ -144,11 +149,11 @@ def command(
     blobs: str | None,
     as_json: bool,
 ) -> None:
-    """Which rows of which sources made a row of a Spark pipeline.
+    """Which source rows made an output row of a Spark pipeline.
 
-    SCRIPT is a .sql file that ends with a query, or a .py file with a function build(spark) that returns a DataFrame
-    or a pair of it and a dictionary of the DataFrames it read, by name. Prints the plan, then the lineage; without a
-    row to ask about, the plan and the output.
+    SCRIPT is a .sql file that ends with a query, or a .py file with a function build(spark). The function returns a
+    DataFrame, or a DataFrame and a dictionary that names its sources. Prints the plan and the lineage of the row;
+    without a row, the plan and the output.
 
     \b
       whence pipeline q4.sql --source orders=orders.parquet --source lineitem=l.parquet \\
@@ -191,7 +196,7 @@ def command(
 def _name_and_value(option: str, text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not (name and sign):
-        raise click.UsageError(f"{option} {text}: a name, =, and a value")
+        raise click.UsageError(f"{option} {text}: write NAME=VALUE")
     return name, value
 
 
@@ -214,11 +219,11 @@ def _source_option(text: str) -> tuple[str, str]:
 
 def _question(pairs: tuple[str, ...], nulls: tuple[str, ...], rows_file: Any, forward: str | None) -> Question:
     if rows_file is not None and (pairs or nulls):
-        raise click.UsageError("--rows has all the rows to ask about: leave out --row and --null")
+        raise click.UsageError("--rows already gives the rows: leave out --row and --null")
     found = tuple(_name_and_value("--row", each) for each in pairs)
     question = Question(found, nulls, rows_file.read() if rows_file is not None else None, forward)
     if forward is not None and not question.asked:
-        raise click.UsageError(f"--forward {forward}: which row of it? Say --row COLUMN=VALUE")
+        raise click.UsageError(f"--forward {forward}: give a row of it, --row COLUMN=VALUE")
     return question
 
 
@@ -314,7 +319,7 @@ def _emit_report(report: Report, question: Question) -> None:
     if report.output is not None:
         report.output.emit("The output")
         if not report.asked and report.output.rows and sys.stdout.isatty():
-            click.echo("\nWhere does a row come from? Ask with --row COLUMN=VALUE.")
+            click.echo("\nTo trace a row, give --row COLUMN=VALUE.")
     if report.precise is not None and report.reached is None:
         click.echo(f"\nThe lineage of {_described(report.asked)}: ", nl=False)
         click.echo("precise" if report.precise else f"a superset, because {report.reason}")

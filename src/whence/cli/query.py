@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Which cells of the last DATASET the cells of the first one lead to.
 
-    Each step from one DATASET to the next goes backward or forward, whichever way there is lineage.
+    Each step from one DATASET to the next goes backward or forward, depending on which was made from the other.
 
     \b
       whence query spots filtered thermal --cells 0,:

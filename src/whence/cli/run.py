@@ -13,8 +13,8 @@ from whence.cli._options import blobs_option, json_file_option, log_option, open
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--in", "inputs", metavar="FILE", multiple=True, help="A file that the command reads; may be repeated.")
 @click.option("--out", "outputs", metavar="FILE", multiple=True, help="A file that it writes; may be repeated.")
-@click.option("--agent", metavar="NAME", help="Who runs it; otherwise you.")
-@click.option("--no-opens", is_flag=True, help="Do not load the library that sees which files programs open (Linux).")
+@click.option("--agent", metavar="NAME", help="Who runs the command. Default: you.")
+@click.option("--no-opens", is_flag=True, help="Do not load the library that notes which files programs open (Linux).")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @log_option
 @blobs_option
@@ -29,13 +29,13 @@ def command(
     blobs: str | None,
     json_file: Path | None,
 ) -> None:
-    """Run a command and record it: arguments, status, times, git commit, files read, written and removed.
+    """Run a command and record it: arguments, exit status, times, git commit, files read, written and removed.
 
-    Every file of the project (the directory that the log lies in) is seen that a Python program opens; on Linux also
-    those that other programs and compiled libraries open. Elsewhere, what other programs write is found by what
-    changed, and what they read are the files among their arguments. The command says what it could not see; --in and
-    --out name such files. Files that another run may have changed at the same time are left out, and listed. The
-    command gets the terminal, and whence ends with its status. Without a log, project.whence is made.
+    For Python programs, whence sees every file of the project (the log's directory) that they open. On Linux it also
+    sees the files that other programs and compiled libraries open. Elsewhere, a changed file counts as written, and a
+    file among the arguments as read. The command says what it could not see; name such files with --in and --out.
+    Files that another run may have changed at the same time are left out, and listed. The command keeps the terminal,
+    and whence exits with its status. If there is no log, whence creates project.whence.
 
     \b
       whence run -- python train.py --rate 0.1
@@ -52,13 +52,14 @@ def command(
     if done.unknown:
         unknown = ", ".join(done.unknown)
         click.echo(
-            f"whence: which version of {unknown} was read is not known, because it changed: name it with --in", err=True
+            f"whence: {unknown} changed during the run, so the version that was read is not known: name it with --in",
+            err=True,
         )
     if done.uncertain:
         uncertain = ", ".join(done.uncertain)
         click.echo(
-            f"whence: another run may have changed {uncertain} at the same time, so that it is not recorded as "
-            "generated: name it with --out if this command wrote it",
+            f"whence: another run may have changed {uncertain} at the same time, so it is not recorded as generated:"
+            " name it with --out if this command wrote it",
             err=True,
         )
     for each in done.unseen:

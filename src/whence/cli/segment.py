@@ -17,12 +17,12 @@ from whence.graph.model import KINDS
 @click.command("segment")
 @parameters
 def command(asked: Asked, out: Path | None, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Show how the destinations were made; with sources, how these took part in it.
+    """Show how the destinations were made, from everything or from given sources.
 
-    Both are datasets, files, or versions of files (model.bin@v2). Without --src the answer is all that the destinations
-    came from, a file being the version that it was when it was last seen. With --src it has what lies on paths between
-    the two, on similar paths, siblings made on the way, and the agents involved, and a file alone stands for all its
-    versions. Other inputs of the activities on the way are left out; the command names them, and --inputs adds them.
+    Sources and destinations are datasets, files, or versions of files (model.bin@v2). Without --src, the answer is
+    everything that the destinations came from; a file means its latest version. With --src, the answer has the paths
+    between the two, similar paths, siblings made on the way, and the agents involved; a file means all its versions.
+    Other inputs of the activities on the way are left out; the command names them, and --inputs adds them.
 
     \b
       whence segment --dst figure.png

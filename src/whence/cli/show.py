@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @blobs_option
 @json_option
 def command(name: str, log: str | None, blobs: str | None, as_json: bool) -> None:
-    """Show one dataset: its shape, what it was made from, what was made from it, and how small that is stored.
+    """Show one dataset: its shape, what it was made from, what was made from it, and the stored size of each relation.
 
-    Of a file NAME stands for the version that it was when it was last seen. NAME may also be a run, such as train.py#3:
-    its command and other properties, what it used and generated, and who ran it.
+    The name of a file means its latest version. NAME may also be a run, such as train.py#3: then the command shows its
+    command line and other properties, what it used and generated, and who ran it.
 
     \b
       whence show report

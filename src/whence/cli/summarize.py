@@ -16,20 +16,25 @@ _KEPT = ("entity=artifact", "activity=program")
 @click.command("summarize")
 @click.option(
     "--keep", metavar="KIND=PROPERTY", multiple=True,
-    help="Properties that distinguish vertices; may be repeated. Otherwise entity=artifact and activity=program.",
+    help="Properties that distinguish vertices; may be repeated. Default: entity=artifact and activity=program.",
 )  # fmt: skip
 @click.option(
-    "-k", "steps", metavar="K", type=click.IntRange(min=0), default=0, help="Also compare what lies K steps away."
+    "-k",
+    "steps",
+    metavar="K",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Also compare the neighbours up to K steps away.",
 )
 @parameters
 def command(
     keep: tuple[str, ...], steps: int, asked: Asked, out: Path | None, log: str | None, blobs: str | None, as_json: bool
 ) -> None:
-    """Show how the destinations are usually made: one segment for each, merged into one graph.
+    """Show how the destinations are usually made: compute a segment for each, and merge them into one graph.
 
-    Each version of a file is a destination of its own. The percentage of an edge is the share of the segments that
-    have it. No path is in the summary that no segment has. Runs of the same program are one, whatever their
-    parameters; --keep activity=command distinguishes them.
+    Each version of a file is a separate destination. The percentage of an edge is the share of segments that have it.
+    The summary has no path that no segment has. It merges runs of the same program, whatever their parameters;
+    --keep activity=command distinguishes them.
 
     \b
       whence summarize --src data.csv --dst model.bin

@@ -12,19 +12,22 @@ from whence.cli._options import blobs_option, log_option, open_log
 
 
 @click.command("ui")
-@click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Otherwise any that is free.")
-@click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="The port to use; 0 takes any free one."
+)
+@click.option("--no-open", is_flag=True, help="Print the address, but do not open a browser.")
 @click.option(
     "--values", metavar="NAME=FILE", multiple=True,
-    help="Values of an array, which the log does not hold: NAME=x.npy, or a directory of such files. May be repeated.",
+    help="A file with the values of an array, which the log does not hold: NAME=x.npy, or a directory of .npy files."
+    " May be repeated.",
 )  # fmt: skip
 @log_option
 @blobs_option
 def command(port: int, no_open: bool, values: tuple[str, ...], log: str | None, blobs: str | None) -> None:
-    """Look at the log in a browser: the project, its arrays, tables and pipelines.
+    """Show the log in a browser: the project, its arrays, tables and pipelines.
 
-    The page is served on this machine only, to those who have the printed address, until it is interrupted (Ctrl-C).
-    It changes nothing in the log, fetches nothing from elsewhere, and runs no code of yours.
+    Only this machine can reach the page, and only with the printed address. Ctrl-C stops the server. It changes
+    nothing in the log, loads nothing from the network, and runs none of your code.
 
     \b
       whence ui

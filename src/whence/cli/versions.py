@@ -17,7 +17,7 @@ from whence.cli._project import emit_things
 def command(file: str, log: str | None, blobs: str | None, as_json: bool) -> None:
     """List the versions of a file, oldest first: one for each content that it had.
 
-    The last column says which of them it was when it was last seen.
+    The last column marks the latest version.
 
     \b
       whence versions model.bin

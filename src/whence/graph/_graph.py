@@ -92,7 +92,7 @@ class Graph(Drawable):
         rows: list[Mapping[str, Any]] = []
         for name, kind, *rest in vertices:
             if kind not in KINDS:
-                raise BadGraph(f"{name!r} is of the kind {kind!r}, which PROV does not have: use {', '.join(KINDS)}")
+                raise BadGraph(f"{name!r} has the kind {kind!r}, which PROV does not have: use {', '.join(KINDS)}")
             names.append(name)
             kinds.append(KINDS.index(kind))
             rows.append(rest[0] if rest else {})
@@ -243,7 +243,7 @@ class Graph(Drawable):
         found: list[int] = []
         for name in names:
             if not isinstance(name, str):
-                raise BadType(f"vertices are named by their ids, strings; this is {name!r}")
+                raise BadType(f"vertices are named by their ids, which are strings; got {name!r}")
             number = self.ids.find(name)
             if number is None and name.endswith("@v1"):  # the first version of an array has its name
                 number = self.ids.find(name.removesuffix("@v1"))

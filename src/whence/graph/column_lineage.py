@@ -65,7 +65,7 @@ def _dataset_name(dataset: object, namespace: str) -> dict[str, str]:
             return {"namespace": namespace, "name": name}
         case (str(own), str(name)):
             return {"namespace": own, "name": name}
-    raise BadType(f"a dataset is called by a name, or by a pair (namespace, name), not by {dataset!r}")
+    raise BadType(f"name a dataset by a string, or by a pair (namespace, name), not by {dataset!r}")
 
 
 def is_column_lineage(held: object) -> bool:

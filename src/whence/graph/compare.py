@@ -87,7 +87,7 @@ class Difference:
         if rows:
             lines += [f"  {line}" for line in table(("what", "name", "first", "", "second", "note"), rows).splitlines()]
         else:
-            lines.append("  nothing differs that was recorded")
+            lines.append("  nothing that was recorded differs")
         if self.same:
             shown = ", ".join(self.same[:6]) + (f" and {len(self.same) - 6} more" if len(self.same) > 6 else "")
             lines.append(f"  the same in both: {shown}")
@@ -103,7 +103,7 @@ def compare(graph: Graph, one: str, other: str) -> Difference:
         found = graph.numbers(name)
         if len(found) > 1:
             shown = ", ".join(graph.ids.of(found.tolist()[:12]))
-            raise BadType(f"two things are compared, and {name!r} stands for {len(found)} ({shown}): choose one")
+            raise BadType(f"name two things to compare; {name!r} means {len(found)} ({shown}): choose one")
         numbers.append(int(found[0]))
     kinds = [KINDS[graph.kinds[number]] for number in numbers]
     if kinds[0] != kinds[1] or "agent" in kinds:

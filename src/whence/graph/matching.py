@@ -43,8 +43,8 @@ def mark_matching(labels: Labels, sources: Numbers, destinations: Numbers, most:
             taken += 1
             if taken > most:
                 raise TooLarge(
-                    f"matching properties takes more than {most:,} steps, because the graph has a cycle: give each "
-                    "version of a thing an id of its own, or leave more out with exclude"
+                    f"matching properties takes more than {most:,} steps, because the graph has a cycle: give each"
+                    " version its own id, or exclude more"
                 )
             if not state[1] and other in ends:
                 arrived.append((state, one))

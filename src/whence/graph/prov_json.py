@@ -49,8 +49,8 @@ def read(
         for prefix, uri in names_.meanings.items():
             if prefixes.setdefault(prefix, uri) != uri:
                 raise BadGraph(
-                    f"the bundle {bundle!r} gives the prefix {prefix!r} another meaning than the document has for it: "
-                    "read it with whence.interop.prov.read"
+                    f"the bundle {bundle!r} defines the prefix {prefix!r} differently from the document: read it"
+                    " with whence.interop.prov.read"
                 )
     return records.vertices(), records.edges, names.foreign(prefixes)
 
@@ -74,7 +74,7 @@ def load(path: Path) -> Mapping[str, Any]:
         error.add_note("other formats of PROV are read by whence.interop.prov.read")
         raise
     if not isinstance(document, dict):
-        raise BadGraph(f"{path} holds no PROV-JSON: a document is an object with 'entity', 'activity', 'used' ...")
+        raise BadGraph(f"{path} is not PROV-JSON: a document is an object with 'entity', 'activity', 'used' ...")
     return document
 
 

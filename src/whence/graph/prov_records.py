@@ -57,7 +57,7 @@ class Records:
             if "activity" in (known, kind):
                 raise BadGraph(f"{name!r} is both {_a(known)} and {_a(kind)}, which PROV excludes")
             warnings.warn(
-                f"{name!r} is both an entity and an agent: it is taken as the one or the other by its edges",
+                f"{name!r} is both an entity and an agent: its edges decide which",
                 GraphWarning, stacklevel=5,
             )  # fmt: skip
             self.twofold.add(name)
@@ -84,7 +84,7 @@ class Records:
         self.require(source, relation.source, record)
         if target is None:
             warnings.warn(
-                f"{record} names no {relation.target_key}: it is kept as a property of {source!r}, not as an edge",
+                f"{record} names no {relation.target_key}: it becomes a property of {source!r} instead of an edge",
                 GraphWarning, stacklevel=5,
             )  # fmt: skip
             own = self.attributes_of.setdefault(source, {}).setdefault(bundle, {})
@@ -100,7 +100,7 @@ class Records:
             if kind is None:
                 raise BadGraph(f"{record} refers to {name!r}, which is not in the document: its kind is unknown")
             warnings.warn(
-                f"{record} refers to {name!r}, which is not in the document: taken as {_a(kind)}", GraphWarning, 5
+                f"{record} refers to {name!r}, which is not in the document: whence assumes {_a(kind)}", GraphWarning, 5
             )
             self.kinds[name] = kind
         elif kind is not None and known != kind:

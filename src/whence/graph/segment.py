@@ -42,7 +42,7 @@ class Query:
     def of(cls, graph: Graph, src: object, dst: object, match: object) -> Query:
         """A query out of what a caller gives; without sources, all sources of `dst` are meant."""
         if dst is None:
-            raise BadType("dst says what is asked about: give at least one entity")
+            raise BadType("dst must name at least one entity")
         ends = []
         for name, given in (("src", src), ("dst", dst)):
             if given is None:
@@ -240,9 +240,7 @@ def subgraph(graph: Graph, numbers: Numbers) -> Segment:
     mask = mask_of(graph, numbers)
     rows = np.flatnonzero(mask[graph.edge_table.source] & mask[graph.edge_table.target])
     none = np.zeros(0, np.int32)
-    return Segment(
-        graph, Query(graph, none, none), numbers, rows, {}, f"{len(numbers):,} vertices, as they were given."
-    )
+    return Segment(graph, Query(graph, none, none), numbers, rows, {}, f"{len(numbers):,} given vertices.")
 
 
 def _nothing(query: Query) -> Segment:

@@ -35,7 +35,7 @@ def kept(keep: object) -> dict[str, tuple[str, ...]]:
     found = {}
     for kind, names in keep.items():
         if kind not in KINDS:
-            raise BadType(f"keep knows {', '.join(KINDS)}, and not {kind!r}")
+            raise BadType(f"keep takes {', '.join(KINDS)}, not {kind!r}")
         own = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
         if not all(isinstance(name, str) for name in own):
             raise BadType(f"keep[{kind!r}] is a list of names of properties, not {names!r}")

@@ -64,7 +64,7 @@ def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
     """Ids are unique, edges connect what their relation connects, nothing comes from itself where PROV excludes it."""
     ids.check_unique()
     if len(kinds) and kinds.max() >= _ANY:
-        raise BadGraph(f"{ids[int(kinds.argmax())]!r} is of no kind of PROV; there are {', '.join(KINDS)}")
+        raise BadGraph(f"{ids[int(kinds.argmax())]!r} has a kind that PROV does not have; there are {', '.join(KINDS)}")
     for ends, place in ((edges.source, 0), (edges.target, 1)):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(kinds)):
             row = int(np.flatnonzero((ends < 0) | (ends >= len(kinds)))[0])
@@ -109,8 +109,8 @@ def check_cycles(
     if invalid and not lenient:
         raise BadGraph(f"a cycle of derivations, which is impossible in time: {shown}")
     warnings.warn(
-        f"a cycle: {shown}. Questions are answered all the same, but similar paths by a method whose memory grows "
-        "with the square of the graph; give each version its own id to avoid it",
+        f"a cycle: {shown}. Questions still work, but finding similar paths takes memory that grows with the square"
+        " of the graph; give each version its own id to avoid this",
         GraphWarning, stacklevel=4,
     )  # fmt: skip
     return False

@@ -92,7 +92,7 @@ def run(
         activity.record(missing=True, ended=ended)
     assert activity.id is not None
     if lacking and not exit_code:
-        raise StoreError(f"{activity.id} is recorded, but it did not write {', '.join(lacking)}")
+        raise StoreError(f"{activity.id} was recorded, but did not write {', '.join(lacking)}")
     return Run(
         activity.id, shlex.join(command), exit_code, activity.inputs, activity.outputs,
         {each: activity.removed.get(each) for each in removed}, tuple(unknown), tuple(uncertain),
@@ -123,8 +123,8 @@ def _unseen(is_loaded: bool, programs: Sequence[str]) -> list[str]:
         return []
     why = "it is" if len(names) == 1 else "they are"
     return [
-        f"what {', '.join(names)} read is not seen, because {why} linked statically or run with other rights: "
-        "name such files with --in"
+        f"what {', '.join(names)} read is not known, because {why} linked statically or run with other rights: name"
+        " such files with --in"
     ]
 
 

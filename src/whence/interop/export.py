@@ -33,7 +33,9 @@ def export(store: Store, path: str | PathLike[str], graph: Graph | None = None, 
     elif format is None and ending in PICTURES:
         chosen.draw(path)
     elif format is None and ending not in prov.FORMATS:
-        raise BadType(f"{path}: exports end in {', '.join((*prov.FORMATS, *EVENTS, *PICTURES))}")
+        raise BadType(
+            f"{path}: the file name of an export must end in {', '.join((*prov.FORMATS, *EVENTS, *PICTURES))}"
+        )
     else:
         prov.write(as_prov(chosen), path, format, {**prefixes_of(store), **chosen.prefixes})
 

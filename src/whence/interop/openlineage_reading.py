@@ -37,7 +37,7 @@ def graph_of(items: Iterable[Any], names: Sequence[str] | None = None) -> Graph:
     for place, item in enumerate(items):
         event = Fields.of(item, names[place] if names else f"event {place}")
         if "run" not in event and ("job" in event or "dataset" in event):
-            warnings.warn(f"{event.event} is of no run, and is left out", GraphWarning, stacklevel=2)
+            warnings.warn(f"{event.event} belongs to no run, and is left out", GraphWarning, stacklevel=2)
             continue
         identity = _run_id(event.object("run"), event)
         runs.setdefault(identity, _Run(identity)).add(event)

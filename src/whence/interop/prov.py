@@ -36,7 +36,7 @@ def format_of(path: Place) -> str:
     """The format that a file name ends in."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
-        raise BadType(f"{path}: PROV documents end in {', '.join(FORMATS)}")
+        raise BadType(f"{path}: the file name of a PROV document must end in {', '.join(FORMATS)}")
     return FORMATS[ending]
 
 
@@ -78,7 +78,8 @@ def dump(graph: Recorded, format: str, prefixes: Mapping[str, str] | None = None
     if format == "rdf" and document.has_bundles():
         named = ", ".join(str(each.identifier) for each in document.bundles)
         warnings.warn(
-            f"Turtle has no bundles, and what is in {named} is written beside the rest: TriG (.trig) keeps them",
+            f"Turtle has no bundles, and what is in {named} is written without its bundle: use TriG (.trig) to keep"
+            " bundles",
             GraphWarning, stacklevel=2,
         )  # fmt: skip
         document = document.flattened()
@@ -174,7 +175,7 @@ def parse_by_library(
             error.add_note(f"while reading {where}")
             raise
         except (AttributeError, TypeError, ValueError) as error:  # a value of a type that its place in PROV excludes
-            raise BadGraph(f"{where} holds a value that PROV does not have there: {error}") from error
+            raise BadGraph(f"{where} holds a value that PROV does not allow: {error}") from error
 
 
 def _refuse_entities(text: str, where: str) -> None:
@@ -183,7 +184,7 @@ def _refuse_entities(text: str, where: str) -> None:
     def refuse(*_: object) -> None:
         raise BadGraph(
             f"{where} has a document type declaration (<!DOCTYPE ...>), which may refer to other files or define "
-            "entities: remove it, and write out what its entities stand for"
+            "entities: remove it, and replace its entities by their values"
         )
 
     parser = expat.ParserCreate()

@@ -63,7 +63,7 @@ class Registered:
             except OSError:  # nobody writes into such a project, but the run itself may still be recorded
                 self.place = Path(tempfile.mkdtemp(prefix="whence-run-")) / self.place.name
         else:
-            raise StoreError(f"{self.place.parent} keeps being removed: stop the program that removes it")
+            raise StoreError(f"{self.place.parent} is removed again and again: stop the program that removes it")
 
     def __enter__(self) -> Self:
         return self

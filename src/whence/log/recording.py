@@ -153,7 +153,7 @@ class Recording:
         operation = name_of(operation, "operation")
         inputs, outputs = names_of(inputs, "inputs"), names_of(outputs, "outputs")
         if op_args is not None and not isinstance(op_args, Mapping):
-            raise BadType(f"op_args maps names to values, such as {{'axis': 1}}, not {op_args!r}")
+            raise BadType(f"op_args must map names to values, such as {{'axis': 1}}, not {op_args!r}")
         args = plain(op_args or {}, "op_args")
         if reuse and capture is None:
             raise NoLineage(

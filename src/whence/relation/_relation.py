@@ -206,7 +206,7 @@ class Relation:
             if not self._fits:
                 raise TooLarge(
                     f"the relation has {len(self):,} rows, which take {self._held.numbers * 8 / 2**30:,.1f} GiB in "
-                    "memory; ask with backward/forward, which reads them piece by piece"
+                    "memory; use backward or forward, which read them piece by piece"
                 )
             self._table = self._held.table()
         return self._table
@@ -307,7 +307,7 @@ class Relation:
         count = self.count()
         if count * max(width, 1) > EXPAND_LIMIT:
             raise TooLarge(
-                f"{count:,} tuples of {width} integers would not fit; ask with backward/forward, or look at parts()"
+                f"{count:,} tuples of {width} integers would not fit into memory; use backward, forward or parts()"
             )
         tuples = self._in_memory().expand()
         outs, ins = self._views

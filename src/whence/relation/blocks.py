@@ -68,7 +68,7 @@ def _unpcodec(data: bytes, out: Ints) -> None:
     except BaseException as error:  # a panic of the Rust code is not an Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
-        raise Damaged(f"a block is not an output of pcodec ({error})") from error
+        raise Damaged(f"a block cannot be decoded by pcodec ({error})") from error
     if progress.n_processed != len(out):
         raise Damaged(SHORT)
 
@@ -98,7 +98,7 @@ def _rice(values: Ints, below: int) -> bytes | None:
 def _unrice(reader: varint.Reader, count: int) -> Ints:
     low_bits, least = reader.read(), reader.read_signed()
     if low_bits > MOST_LOW_BITS:
-        raise Damaged(f"a block has {low_bits} low bits a number, more than any writer makes")
+        raise Damaged(f"a block has {low_bits} low bits per number, more than any writer makes")
     data = np.frombuffer(reader.rest(), dtype=np.uint8)
     split = (count * low_bits + 7) // 8
     if len(data) < split:

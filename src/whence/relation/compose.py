@@ -280,8 +280,7 @@ def _by_tuples(outer: Relation, inner: Relation, most: int = 8 * EXPAND_LIMIT) -
     total = int(counts.sum())
     if total > most:
         raise TooLarge(
-            f"composing {outer!r} with {inner!r} would join {total:,} tuples; "
-            "ask one relation after the other instead, which needs no join"
+            f"composing {outer!r} with {inner!r} would join {total:,} tuples; ask one relation after the other instead"
         )
     ends = np.cumsum(counts)
 

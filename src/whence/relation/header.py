@@ -87,7 +87,7 @@ def parse(data: bytes) -> Header:
     parts = tuple(_read_part(reader, axes) for _ in range(reader.read()))
     header = Header(out_shape, in_shape, out_view, in_view, parts, reader.read())
     if not reader.at_end:
-        raise Damaged("its header is longer than what it describes")
+        raise Damaged("its header has extra bytes")
     if sum(part.rows for part in parts) > math.prod(out_shape) * math.prod(in_shape):
         raise Damaged("it declares more rows than its arrays have pairs of cells")
     return header
@@ -95,7 +95,7 @@ def parse(data: bytes) -> Header:
 
 def checked_shape(sizes: Shape) -> Shape:
     if len(sizes) > MOST_AXES or math.prod(size for size in sizes if size) >= MOST_CELLS:
-        raise Damaged("its arrays have more axes or cells than any relation's")
+        raise Damaged("its arrays have more axes or cells than a relation may have")
     return sizes
 
 
@@ -104,14 +104,14 @@ def _view(listed: tuple[int, ...], shape: Shape) -> Shape:
         return shape
     view = checked_shape(listed[1:])
     if listed[0] != 1 or math.prod(view) != math.prod(shape):
-        raise Damaged("a view has another number of cells than its array")
+        raise Damaged("a view and its array have different numbers of cells")
     return view
 
 
 def _read_part(reader: varint.Reader, count: int) -> Described:
     rows, bits = reader.read(), reader.read()
     if rows == 0 or bits > MOST_BLOCK_BITS:
-        raise Damaged("a part has no rows, or more rows a block than any writer makes")
+        raise Damaged("a part has no rows, or more rows per block than any writer makes")
     axes: list[Axis] = []
     for v in range(count):
         parent = reader.read() - 1

@@ -68,7 +68,7 @@ def _integers(array: NDArray[Any], what: str) -> Tuples:
             return np.empty(array.shape, dtype=np.int64)
         raise BadCells(f"{what} must be integers, got {array.dtype}; convert indices with .astype(np.int64)")
     if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise BadCells(f"{what} hold {int(array.max())}, which no array index can be")
+        raise BadCells(f"{what} hold {int(array.max())}, which is too large for an index")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 

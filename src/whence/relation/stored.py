@@ -53,7 +53,7 @@ class Stored:
         self._data = given if given.readonly else memoryview(bytes(given))
         self._name = name
         if len(self._data) < PREFIX.size or bytes(self._data[:4]) != MAGIC:
-            raise Damaged(f"{name} is not a stored relation, or its beginning is lost; {RESTORE}")
+            raise Damaged(f"{name} is not a stored relation, or its beginning is damaged; {RESTORE}")
         _, version, check, length = PREFIX.unpack(self._data[: PREFIX.size])
         if version > VERSION:
             raise FutureVersion(f"{name} has format {version}; this whence reads up to {VERSION}: upgrade whence")
@@ -230,7 +230,7 @@ class Stored:
             raise self._damaged(str(error)) from error
         declared = self._directory[index].bounds
         if declared is not None and not np.array_equal(bounds, declared[:, :, some]):
-            raise self._damaged("its rows lie elsewhere than its directory says")
+            raise self._damaged("its rows are outside the bounds of its directory")
         valid[some] = True
 
     def pieces(self, needed: Mapping[int, Ints | None] | None = None) -> Iterator[_core.Table]:

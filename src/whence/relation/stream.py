@@ -71,7 +71,7 @@ def compress(
         )
         return found
     if engine not in ("auto", "local") or path is not None:
-        raise BadType("`engine` and `path` are for Spark frames; save what compress gives with .save(path)")
+        raise BadType("`engine` and `path` are for Spark frames; save the relation with .save(path)")
     out, into = as_shape(out_shape), as_shape(in_shape)
     width = len(out) + len(into)
     held: _core.Table | Stored

@@ -83,7 +83,7 @@ class TableRelation(Relation):
         held = rows._table if rows._table is not None else rows._held
         for each in pieces:
             if (each.out_shape, each.in_shape) != (rows.out_shape[:1], rows.in_shape[:1]):
-                raise BadType(f"a piece is between rows alone, {rows.out_shape[:1]} <- {rows.in_shape[:1]}, not {each}")
+                raise BadType(f"a piece relates rows only, {rows.out_shape[:1]} <- {rows.in_shape[:1]}, not {each}")
         return cls(rows.out_shape, rows.in_shape, held, pieces, cells)
 
     @property
@@ -158,10 +158,10 @@ def restored(data: bytes | memoryview, name: str = "the stored relation") -> Rel
             raise ValueError(f"a header of {length:,} bytes")
         header = json.loads(bytes(data[start : start + length]))
         if int(header["version"]) > VERSION:
-            raise FutureVersion(f"{name} was written by a later whence: upgrade to read it")
+            raise FutureVersion(f"{name} was written by a newer whence: upgrade to read it")
         sizes = [int(each) for each in header["sizes"]]
         if not sizes or min(sizes) < 0 or start + length + sum(sizes) != len(data):
-            raise ValueError("its parts do not fill it")
+            raise ValueError("its parts have another total length")
         ends = (start + length + np.cumsum(sizes)).tolist()
         parts = [Relation.from_bytes(data[end - size : end], name) for end, size in zip(ends, sizes, strict=True)]
         rows = parts[0]

@@ -30,5 +30,6 @@ def frame_of(call: WindowCall) -> Frame:
 def vague(call: WindowCall) -> str | None:
     """Why the rows of the frame may be more than those that count."""
     if call.name in ("Lag", "Lead") and "ignoreNulls=true" in call.detail:
-        return f"{call.name.lower()} that ignores nulls: the whole partition is taken, not only the row that it found"
+        return f"{call.name.lower()} that ignores nulls: the answer has the whole partition instead of the row that"
+        " it found"
     return None

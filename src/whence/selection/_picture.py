@@ -46,10 +46,10 @@ def png_of(
 ) -> bytes:
     """The picture as the bytes of a PNG, written to a path if there is one."""
     if not 1 <= len(shape) <= 3:
-        raise BadCells(f"a picture shows 1 to 3 axes, and the shape {shape} has {len(shape)}")
+        raise BadCells(f"a picture needs 1 to 3 axes, but the shape {shape} has {len(shape)}")
     if background is not None and len(shape) != 2:
         raise BadCells(
-            f"only a selection of 2 axes can be drawn on a background, and the shape {shape} has {len(shape)}"
+            f"only a selection of 2 axes can be drawn on a background, but the shape {shape} has {len(shape)}"
         )
     if _core.first_outside(boxes, np.array(shape, dtype=np.int64)) is not None:
         raise OutOfRange(f"a box of the selection lies outside the shape {shape} of its dataset")
@@ -172,7 +172,7 @@ def _ground(background: ArrayLike, shape: Shape, each: tuple[int, ...]) -> Pixel
     if array.shape[:2] != shape or not (coloured or array.ndim == 2):
         raise ShapeMismatch(f"the background has the shape {array.shape}, and the selection {shape}")
     if array.dtype.kind not in "biuf":
-        raise BadCells(f"a background is an array of numbers, and this one is of {array.dtype}")
+        raise BadCells(f"a background must be an array of numbers, not of {array.dtype}")
     array = array[:: each[0], :: each[1]]
     if coloured:
         return np.ascontiguousarray(array[..., :3])

@@ -102,7 +102,7 @@ def boxes_of_mask(mask: Any, shape: Shape | None = None) -> Boxes:
     """The boxes of the true cells of a boolean array."""
     array = np.asarray(mask)
     if array.dtype != np.bool_:
-        raise BadCells(f"a mask is an array of booleans, and this one is of {array.dtype}: write `array != 0`")
+        raise BadCells(f"a mask must be an array of booleans, not of {array.dtype}: write `array != 0`")
     if shape is not None and array.shape != shape:
         raise ShapeMismatch(f"the mask has the shape {array.shape}, and the dataset has {shape}")
     return _core.boxes_of_mask(np.asarray(array, order="C").view(np.uint8))
@@ -152,9 +152,7 @@ def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
     runs = [len(indices) if indices.step > 1 else min(len(indices), 1) for indices in chosen]
     total = math.prod(runs)
     if total > BOX_LIMIT:
-        raise TooLarge(
-            f"{_index_text(entries)} has steps, and stands for {total:,} separate boxes; take fewer of them at a time"
-        )
+        raise TooLarge(f"{_index_text(entries)} has steps and selects {total:,} separate boxes; select fewer at a time")
     boxes = np.empty((total, len(shape), 2), dtype=np.int64)
     if total == 1:
         boxes[0] = [[indices[0], indices[-1]] for indices in chosen] or np.empty((0, 2))
@@ -198,7 +196,8 @@ def _indices_on_axis(entry: Any, size: int, axis: int, shape: Shape) -> range:
         at = _int(entry)
     except TypeError:
         raise BadCells(
-            f"an index has integers, slices and '...'; on axis {axis} it has {_shortened_list(entry)}. Pass cells as a "
+            f"an index consists of integers, slices and '...'; on axis {axis} it has {_shortened_list(entry)}. Pass"
+            " cells as a "
             "list of index tuples (np.argwhere gives them), and a mask as a boolean array"
         ) from None
     if not -size <= at < size:
@@ -222,8 +221,8 @@ def _as_cells(cells: Any, shape: Shape) -> Boxes:
         return array.reshape(-1, 1)
     if array.ndim != 2:
         raise BadCells(
-            f"cells of a dataset with the shape {shape} are an array (n, {axes}) of indices, one row a cell; "
-            f"got one of the shape {array.shape}"
+            f"cells of a dataset with the shape {shape} are an array (n, {axes}) of indices, one row per cell; got"
+            f" one of the shape {array.shape}"
         )
     if array.shape[1] != axes:
         raise BadCells(_wrong_rank(f"the cell {tuple(array[0].tolist())}", array.shape[1], shape))
@@ -264,7 +263,7 @@ def _not_integers(given: Iterable[Any], what: str) -> BadCells | OutOfRange:
     for value in _flattened(given):
         try:
             if abs(_int(value)) > LONGEST_AXIS:
-                return OutOfRange(f"{value} is larger than any index of an array")
+                return OutOfRange(f"{value} is too large for an index")
         except TypeError:
             return BadCells(f"{what} are integers, and {value!r} is not one")
     return BadCells(f"{what} are integers; got {_shortened_list(given)}")

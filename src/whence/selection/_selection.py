@@ -214,8 +214,8 @@ class Selection:
         """
         if self.count * max(len(self._shape), 1) > CELL_LIMIT:
             raise TooLarge(
-                f"the selection has {self.count:,} cells, too many to write out; "
-                ".boxes has them as ranges, .count counts them, and iterating takes them one by one"
+                f"the selection has {self.count:,} cells, too many to list; .boxes has them as ranges, .count counts"
+                " them, and iterating yields them one by one"
             )
         return _core.expand(self._boxes, self.count)
 
@@ -252,7 +252,7 @@ class Selection:
         raise self._no_table()
 
     def _no_table(self) -> BadType:
-        return BadType("these are cells of an array, which has no rows and columns by name: use cells(), or mask()")
+        return BadType("these are cells of an array, which has no named columns: use cells() or mask()")
 
     def mask(self) -> NDArray[np.bool_]:
         """A boolean array of the dataset's shape, true where a cell is selected.

@@ -32,7 +32,7 @@ def _index_of(group: str, text: str) -> tuple[Entry, ...]:
     inner = group
     if group[0] in _PAIRS:
         if group[-1] != _PAIRS[group[0]]:
-            raise BadCells(f"{text!r}: {group!r} opens a bracket and does not close it; {FORMS}")
+            raise BadCells(f"{text!r}: {group!r} has an unclosed bracket; {FORMS}")
         inner = group[1:-1]
     parts = inner.removesuffix(",").split(",")
     return () if parts in ([""], ["()"]) else tuple(_entry_of(part, text) for part in parts)

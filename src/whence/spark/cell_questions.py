@@ -35,8 +35,8 @@ class CellQuestions:
     def __init__(self, subject: Subject, engine: str, witness: str | None = None) -> None:
         if witness not in (None, "rows"):
             raise BadType(
-                f"cells of min and max are those that attain them: leave witness={witness!r} out, or ask about rows, "
-                "without columns and lineage"
+                "cell questions about min and max always use the cells that attain them: leave out"
+                f" witness={witness!r}, or ask about rows, without columns and lineage"
             )
         self._subject, self._analysis = subject, subject.analysis
         self._matcher = Matcher(subject.analysis.jvm, engine)

@@ -56,11 +56,11 @@ def _functions(plan: Operator) -> list[str]:
             lines[f"not followed: the function {title} holds {', '.join(part.holds)}"] = None
         if isinstance(part, Udf) and part.title:
             if part.inside is None:
-                lines[f"the function {part.title} is not looked into: {part.closed}"] = None
+                lines[f"the function {part.title} is not translated: {part.closed}"] = None
                 continue
             value, domain = _short(part.over(part.inside.value)), part.over(part.inside.domain)
             only = "" if domain == TRUE else f", where {_short(domain)}"
-            lines[f"the function {part.title} is looked into: {value}{only}"] = None
+            lines[f"the function {part.title} is translated to {value}{only}"] = None
     return list(lines)
 
 
@@ -72,7 +72,7 @@ def _short(expr: Expr) -> str:
 def _materializing(subject: Subject) -> list[str]:
     """Who stores the lineage of a whole run, where that is not this process."""
     engine, why = by_tasks.chosen(subject.analysis)
-    return [f"materialize() is done by Spark's tasks: {why}"] if engine == "spark" else []
+    return [f"materialize() uses Spark's tasks: {why}"] if engine == "spark" else []
 
 
 def _saving(subject: Subject) -> list[str]:
@@ -82,7 +82,9 @@ def _saving(subject: Subject) -> list[str]:
     if settings.mode == "eager":
         return ["eager: a run annotates each row with the ids of its source rows"]
     if settings.save != "never" and not analysis.causes and calls_again(analysis):
-        return ["a run annotates each row with the ids of its source rows: a question would call functions again"]
+        return [
+            "a run annotates each row with the ids of its source rows: a question would call Python functions again"
+        ]
     if analysis.causes and settings.save != "never":
         return [f"a run annotates each row with the ids of its source rows: {analysis.causes[0].why}"]
     if settings.save == "never":
@@ -91,10 +93,12 @@ def _saving(subject: Subject) -> list[str]:
         return [f"a run saves nothing but its output: {plan.unavailable_reason}"]
     written = len(plan.written)
     lines = [
-        f"a run saves {written} intermediate result{'' if written == 1 else 's'}; rows are traced from there"
+        f"a run saves {written} intermediate result{'' if written == 1 else 's'}, from which rows are traced"
         if written
         else "a run saves nothing but its output"
     ]
     if len(plan.saved) > written:
-        lines.append("results marked as recomputed are computed from the files; save='always' saves them, too")
+        lines.append(
+            "results marked as recomputed are not saved, but computed from the files; save='always' saves them"
+        )
     return lines

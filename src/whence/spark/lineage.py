@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LITERAL_IDS = 1000  # ids that go into a predicate; more go as a table
 NOTEBOOK_ROWS = 20  # of each source that a notebook shows
-LOST = "no source row was found, but there must be one: a function returned another value now than in the run"
+LOST = "no source row was found, but there must be one: a function returned another value than in the run"
 COLLECTED = 200_000  # ids that are kept here; more stay with Spark
 
 

@@ -156,7 +156,7 @@ class Pipeline:
                 self._subject = run_eager(self._analysis, row_ids=row_ids)
         elif settings.save == "never":
             if row_ids:
-                raise BadType("row_ids=True needs a run that is saved: leave save='never' out")
+                raise BadType("row_ids=True needs saved results: leave out save='never'")
             return self._analysis.df
         else:
             self._subject = run(self._analysis, row_ids=row_ids)

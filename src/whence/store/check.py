@@ -130,7 +130,7 @@ def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
         if message != "ok":
             yield Finding(where, message, remedy)
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        yield Finding(where, f"row {row} of {table} refers to a row of {parent} that is not there", remedy)
+        yield Finding(where, f"row {row} of {table} refers to a missing row of {parent}", remedy)
 
 
 def _check_edge(edge: Any, entities: dict[int, Any]) -> Iterator[Finding]:
@@ -157,8 +157,8 @@ def _check_relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs:
     if not decided:
         yield Finding(
             where,
-            "not decided: whether two rows hold the same tuple, because too many rows lie across each other",
-            "answers are right in any case, counts may be too large; record this lineage again if in doubt",
+            "not decided: whether two rows hold the same tuple, because too many rows overlap",
+            "answers are right, but counts may be too large; record this lineage again if in doubt",
         )
     if counted != (row.boxes, row.tuples):
         yield Finding(
@@ -174,8 +174,8 @@ def _check_relation(row: Any, edges: list[Any], entities: dict[int, Any], blobs:
         if (relation.out_shape, relation.in_shape) != shapes:
             yield Finding(
                 _edge_name(edge, entities),
-                f"its relation is of shapes {relation.out_shape} <- {relation.in_shape}, "
-                f"the datasets are of shapes {shapes[0]} <- {shapes[1]}",
+                f"its relation has the shapes {relation.out_shape} <- {relation.in_shape}, "
+                f"the datasets have the shapes {shapes[0]} <- {shapes[1]}",
                 "delete the output and record it again",
             )
 
@@ -204,7 +204,7 @@ def _files(blobs: Blobs, referenced: set[str]) -> Iterator[Finding]:
         if file.temporary:
             yield Finding(
                 f"{blobs.where}/{file.name}",
-                "a temporary file: a writer is at work, or was killed",
+                "a temporary file: a program is writing it, or was killed",
                 "collect() removes it once it is an hour old",
             )
         elif file.hash is None:
@@ -215,7 +215,7 @@ def _files(blobs: Blobs, referenced: set[str]) -> Iterator[Finding]:
     if unreferenced:
         yield Finding(
             blobs.where,
-            f"{counted(unreferenced, 'blob')} ({in_units(size)}) that nothing uses",
+            f"{counted(unreferenced, 'blob')} ({in_units(size)}) that nothing refers to",
             "collect() frees the space",
         )
 

@@ -31,12 +31,12 @@ def open_store(
     from whence.store.catalog.database import Database
 
     if not isinstance(path_or_url, (str, os.PathLike)):
-        raise BadType(f"a log is opened by its path or URL, not by {type(path_or_url).__name__}: {path_or_url!r}")
+        raise BadType(f"open a log by its path or URL, not by {type(path_or_url).__name__}: {path_or_url!r}")
     text = os.fspath(path_or_url)
     if "://" in text:
         backend = _server(text, timeout)
         if blobs is None:
-            raise StoreError(f"{backend.where} holds the catalog only: say where the blobs are, with blobs=...")
+            raise StoreError(f"{backend.where} holds only the catalog: say where the blobs are, with blobs=...")
     else:
         backend = _in_directory(Path(text), timeout, create)
     database = Database(backend)
@@ -63,7 +63,7 @@ def _in_directory(path: Path, timeout: float, create: bool) -> Backend:
     with explained("open", str(path)):
         if path.exists() and not path.is_dir():
             raise StoreError(
-                f"{path} is a file, and a log is a directory: give the path of a log, or of a new directory"
+                f"{path} is a file, but a log is a directory: give the path of a log, or of a new directory"
             )
         if not catalog.exists():
             if not create:
@@ -94,7 +94,7 @@ def _server(text: str, timeout: float) -> Backend:
         case "sqlite" if url.database:
             return SQLite(Path(url.database), timeout)
         case other:
-            raise StoreError(f"a catalog cannot live in {other}: give a path, or a postgresql:// URL")
+            raise StoreError(f"a catalog cannot be in {other}: give a path, or a postgresql:// URL")
 
 
 def _own_blobs(path: Path) -> Blobs:
@@ -117,7 +117,7 @@ def _blobs_elsewhere(place: str, database: Database) -> Blobs:
         path = Path(rest if separator else place)
         neighbour = path.parent / CATALOG
         if path.name == BLOBS and neighbour.exists() and str(neighbour) != database.where:
-            raise StoreError(f"the blobs in {path} belong to the log {path.parent}: give each log its own place")
+            raise StoreError(f"the blobs in {path} belong to the log {path.parent}: give each log its own directory")
         blobs = LocalBlobs(path)
     with database.read("open") as connection:
         blobs.claim(statements.log_id(connection))

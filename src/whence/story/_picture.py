@@ -39,7 +39,7 @@ def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -
              for kind, name in nodes]  # fmt: skip
     layout = lay_out([size for size, _ in looks], list(pairs))
     width, height = (max(1, round(side)) for side in (layout.width, layout.height))
-    said = f"{counted(left, 'more step')}: story.answer.steps has all" if left > 0 else ""
+    said = f"{counted(left, 'more step')}: story.answer.steps has all of them" if left > 0 else ""
     if said:
         width, height = max(width, round(_LETTER * len(said)) + 2 * _PAD), height + _LINE + _PAD
     parts = [

@@ -22,7 +22,7 @@ def save(path: str | PathLike[str], forms: Mapping[str, Callable[[], str]]) -> N
     place = Path(path)
     form = forms.get(place.suffix.lower())
     if form is None:
-        raise BadType(f"{place.name}: the name says what is written; it ends in {', '.join(forms)}")
+        raise BadType(f"{place.name}: the suffix chooses the format; it must be one of {', '.join(forms)}")
     text = form()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,8 @@ class Story:
             exact = f", {doubtful:,} of them not exact" if doubtful else ""
             sentences.append(
                 Sentence(
-                    f"... and {len(left):,} more{exact}: `story.answer.steps` and `whence explain --json` have all."
+                    f"... and {len(left):,} more{exact}: `story.answer.steps` and `whence explain --json` have all"
+                    " of them."
                 )
             )
         if not groups:
@@ -90,10 +91,10 @@ class Story:
 
     def _nowhere(self) -> str:
         if not self.asked:
-            return "No cell was asked about."
+            return "The question names no cells."
         if self.direction == "backward":
-            return f"Nothing that is recorded says where {self._cells(self.dataset)} came from."
-        return f"Nothing that is recorded came of {self._cells(self.dataset)}."
+            return f"Where {self._cells(self.dataset)} came from was not recorded."
+        return f"No recorded step used {self._cells(self.dataset)}."
 
     def _committed(self) -> Iterator[str]:
         for name, labels in self.around.makers.items():

@@ -174,7 +174,9 @@ def _holder(name: str, before: Answer, dataset: Dataset, start: str) -> Item | N
     if not cells.shape:
         return Item(name, dataset.kind, cells, f"delete from it what {start} has of them, and write it again")
     rows = "rows" if dataset.kind == "table" else "cells"
-    return Item(name, dataset.kind, cells, f"it came from these {rows}: erase them, too, if they are about the same")
+    return Item(
+        name, dataset.kind, cells, f"it came from these {rows}: erase them, too, if they are about the same person"
+    )
 
 
 def _dos(name: str, cells: Selection, dataset: Dataset, around: Circumstances) -> Iterator[str]:

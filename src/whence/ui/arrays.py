@@ -91,7 +91,7 @@ def tile(explorer: Explorer, params: Params) -> bytes:
     dataset = explorer.log.show(name).dataset
     drawn = _values(explorer, dataset.name, dataset.shape)
     if drawn is None:
-        raise BadRequest(f"no values of {name!r} are at hand: `whence ui --values {name}=FILE.npy`")
+        raise BadRequest(f"the values of {name!r} are not known: `whence ui --values {name}=FILE.npy`")
     scale = number(params, "scale", 1, 1, 2**40)
     x, y = number(params, "x", 0), number(params, "y", 0)
     fixed, (rows, columns) = plane(dataset.shape, params.get("at", ""))

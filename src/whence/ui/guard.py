@@ -71,12 +71,12 @@ class Guard:
 
     def _refusal(self, method: str, headers: dict[str, str]) -> str | None:
         if headers.get("host") not in self._hosts:
-            return "This page is served to 127.0.0.1 only."
+            return "This page is only available at 127.0.0.1."
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
-            return "Another page may not ask here."
+            return "Requests from other pages are not allowed."
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return "Another page may not ask here."
+            return "Requests from other pages are not allowed."
         return None if method in ("GET", "HEAD") else "This page is read only."
 
 

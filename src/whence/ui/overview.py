@@ -46,7 +46,9 @@ def overview(graph: Graph, numbers: Numbers) -> Overview:
     names = _named(graph, numbers)
     found = _summary(graph, numbers, names)
     if len(found.nodes) <= MOST:
-        return Overview(found, "Runs and versions that came about alike are one; every path drawn exists.")
+        return Overview(
+            found, "Runs and versions that were made in the same way are merged; every path in the picture exists."
+        )
     return _by_name(graph, numbers, names)
 
 
@@ -63,7 +65,7 @@ def _by_name(graph: Graph, numbers: Numbers, names: list[tuple[int, str]]) -> Ov
 
 
 _OTHER = {ENTITY: "other data", ACTIVITY: "other activities"}
-_BY_NAME = "Grouped by name and kind: a line says that some of the one came from some of the other."
+_BY_NAME = "Grouped by name and kind: a line means that some members of one group came from some of the other."
 
 
 def _coarse(kind: int, name: str) -> str:

@@ -109,7 +109,7 @@ def part(explorer: Explorer, params: Params) -> dict[str, Any]:
         scene = of_graph(graph, segment.numbers.tolist(), segment.rows.tolist(), ())
         return {
             "picture": picture(scene), "members": list(own[:PAGE]), "count": len(own),
-            "how": f"{len(own):,} of one kind, with what they were made from and what they led to."
+            "how": f"{len(own):,} of one kind, with their inputs and results."
             + (f" {NEIGHBOURS} of them are drawn." if len(own) > NEIGHBOURS else ""),
         }  # fmt: skip
 

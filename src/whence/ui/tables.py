@@ -192,7 +192,7 @@ def _pipeline(explorer: Explorer, name: str) -> str | None:
 def _found(explorer: Explorer, name: str) -> Place:
     place = _place(explorer, name)
     if place is None:
-        raise BadRequest(f"no rows of {name!r} are at hand: it is no table, or its file is gone")
+        raise BadRequest(f"the rows of {name!r} are not known: it is not a table, or its file is gone")
     return place
 
 
@@ -251,7 +251,7 @@ def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
         return {
             "available": False,
             "sources": [],
-            "reason": "the log knows this file as a whole: rows are traced of tables, which pipelines read and make",
+            "reason": "the log knows this file only as a whole: only tables of pipelines have row lineage",
         }
     names = [each for each, _ in place.columns]
     column = params.get("column", "")

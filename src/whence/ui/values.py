@@ -40,7 +40,7 @@ class Values:
                 found = [path for path in sorted(Path(each).iterdir()) if path.suffix in (".npy", ".csv")]
                 files |= {path.stem: path for path in found}
             else:
-                raise BadType(f"{each!r} is no directory: give NAME=FILE (X=x.npy), or a directory of .npy files")
+                raise BadType(f"{each!r} is not a directory: give NAME=FILE (X=x.npy), or a directory of .npy files")
         return cls(files)
 
     def get(self, name: str, shape: tuple[int, ...]) -> NDArray[Any] | None:

@@ -179,7 +179,7 @@ def _followed(
     model: Model | None,
 ) -> Any:  # fmt: skip
     if any(getattr(estimator, each, True) is False for each in ("copy", "copy_X", "copy_x")):
-        raise NoRule(f"{type(estimator).__name__}(copy=False) writes into what it is given: leave copy as it is")
+        raise NoRule(f"{type(estimator).__name__}(copy=False) writes into its argument: leave out copy=False")
     data = next(iter(arguments.values()), None)  # X, or y of what works on labels
     operands = [each for each in _flat(arguments) if hasattr(type(each), "_is_traced")]
     with _plain(estimator):
@@ -236,7 +236,7 @@ def _dense(result: Any) -> Any:
     if not isinstance(result, np.ndarray) or result.dtype.kind not in "biufc":
         what = result.dtype if isinstance(result, np.ndarray) else type(result).__name__
         sparse = ": sparse_output=False gives an array" if hasattr(result, "toarray") else ""
-        raise NoRule(f"an estimator of scikit-learn that gives {what} is not followed{sparse}")
+        raise NoRule(f"a scikit-learn estimator that returns {what} is not followed{sparse}")
     return result
 
 

@@ -39,7 +39,7 @@ MEASURES = ["sum", "sum_labels", "mean", "maximum", "minimum", "median", "varian
 
 def _plain_output(a: Arguments) -> None:
     if isinstance(a.output, np.ndarray):
-        raise NoRule("a filter of scipy.ndimage with output=: use what it returns instead")
+        raise NoRule("a filter of scipy.ndimage with output=: use the returned array instead")
 
 
 def _axes(a: Arguments) -> list[int]:
@@ -109,7 +109,7 @@ def _window(a: Arguments, used: Any, modes: Any) -> list[Relation]:
     axes = _axes(a)
     origins = [int(each) for each in _each(a.origin, len(axes))]
     if used.ndim != len(axes):
-        raise NoRule("a window with another number of axes than the filter goes along")
+        raise NoRule("a window whose number of axes differs from that of the filter")
     if _turns(a):
         used = used[(slice(None, None, -1),) * used.ndim]
         origins = [-each - (1 - side % 2) for each, side in zip(origins, used.shape, strict=True)]
@@ -161,7 +161,7 @@ def eroded(a: Arguments) -> Links:
     """The cells of the structure around each; several times, if it is done several times."""
     _plain_output(a)
     if a.mask is not None or a.iterations < 1 or a.iterations > 8 or getattr(a, "axes", None) is not None:
-        raise NoRule("binary morphology with mask=, axes=, or until nothing changes")
+        raise NoRule("binary morphology with mask=, axes=, or iterations < 1")
     ndim = a.input.ndim
     if a.structure is None:
         used = np.abs(np.indices((3,) * ndim) - 1).sum(axis=0) <= 1
@@ -178,7 +178,7 @@ def eroded(a: Arguments) -> Links:
     for each in (one for one in steps for _ in range(a.iterations)):
         done = [outer.compose(inner) for outer in each for inner in done]
         if len(done) > 256:
-            raise NoRule("binary morphology in more steps than are followed: use a larger structure instead")
+            raise NoRule("binary morphology with too many iterations: use a larger structure instead")
     return [Link(a.input, each) for each in done]
 
 

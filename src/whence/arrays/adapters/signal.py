@@ -64,9 +64,9 @@ def correlated(a: Arguments) -> Links:
 
 def _swept(a: Arguments, one: Shape, other: Shape, *, correlation: bool) -> Links:
     if len(one) != len(other) or 0 in one + other or not one:
-        raise NoRule("a convolution of arrays with different numbers of axes, or without cells")
+        raise NoRule("a convolution of empty arrays, or of arrays with different numbers of axes")
     if getattr(a, "boundary", "fill") != "fill":
-        raise NoRule("a convolution with another boundary than 'fill'")
+        raise NoRule("a convolution with a boundary other than 'fill'")
     if any(np.dtype(each.dtype).kind == "c" for each in (a.in1, a.in2)):
         raise NoRule("a convolution of complex numbers")
     axes = axes_of(getattr(a, "axes", None), len(one))

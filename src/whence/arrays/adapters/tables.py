@@ -75,7 +75,7 @@ def refuse_traced(what: str, given: Iterable[Any]) -> None:
     found = next((each for item in given if (each := _traced_within(item)) is not None), None)
     if found is None:
         return
-    error = NoRule(f"{what} takes traced numbers for objects, and computes with objects in another way")
+    error = NoRule(f"{what} treats traced numbers as objects, and computes differently with objects")
     if hasattr(type(found), "_is_traced"):
         found._run.refuse(error)
     raise error

@@ -35,8 +35,8 @@ def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
     """
     if lineage != "value":
         raise BadType(
-            f"a tracked array carries the lineage of values, and {lineage!r} is another: what conditions, masks and "
-            "orders decided is found by log.track(function, lineage='value+selection') and log.capture"
+            f"a tracked array holds the lineage of values, not {lineage!r}: to follow conditions, masks and sort"
+            " keys, use log.track(function, lineage='value+selection') and log.capture"
         )
     word: object = name
     if not isinstance(word, str) or not word:
@@ -98,7 +98,7 @@ def _as_float64(array: Any, name: str) -> NDArray[np.float64]:
     if isinstance(array, np.ma.MaskedArray):
         raise BadType(f"{name!r} is a masked array, whose mask would be lost: fill it first, array.filled(...)")
     if isinstance(array, np.matrix):
-        raise BadType(f"{name!r} is a matrix, whose products are not those of arrays; give np.asarray(matrix)")
+        raise BadType(f"{name!r} is a matrix, which multiplies differently from arrays; pass np.asarray(matrix)")
     try:
         given = np.asarray(array)
     except ValueError as error:
@@ -119,7 +119,7 @@ def _as_float64(array: Any, name: str) -> NDArray[np.float64]:
         held = given.astype(np.float64)
     if given.dtype.itemsize >= 8 and not _holds_exactly(given, held):
         raise BadType(
-            f"{name!r} holds {given.dtype} values that no float64 equals, such as 2**53 + 1; round them first"
+            f"{name!r} holds {given.dtype} values that a float64 cannot represent, such as 2**53 + 1; round them first"
         )
     return held
 

@@ -63,7 +63,7 @@ def _followed(call: Call, names: list[str]) -> Captured:
     written = [n for n, copy in enumerate(copies) if not _same_cells(copy, before[n])]
     for n in written:
         if any(n != m and np.may_share_memory(inputs[n].value, each.value) for m, each in enumerate(inputs)):
-            raise NoRule(f"{label} writes into an argument that shares memory with another one: pass a copy")
+            raise NoRule(f"{label} writes into an argument that shares memory with another: pass a copy")
     returned = {id(each.value) for each in outputs}
     outputs += [Array(inputs[n].label, copies[n]) for n in written if id(copies[n]) not in returned]
     edges = [
@@ -95,7 +95,7 @@ def _followed(call: Call, names: list[str]) -> Captured:
 def _laid_out(cells: Any, like: Any) -> Any:
     """The tracked cells, lying in memory as the array does: the order of what NumPy returns may follow from that."""
     if overlaps_itself(like):
-        raise NoRule("several cells of an argument lie at one place in memory: pass a copy, np.array(x)")
+        raise NoRule("several cells of an argument share memory: pass a copy, np.array(x)")
     if not like.size or like.flags.c_contiguous:
         return cells
     steps = [-(-abs(step) // 8) * (1 if step > 0 else -1) for step in like.strides]

@@ -61,8 +61,8 @@ class Contributions:
             return [relation for _, relation in self.bands]
         if not any(math.isclose(above, level) for level in self.levels):
             raise NoLineage(
-                f"contributions were kept at the levels {', '.join(f'{level:g}' for level in self.levels)}, "
-                f"so those above {above:g} are not known exactly: ask for one of these, or keep other levels"
+                f"contributions were recorded at the levels {', '.join(f'{level:g}' for level in self.levels)}, "
+                f"so those above {above:g} are not known exactly: use one of these levels, or record others"
             )
         return [relation for level, relation in self.bands if level >= above or math.isclose(level, above)]
 
@@ -102,7 +102,7 @@ def from_weights(
         raise ShapeMismatch(f"weights of shape {matrix.shape} are not {math.prod(out)} x {columns}, output by input")
     matrix = matrix.reshape(math.prod(out), columns)
     if not np.isfinite(matrix).all():
-        raise BadType("weights are finite numbers; these have NaN or infinity among them")
+        raise BadType("weights must be finite numbers; these contain NaN or infinity")
     steps = sorted(float(level) for level in levels)
     if not steps or steps[0] <= 0 or len(set(steps)) != len(steps):
         raise BadType(f"levels are distinct numbers above zero, such as {LEVELS}; got {tuple(levels)}")

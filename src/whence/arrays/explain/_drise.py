@@ -45,7 +45,7 @@ def _detections(given: Any, what: str) -> Floats:
     if array.size == 0:
         return np.zeros((0, 6))
     if array.ndim != 2 or array.shape[1] < 6:
-        raise ShapeMismatch(f"{what} are rows of (x0, y0, x1, y1, objectness, one score a class), not {array.shape}")
+        raise ShapeMismatch(f"{what} are rows of (x0, y0, x1, y1, objectness, one score per class), not {array.shape}")
     return array
 
 
@@ -83,7 +83,7 @@ def drise(
     if picture.ndim not in (2, 3):
         raise ShapeMismatch(f"an image is (height, width) or (height, width, channels), not {picture.shape}")
     if masks < 1 or not 0 < keep < 1:
-        raise BadType("D-RISE needs at least one mask, and keeps a share of the image between 0 and 1")
+        raise BadType("D-RISE needs at least one mask, and keep must be between 0 and 1")
     wanted = _detections(detector(picture.copy()) if targets is None else targets, "targets")
     if not len(wanted):
         raise BadType("there is no detection to explain: give targets, or an image in which something is detected")

@@ -171,14 +171,18 @@ class Living:
             if seen.result and not any(_overlap(own, part) for part, _ in parts if (own := seen.array()) is not None)
         ]
         why = (
-            "only parts of it are known" if results else "" if parts else "it shows memory of a known array as another"
+            "only parts of it are known"
+            if results
+            else ""
+            if parts
+            else "it views the memory of a known array in another way"
         )
         return Arrival("new", digest, tuple(results), (), tuple(parts), why)
 
     def _changes(self, seen: Seen) -> tuple[Change, ...]:
         array = seen.array()
         if array is None:
-            raise AssertionError(f"{seen.name!r} was found by memory that is gone")
+            raise AssertionError(f"{seen.name!r} was identified by memory that no longer exists")
         digest = digest_of(array)
         if digest == seen.digest and not seen.stale:
             return ()
@@ -193,7 +197,7 @@ class Living:
                 return Arrival("new", digest)
             if len(found) > 1:
                 names = " and ".join(repr(each.name) for each, _ in found[:2])
-                return Arrival("new", digest, why=f"it holds what {names} hold, and may be a copy of either")
+                return Arrival("new", digest, why=f"it holds what {names} hold, so it may be a copy of any of them")
             return Arrival("copy", digest, (found[0],))
         cast = self._casts(array)
         if len(cast) == 1:

@@ -33,11 +33,11 @@ MANY = 64  # rows that have no form to be kept
 MOST_TO_FOLD = 1 << 18
 
 NO_VALUES = (
-    "holds no value of the inputs; if values decided (a mask, an order, a comparison), "
+    "holds no value of the inputs; if values only selected it (a mask, a sort key, a comparison), "
     "log.track(..., lineage='value+selection') records which"
 )
-A_TABLE = "is a table, of which no run follows how it was made: any cell may have gone into it"
-ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: any cell may have gone into it"
+A_TABLE = "is a table, and whence does not follow how tables are made: it may come from any cell"
+ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: it may come from any cell"
 
 
 class Halfway(rules.NoRule):
@@ -143,7 +143,7 @@ def by_rule(call: Call) -> Captured:
         raise rules.NoRule(f"{rules.name_of(function)} with out=: assign its result instead, out[...] = ...")
     step, tape = Step(function, Spelled(), args, kwargs), Tape()
     if len(step.spelled.arrays) != len(inputs):
-        raise rules.NoRule(f"{rules.name_of(function)} takes arrays inside an object that is not a list: trace them")
+        raise rules.NoRule(f"{rules.name_of(function)} takes arrays inside an object that is not a list")
     operation = step.identified()
     read = step.read(operation, tape)
     places = step.places(operation, read) if call.memory is None else None
@@ -158,7 +158,7 @@ def by_rule(call: Call) -> Captured:
         return Captured(result, inputs, outputs, known.edges, call_record, reused=True)
     places = step.places(operation, read) if places is None else places
     if len(outputs) != len(places):
-        raise rules.NoRule(f"{rules.name_of(function)} returns more than arrays: a traced run knows what they are")
+        raise rules.NoRule(f"{rules.name_of(function)} returns more than arrays")
     edges = [
         Edge(at, place.array, place.kind, place.relation)
         for at, per_output in enumerate(places)
@@ -167,7 +167,7 @@ def by_rule(call: Call) -> Captured:
     ]
     for edge in edges:
         if edge.relation.out_shape != outputs[edge.output].shape:
-            raise rules.NoRule(f"the rule of {rules.name_of(function)} does not know this way of calling it")
+            raise rules.NoRule(f"the rule of {rules.name_of(function)} does not support these arguments")
     return Captured(result, inputs, outputs, _merged(edges), call_record)
 
 
@@ -199,7 +199,7 @@ def _after_all(call: Call, traced: list[Traced], error: rules.NoRule) -> rules.N
     """The error, or another one if the function has changed its arguments and cannot be run again."""
     if not any(each._buffer.version for each in traced):
         return error
-    return Halfway(f"{error}; and {call.label} had already changed its arguments, so it cannot be run again")
+    return Halfway(f"{error}; {call.label} had already changed its arguments, so whence cannot run it again")
 
 
 def _same_memory(a: Any, b: Any) -> bool:
@@ -247,7 +247,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         raise _after_all(call, traced, error) from error
     except Exception as error:
         if run.refused is None and isinstance(error, TypeError) and "Traced" in str(error):  # np.frombuffer(x)
-            run.refuse(rules.NoRule(f"{label} gives a traced array to code that reads plain memory ({error})"))
+            run.refuse(rules.NoRule(f"{label} passes a traced array to code that reads plain memory ({error})"))
         if run.refused is None:
             raise
         raise _after_all(call, traced, run.refused) from error  # which may be why the function failed

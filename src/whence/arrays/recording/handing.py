@@ -100,7 +100,8 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, .
         models = ", ".join(map(repr, closed))
         found = _noted(
             found,
-            f"also comes from what {models} was fitted on, which is not recorded: fit and use it in one tracked call",
+            f"also comes from the data that {models} was fitted on, which was not recorded: fit and use it in one"
+            " tracked call",
         )
     if not opaque:
         return found
@@ -112,7 +113,7 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, .
     )
     labels = ", ".join(repr(each.label) for each in opaque)
     note = (
-        f"may come from fewer cells of {labels} than all: tables, lists, masked arrays, texts, globals and attributes "
+        f"may come from only some cells of {labels}: tables, lists, masked arrays, texts, globals and attributes "
         "are not followed"
     )
     found = _noted(found, note)

@@ -27,7 +27,7 @@ def reduced(tracked: Tracked) -> Any:
         return _at, (module, name)
     if found is not function and not by_value:
         raise BadType(
-            f"{name} is not found under its name, so that another process cannot get it: define it with def at the top "
+            f"{name} cannot be imported by its name, so another process cannot load it: define it with def at the top "
             "of a module, or let joblib pass it on"
         )
     opened, where = tracked._recorder.address

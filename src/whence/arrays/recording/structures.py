@@ -131,7 +131,9 @@ def outputs_of(result: Any, label: str) -> list[Array]:
     Single numbers and tables of pandas count; an estimator of scikit-learn is what it learned.
     """
     if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.iscoroutine(result):
-        raise BadType(f"{label} returned a {type(result).__name__}: lineage is kept of arrays; return a list of them")
+        raise BadType(
+            f"{label} returned a {type(result).__name__}: whence records lineage of arrays; return a list of arrays"
+        )
     if isinstance(result, (np.ndarray, Traced, np.number, np.bool_)) or type(result) is float or is_frame(result):
         return [Array(label, result)]
     found: list[Array] = []

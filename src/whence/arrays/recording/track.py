@@ -101,7 +101,7 @@ class Tracked:
         )  # fmt: skip
         if not found.outputs and found.result is not None:
             warnings.warn(
-                f"{self.name} returned no array, so there is nothing to record the lineage of",
+                f"{self.name} returned no array, so there is no lineage to record",
                 LineageLost,
                 stacklevel=2,
             )
@@ -109,7 +109,7 @@ class Tracked:
         if found.guessed:
             warnings.warn(
                 f"{self.name} is recorded as if each result came from every cell, because it is not followed: "
-                f"{found.guessed}. log.track(..., unknown=...) says what else to do",
+                f"{found.guessed}. log.track(..., unknown=...) chooses what else to do",
                 LineageLost,
                 stacklevel=2,
             )
@@ -225,7 +225,7 @@ class Capture:
         """A result of that name; the plain array comes back."""
         self._must_be_open()
         if not isinstance(array, Traced):
-            raise BadType(f"{name!r} was not computed from what capture.read gave, so it has no lineage here")
+            raise BadType(f"{name!r} was not computed from an array of capture.read, so it has no lineage here")
         if array._run is not self._run:
             raise BadType(f"{name!r} belongs to another capture: read it here first")
         self._outputs.append((name, array))
@@ -260,7 +260,7 @@ class Capture:
 
     def _must_be_open(self) -> None:
         if not self._open:
-            raise BadType("a capture is used within its block: with log.capture() as capture: ...")
+            raise BadType("use a capture within its block: with log.capture() as capture: ...")
 
 
 def _inside(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

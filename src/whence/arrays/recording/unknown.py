@@ -71,7 +71,7 @@ def numbers_in(result: Any, label: str) -> list[Array]:
 
 
 def _whole(call: Call, at: int, output: Array, n: int, given: Array, reason: str) -> Found:
-    note = f"may come from fewer cells than all: {call.label} is not followed ({reason})"
+    note = f"may come from only some cells: {call.label} is not followed ({reason})"
     return Relation.whole(output.shape, given.shape), note
 
 
@@ -85,7 +85,7 @@ def _elementwise(call: Call, at: int, output: Array, n: int, given: Array, reaso
             f"{call.label} is tracked with unknown='elementwise', and returned an array of shape {output.shape} for "
             f"{given.label!r} of shape {given.shape}: use unknown='whole' or 'probe'"
         )
-    return broadcast(given.shape, output.shape), "is taken to be elementwise, because unknown='elementwise' says so"
+    return broadcast(given.shape, output.shape), "is assumed to be elementwise, because of unknown='elementwise'"
 
 
 def _probed(call: Call, at: int, output: Array, n: int, given: Array, reason: str) -> Found:

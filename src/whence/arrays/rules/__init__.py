@@ -143,7 +143,7 @@ def lineage(
         options = dict(kwargs)
     mask = options.pop("where", True)
     if mask is not True and mask is not np._NoValue:
-        raise NoRule(f"{name_of(function, method)} with where=: pick the cells first, or use np.where on the result")
+        raise NoRule(f"{name_of(function, method)} with where=: select the cells first, or use np.where on the result")
     try:
         if isinstance(function, np.ufunc) and (method != "__call__" or function.signature is None):
             return _of_ufunc(function, method, args, options)
@@ -180,7 +180,7 @@ def watched(
     """
     if isinstance(function, np.ufunc) and method == "__call__":
         if any(True for _ in occurrences(kwargs, arrays)):
-            raise NoRule(f"{name_of(function)} is given a traced array by a keyword, from where no lineage is known")
+            raise NoRule(f"{name_of(function)} takes a traced array as a keyword argument whose lineage is not known")
         return lineage(function, args, kwargs, method), function in VALUES_MATTER
     by_values = function in VALUES_MATTER
     call = (args, dict(kwargs))
@@ -214,7 +214,7 @@ def complete(
                 continue
             if not says_where(function, name):
                 raise NoRule(
-                    f"{name_of(function, method)} is given a traced array for {name!r}, from where no lineage is "
+                    f"{name_of(function, method)} takes a traced array as {name!r}, whose lineage is not "
                     "known: write it with functions that have a rule, or give its lineage with log.lineage"
                 )
             deciding.append(each)

@@ -182,7 +182,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect"
     values = np.asarray(a).ravel() if flat else np.asarray(a)
     places = np.argpartition(values, kth, at)
     if not np.array_equal(np.take_along_axis(values, places, at), np.partition(values, kth, at), equal_nan=True):
-        raise TypeError("a partition that NumPy orders in another way than its indices")
+        raise TypeError("a partition that NumPy orders differently from its indices")
     decided = lane(values.shape, at, values.shape[at])
     return [
         Link(a, _unflat(arranged(values.shape, places, at), shape(a))),
@@ -203,7 +203,7 @@ def winner(
     in_shape = shape(a)
     axes = axes_of(axis, len(in_shape))
     if any(more.get(key) not in (None, np._NoValue) for key in ("initial", "where")):
-        raise NoRule("the winner of a maximum with initial= or where= is not known: take it of the cells alone")
+        raise NoRule("the winner of a maximum with initial= or where= is not known: leave these out")
     order = [*(i for i in range(len(in_shape)) if i not in axes), *axes]
     kept = tuple(in_shape[i] for i in order[: len(order) - len(axes)])
     lanes = np.asarray(a).transpose(order).reshape(*kept, -1)

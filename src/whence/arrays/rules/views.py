@@ -94,9 +94,7 @@ def _window(out_shape: Shape, axis: int, start: int, steps: dict[int, int]) -> F
 def _from_cell_numbers(in_shape: Shape, out_shape: Shape, view: View) -> Relation:
     """The relation of a view of which several axes run along one of the input's: windows."""
     if math.prod(out_shape) > MOST_CELLS:
-        raise NoRule(
-            f"a view of {math.prod(out_shape):,} cells, of which several axes run along one of the input, is too large"
-        )
+        raise NoRule(f"a view of {math.prod(out_shape):,} cells, with several axes along one input axis is too large")
     return moved(view(numbered(in_shape)), in_shape)
 
 
@@ -192,7 +190,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
     after: Shape = x.shape if shape is None else tuple(np.atleast_1d(shape).tolist())
     steps: Shape = x.strides if strides is None else tuple(np.atleast_1d(strides).tolist())
     if not x.size or 0 in after or any(step % x.itemsize for step in (*x.strides, *steps)) or overlaps_itself(x):
-        raise TypeError("an array without cells, or strides that are no number of cells")
+        raise TypeError("an array without cells, or strides that are not multiples of a cell")
     own, wanted = ([step // x.itemsize for step in each] for each in (x.strides, steps))
     first, last = _reach(x.shape, own)
     low, high = _reach(after, wanted)
@@ -203,7 +201,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
     cells[...] = np.arange(x.size).reshape(x.shape)
     seen: Any = np.ndarray(after, np.int64, laid, -first * 8, [8 * step for step in wanted])
     if (seen < 0).any():
-        raise TypeError("strides that lead between the cells of the array")
+        raise TypeError("strides that are not multiples of a cell")
     return [Link(x, moved(seen, x.shape))]
 
 

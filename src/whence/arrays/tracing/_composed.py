@@ -76,7 +76,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = places.astype(np.intp) if places.dtype == bool else places  # numbers, and not a mask
     flat: Any = np.reshape(_into(a), -1)
     if mode != "raise" or flat._buffer is not a._buffer:
-        raise NoRule("the lineage of numpy.put is known for arrays in one piece of memory, and places within them")
+        raise NoRule("the lineage of numpy.put is known only for contiguous arrays and indices within them")
     flat[places] = np.resize(v, places.shape)
 
 

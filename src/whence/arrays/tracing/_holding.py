@@ -50,8 +50,8 @@ class TrackedArray(_tracked.Held):
                 raise
             if not rules.has_rule(function):
                 raise NoRule(
-                    f"the lineage of {rules.name_of(function)} is not known: it computes on plain numbers, "
-                    "and a tracked array is not converted to these implicitly"
+                    f"the lineage of {rules.name_of(function)} is not known: it computes with plain numbers, and"
+                    " whence does not convert a tracked array implicitly"
                 ) from error
             return _by_rule(function, args, kwargs)
 
@@ -101,7 +101,7 @@ class TrackedArray(_tracked.Held):
     def byteswap(self, *_: Any, **__: Any) -> Any:
         """Refused: only numbers have bytes in an order, and parts."""
         raise BadType(
-            "the memory of a tracked array holds lineage beside the numbers, and is not taken apart; "
+            "the memory of a tracked array holds lineage beside the numbers, so it cannot be read directly; "
             "whence.arrays.values(x) are the numbers"
         )
 
@@ -213,7 +213,9 @@ def _as_tracked(function: Callable[..., Any], result: Any, links: rules.Links, m
     """The numbers as a tracked array (one number as a cell), with the sets of cells that the links say."""
     numbers = np.asarray(result)
     if numbers.dtype.kind == "c":
-        raise NoRule(f"{rules.name_of(function)} gives complex numbers, which no tracked array holds: use log.track")
+        raise NoRule(
+            f"{rules.name_of(function)} returns complex numbers, which a tracked array cannot hold: use log.track"
+        )
     if numbers.dtype.kind in "biu":
         return result  # a rank, a count: no cell's value
     total: Any = None
@@ -253,7 +255,7 @@ def _carried(relation: Relation, zeros: Any) -> Any:
         full = moved.reshape([shape[i] if i in places else 1 for i in range(len(shape))])
         return np.broadcast_to(full, shape)
     if relation.count() > MOST_TUPLES:
-        raise TooLarge(f"{relation!r} has no simple form, and too many tuples to follow one by one")
+        raise TooLarge(f"{relation!r} has no simple form and too many tuples to follow one by one")
     made = _zeroed_empty(relation.out_shape, zeros)
     tuples = relation.to_array()
     if not len(tuples):

@@ -131,7 +131,7 @@ class Members(NDArrayOperatorsMixin):
         return self._number(self.value.size).tolist()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise BadType("a traced array is not saved or copied out of its run: keep its .value")
+        raise BadType("a traced array cannot be saved or copied out of its run: use its .value")
 
     def __copy__(self) -> Any:
         return np.copy(self)
@@ -153,7 +153,7 @@ class Members(NDArrayOperatorsMixin):
     @shape.setter
     def shape(self, given: Any) -> None:
         if self._run.holds_also(self):
-            self._refused("setting the shape of an array that another variable refers to is not followed: use reshape")
+            self._refused("setting the shape of an array that other variables refer to is not followed: use reshape")
         before = self.value.shape
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # the function's own warning, and not its caller's
@@ -254,7 +254,7 @@ class Members(NDArrayOperatorsMixin):
         if name.startswith("__"):  # protocols that NumPy asks for; not to have them is an answer
             if name in ("__array_interface__", "__array_struct__"):
                 self._run.refuse(
-                    NoRule("a traced array does not give access to its memory, which np.asarray and as_strided need")
+                    NoRule("a traced array has no accessible memory, which np.asarray and as_strided need")
                 )
             raise AttributeError(name)
         if not hasattr(self.plain, name):

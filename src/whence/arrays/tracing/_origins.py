@@ -75,7 +75,7 @@ def union(relations: Sequence[Relation]) -> tuple[Relation, ...]:
         return tuple(as_rows)
     total = sum(each.count() for each in left)
     if total > MERGE:
-        raise NoRule(f"lineage of {len(left)} overlapping relations with {total:,} tuples is too much to be united")
+        raise NoRule(f"the lineage of {len(left)} overlapping relations with {total:,} tuples is too large to unite")
     return (merged(left),)
 
 

@@ -114,11 +114,13 @@ def _vectorized(run: Run, pyfunc: Callable[..., Any], *options: Any, **named: An
         if not _holds_traced([*args, *kwargs.values()]):
             return real(*args, **kwargs)
         if kwargs or options or set(named) - {"otypes"}:
-            raise NoRule("np.vectorize of traced arrays takes arrays by position, and no option but otypes")
+            raise NoRule("np.vectorize of traced arrays takes arrays by position, and only the option otypes")
         arrays = np.broadcast_arrays(*(each if _holds_traced(each) else np.asarray(each) for each in args))
         cells = [pyfunc(*(each[at] for each in arrays)) for at in np.ndindex(arrays[0].shape)]
         if not cells or any(isinstance(each, tuple) for each in cells):
-            raise NoRule("np.vectorize of traced arrays needs cells, and a function that returns one number")
+            raise NoRule(
+                "np.vectorize of traced arrays needs at least one cell, and a function that returns one number"
+            )
         made = np.reshape(_read_array(run, np.asarray, cells), arrays[0].shape)
         return made.astype(named["otypes"][0]) if "otypes" in named else made
 

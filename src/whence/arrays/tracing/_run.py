@@ -141,13 +141,13 @@ class Run:
         buffer = array._buffer
         own = [each for each in self._inputs if each._buffer is buffer]
         if any(each.value.flags.writeable and overlaps_itself(each.value) for each in (array, *own)):
-            raise NoRule("more than one cell of an array lies at a place that is about to be written: write to a copy")
+            raise NoRule("several cells of an array share the memory that is about to be written: write to a copy")
         if id(buffer) in self._checked:
             return
         for each in own:
             for other in self._inputs:
                 if other._buffer is not buffer and _overlap(each.value, other.value):
-                    raise Overlapping("an argument that shares memory with another one was about to be written")
+                    raise Overlapping("an argument that shares memory with another was about to be written")
         self._checked.add(id(buffer))
 
     def input(self, array: Any, what: str = "an input") -> Any:
@@ -208,17 +208,17 @@ def checked(array: Any, what: str) -> Any:
     >>> checked(np.array(["a"]), "'names'")
     Traceback (most recent call last):
     ...
-    whence.errors.BadType: 'names' is an array of <U1: lineage is kept of numbers (float, integer, bool)
+    whence.errors.BadType: 'names' is an array of <U1: whence follows only numbers (float, integer, bool)
     """
     if isinstance(array, _tracked.Held):
         raise BadType(f"{what} is tracked already (whence.tracked): pass its numbers, whence.arrays.values(x)")
     if type(array) not in (np.ndarray, np.memmap):
         raise BadType(
-            f"{what} is a {type(array).__name__}, which computes differently: give a plain array, np.asarray(x)"
+            f"{what} is a {type(array).__name__}, which computes differently: pass a plain array, np.asarray(x)"
             + (", or x.filled(...)" if isinstance(array, np.ma.MaskedArray) else "")
         )
     if array.dtype.kind not in KINDS:
-        raise BadType(f"{what} is an array of {array.dtype}: lineage is kept of numbers (float, integer, bool)")
+        raise BadType(f"{what} is an array of {array.dtype}: whence follows only numbers (float, integer, bool)")
     if array.size > MOST_CELLS:
-        raise BadType(f"{what} has {array.size:,} cells; lineage is kept of at most 2^36 in one array")
+        raise BadType(f"{what} has {array.size:,} cells; whence follows arrays of at most 2^36 cells")
     return array

@@ -48,7 +48,7 @@ class Spelled:
     def check(self, traced: Any) -> None:
         """An error if the array is of another run."""
         if traced._run is not self._run:
-            raise BadType("arrays of two captures cannot be mixed: read both in one, or pass on the plain result")
+            raise BadType("arrays of two captures cannot be mixed: read both in one, or pass the plain result")
 
     def spell(self, item: Any) -> Any:
         """An argument as NumPy takes it; the key gets longer."""
@@ -101,8 +101,7 @@ class Spelled:
             self.complete &= item.dtype.kind not in "OV"
         elif isinstance(item, _tracked.Held):
             raise BadType(
-                "a tracked array cannot be mixed with arrays of a traced run: they are of two captures; "
-                "pass its numbers, whence.arrays.values(x)"
+                "a tracked array cannot be mixed with arrays of a traced run: pass its numbers, whence.arrays.values(x)"
             )
         elif isinstance(item, np.generic):
             key.append(("g", item.dtype.str, repr(item.item())))

@@ -294,7 +294,7 @@ class Traced(Members, Body):
         traced = type(value) is Traced
         if traced and value._buffer is self._buffer and value.value.shape and from_compiled_code():
             raise NoRule(
-                "compiled code moves rows of a traced array, and may do so in another way than with a plain one "
+                "compiled code moves rows of a traced array, and may do so differently from a plain one "
                 "(rng.shuffle): write x = x[rng.permutation(len(x))]"
             )
         plain, index, chosen_by, _ = self._key(key)

@@ -46,7 +46,7 @@ class Drawable:
         place = Path(path)
         ending = place.suffix.lower()
         if ending not in _ENDINGS:
-            raise BadType(f"{place.name}: pictures end in {', '.join(_ENDINGS)}")
+            raise BadType(f"{place.name}: the file name of a picture must end in {', '.join(_ENDINGS)}")
         if ending == ".png":
             data = self.to_png()
         elif ending == ".svg":

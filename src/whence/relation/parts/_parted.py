@@ -132,7 +132,7 @@ class PartedRelation(Relation):
         some = [number for number, _ in self._near(given, backward)]
         size = sum(self._index.entries[number].size for number in some)
         whole = counted(len(self._index.entries), "part")
-        what = f"{len(some):,} of {whole} ({in_units(size)}) may hold what is asked"
+        what = f"{len(some):,} of {whole} ({in_units(size)}) may hold the answer"
         if engine != "auto":
             return engine, f"{what}; engine={engine!r} was given"
         if size <= MANY:
@@ -149,7 +149,7 @@ class PartedRelation(Relation):
         """How a question would be answered: by whom, how many parts that reads, and why.
 
         >>> PartedRelation(Index((4,), (4,), ()), Directory("nowhere"), "it").explain([1])
-        'local: 0 of 0 parts (0 B) may hold what is asked'
+        'local: 0 of 0 parts (0 B) may hold the answer'
         """
         given = Selection.of(cells, self._in_shape if forward else self._out_shape)
         return ": ".join(self._chosen(given, not forward, engine))
@@ -173,7 +173,7 @@ class PartedRelation(Relation):
         title = f"part {number} of {self._name}"
         part = self._place.open(entry.name, title)
         if (part.out_shape, part.in_shape, len(part)) != (self._index.out_shape, self._index.in_shape, entry.boxes):
-            raise Damaged(f"{title} is not the part that the index describes; restore it from a copy")
+            raise Damaged(f"{title} differs from the index; restore it from a copy")
         return part
 
     def _near(self, given: Selection, backward: bool, among: Ints | None = None) -> Iterator[tuple[int, Ints]]:
@@ -226,8 +226,8 @@ class PartedRelation(Relation):
         if self._table is None:
             if not self._fits:
                 raise TooLarge(
-                    f"the relation has {len(self):,} boxes in {counted(len(self._index.entries), 'part')}, too many to "
-                    "hold in memory; ask with backward/forward, which reads them part by part"
+                    f"the relation has {len(self):,} boxes in {counted(len(self._index.entries), 'part')}, too many"
+                    " to hold in memory; use backward or forward, which read them part by part"
                 )
             self._table = self._united()
         return self._table

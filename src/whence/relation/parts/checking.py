@@ -28,7 +28,9 @@ def check(index: Index, place: Place, part: Callable[[int], Relation], name: str
         found = part(number)
         decided &= found.verify()
         if (found.count(), bounds_of(found)) != (entry.tuples, entry.bounds):
-            raise Damaged(f"part {number} of {name} holds other tuples than the index says; write the relation again")
+            raise Damaged(
+                f"part {number} of {name} does not hold the tuples that the index says; write the relation again"
+            )
     bounds, outs = index.bounds(), len(index.out_shape)
     for number in range(len(bounds)):
         own, rest = bounds[number], bounds[number + 1 :]

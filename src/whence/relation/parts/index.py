@@ -111,7 +111,7 @@ def parse(data: bytes | memoryview, name: str) -> Index:
     """The index from the bytes of its file; `name` is what errors call it."""
     remedy = "restore it from a copy, or write the relation again"
     if len(data) < PREFIX.size or not is_index(data):
-        raise Damaged(f"{name} is not the index of a relation, or its beginning is lost; {remedy}")
+        raise Damaged(f"{name} is not the index of a relation, or its beginning is damaged; {remedy}")
     _, version, check, length = PREFIX.unpack(data[: PREFIX.size])
     if version > VERSION:
         raise FutureVersion(f"{name} has format {version}; this whence reads up to {VERSION}: upgrade whence")

@@ -87,7 +87,7 @@ class Directory:
             return (self.path / INDEX).read_bytes()
         except FileNotFoundError:
             raise Damaged(
-                f"{str(self.path)!r} has no index: it is no relation, or its writer was stopped before it was done"
+                f"{str(self.path)!r} has no index: it is not a relation, or its writer was stopped before the end"
             ) from None
         except OSError as error:
             raise StoreError(f"cannot read {str(self.path)!r}: {error.strerror or error}") from error

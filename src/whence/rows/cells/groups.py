@@ -109,7 +109,7 @@ def _items(plan: Aggregate, ask: Ask) -> dict[Item, Item]:
 def _opaque(call: AggCall) -> tuple[str, ...]:
     if not call.python:
         return ()
-    return (f"a function of the user's ({call.name}) counts as reading all its arguments in all rows of the group",)
+    return (f"the Python function ({call.name}) is assumed to read all its arguments in all rows of the group",)
 
 
 def _called(plan: Aggregate, slot: Tree, selection: bool) -> Called:
@@ -237,7 +237,7 @@ class _Groups:
         """The operator, with all that was asked for, and a flag for each condition over its keys and calls."""
         if any(call.python for call in self._plan.calls):
             if any(read.where is not None for each in wanted.values() for read in each.read):
-                self.reasons = ("beside a function of the user's over groups, all branches count",)
+                self.reasons = ("beside a Python function of groups, all branches are assumed to contribute",)
             return self._beside()
         for each in wanted.values():
             for read in each.read:

@@ -11,7 +11,7 @@ from whence.rows.eager.ids import Tagged
 from whence.rows.expressions import Expr
 from whence.rows.operators import Cogroup, GroupedMap, Opaque, Operator
 
-GROUP = "a function of groups counts as reading all cells of its group"
+GROUP = "a function of groups is assumed to read all cells of its group"
 
 
 def opaque(plan: Opaque, ask: Ask) -> Noted:

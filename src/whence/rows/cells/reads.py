@@ -59,9 +59,9 @@ def reads(exprs: Iterable[Tree], selection: bool, leaves: Collection[Tree] = (),
             open_.append((expr.over(expr.inside.value), where))
         else:
             if isinstance(expr, Udf) and len(expr.attrs) > 1:
-                reasons[f"a function of the user's ({expr.name}) counts as reading all its arguments"] = None
+                reasons[f"the Python function ({expr.name}) is assumed to read all its arguments"] = None
             if isinstance(expr, Call) and expr.name in BRANCHES:
-                reasons[f"{expr.name.lower()} by chance: all its branches count"] = None
+                reasons[f"{expr.name.lower()} is random: all its branches are assumed to contribute"] = None
             open_ += [(part, where) for part in expr.parts() if isinstance(part, Expr)]
     return Reads(tuple(reversed(found)), tuple(reasons))
 

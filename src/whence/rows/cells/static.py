@@ -215,7 +215,7 @@ def _aggregate(plan: o.Aggregate, below: list[_Found], selection: bool) -> _Foun
         slots[call] = _or_unknown(_called, call, found, selection, shown)
         reasons += reads(call.args, selection).reasons
         if call.python:
-            reasons.append(f"a function of the user's ({call.name}) counts as reading all its arguments in its group")
+            reasons.append(f"the Python function ({call.name}) is assumed to read all its arguments in its group")
     known = _Found(slots)
     places: dict[Key, Places] = {WHOLE: found.of(WHOLE)}
     exprs: dict[Attr, tuple[int, Expr]] = {}

@@ -92,7 +92,7 @@ def _superset(call: WindowCall) -> tuple[str, ...]:
     if reason is not None:
         return (reason,)
     if call.python:
-        return (f"a function of the user's ({call.name}) counts as reading all its arguments in all rows of its frame",)
+        return (f"the Python function ({call.name}) is assumed to read all its arguments in all rows of its frame",)
     return ()
 
 

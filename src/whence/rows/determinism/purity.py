@@ -167,7 +167,7 @@ class _FunctionSearch:
         starts: dict[tuple[int | None, int | None], str] = {}  # where an expression begins with a shared object
         seeded = any(_names_seed(const) for const in code.co_consts) or any(_names_seed(i.argval) for i in whole)
         if CLOCKS.intersection(code.co_names) and any(each in ("now", "today") for each in code.co_consts):
-            yield "it asks for the time now"
+            yield "it reads the current time"
         value: object = UNKNOWN
         path, shared = "", False
         for index, step in enumerate(whole):

@@ -74,9 +74,9 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
     if isinstance(plan, o.Opaque) and plan.varies:
         found[Cause(plan.varies)] = None
     if isinstance(plan, o.Sample) and not _steady(plan.child):
-        found[Cause(f"{line(plan)} of rows whose places may change")] = None
+        found[Cause(f"{line(plan)} depends on the positions of rows, which may change")] = None
     if merged and isinstance(plan, o.Distinct) and plan.picks:
-        found[Cause(f"{line(plan)} keeps any of the rows that agree", picked=True)] = None
+        found[Cause(f"{line(plan)} keeps any one of the equal rows", picked=True)] = None
     if merged and isinstance(plan, o.Limit) and not _is_total_order(plan):
         found[Cause(f"{line(plan)} takes rows in an order that the data does not determine")] = None
     if isinstance(plan, o.Window) and not _ignores_ties(plan):

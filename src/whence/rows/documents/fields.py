@@ -92,7 +92,9 @@ def _frame(given: Any, _: Reads, where: str) -> Frame:
     plain = not any(isinstance(bound, str) for bound in given[1:])
     try:
         unit, lower, upper = given
-        return Frame(unit, lower, upper, None if plain else NotHeld("a bound of the window's frame is no plain number"))
+        return Frame(
+            unit, lower, upper, None if plain else NotHeld("a bound of the window's frame is not a plain number")
+        )
     except BadType as error:
         raise Damaged(f"{where}: {error}") from error
 

@@ -35,15 +35,15 @@ class NotHeld:
 def opaque_reason(node: object) -> str | None:
     """Why a part of a plan cannot be computed from its document; None if it can, or if its name says what it is."""
     if isinstance(node, Udf):
-        return f"{_called(node.detail) or node.name} is a function of the pipeline's own, and a log holds no code"
+        return f"{_called(node.detail) or node.name} is a Python function, whose code the log does not hold"
     if isinstance(node, AggCall | WindowCall) and node.python:
-        return f"{_called(node.detail) or node.name} is an aggregate of the pipeline's own, and a log holds no code"
+        return f"{_called(node.detail) or node.name} is a Python aggregate, whose code the log does not hold"
     if isinstance(node, Opaque):
-        return f"it is made by code of the pipeline's own, and a log holds no code: {node.why}"
+        return f"it is made by the pipeline's own code, which the log does not hold: {node.why}"
     if isinstance(node, GroupedMap | Cogroup):
-        return "each group goes through a function of the pipeline's own, and a log holds no code"
+        return "each group goes through a Python function, whose code the log does not hold"
     if isinstance(node, Values) and node.columns:
-        return "the query spells these rows out, and a log does not hold them"
+        return "these rows are literals of the query, which the log does not hold"
     return None
 
 

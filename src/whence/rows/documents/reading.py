@@ -41,7 +41,7 @@ def read_plan(document: object, leaves: Mapping[int, object] | None = None, *, n
     """
     top = _fields(document, {"format", "version", "plan", "trace", "nodes"}, "the stored plan")
     if top["format"] != FORMAT:
-        raise Damaged(f"this is no stored plan: its format is {str(top['format'])[:40]!r}")
+        raise Damaged(f"this is not a stored plan: its format is {str(top['format'])[:40]!r}")
     if type(top["version"]) is not int or top["version"] < 1:
         raise Damaged(f"the stored plan has no version: {str(top['version'])[:40]!r}")
     if top["version"] > VERSION:
@@ -53,7 +53,7 @@ def read_plan(document: object, leaves: Mapping[int, object] | None = None, *, n
         plan = OPERATOR.read(top["plan"], reader, "plan")
         return StoredPlan(plan, None if top["trace"] is None else _trace(top["trace"], reader))
     except BadType as error:  # operators check what they are made of
-        raise Damaged(f"the stored plan makes no sense: {error}") from error
+        raise Damaged(f"the stored plan is not valid: {error}") from error
 
 
 class _Reader:
@@ -73,11 +73,11 @@ class _Reader:
             try:
                 self._made.append(self._node(node, where))
             except BadType as error:
-                raise Damaged(f"{where} makes no sense: {error}") from error
+                raise Damaged(f"{where} is not valid: {error}") from error
             deep = 1 + max((self._depths[each] for each in self._used), default=0)
             size = 1 + sum(self._sizes[each] for each in self._used)
             if deep > DEEPEST:
-                raise Damaged(f"{where}: there are more than {DEEPEST} parts within one another")
+                raise Damaged(f"{where}: there are more than {DEEPEST} nested parts")
             if size > MOST_PARTS:
                 raise Damaged(f"{where}: it has more than {MOST_PARTS:,} parts, if what is shared is written out")
             self._depths.append(deep)
@@ -105,14 +105,14 @@ class _Reader:
         name = node.get("node") if isinstance(node, dict) else None
         kind = BY_NAME.get(name) if isinstance(name, str) else None
         if kind is None or not isinstance(node, dict):
-            raise Damaged(f"{where} is of no kind that this whence knows: {str(name)[:40]!r}")
+            raise Damaged(f"{where} has a kind that this version of whence does not know: {str(name)[:40]!r}")
         where = f"{where} ({kind.name})"
         given = {}
         for key, value in node.items():
             if key in kind.fields:
                 given[key] = kind.fields[key].read(value, self, f"{where}, field {key!r}")
             elif key not in ("node", OPAQUE):
-                raise Damaged(f"{where} has a field that this whence does not know: {str(key)[:40]!r}")
+                raise Damaged(f"{where} has a field that this version of whence does not know: {str(key)[:40]!r}")
         missing = [key for key in kind.fields if key not in given and key not in kind.defaults]
         if missing:
             raise Damaged(f"{where} lacks {', '.join(missing)}")
@@ -124,7 +124,7 @@ class _Reader:
         """The node. Where it had an origin, it says that the document has none."""
         if not _has_origin(kind.made):
             return kind.made(**given)
-        origin: object = NotHeld(opaque or "a log does not hold what Spark made of it")
+        origin: object = NotHeld(opaque or "the log does not hold its code")
         if kind.made is Source:
             origin = self._leaves.get(given["occurrence"])
         elif issubclass(kind.made, Call | AggCall | WindowCall):
@@ -173,11 +173,11 @@ def _require_tables(trace: TracePlan) -> None:
     for saved in trace.saved:
         lost = set(saved.columns) - set(saved.operator.output)
         if saved.table not in known or saved.place in known or lost:
-            raise Damaged(f"the trace plan makes no sense at {saved.place}")
+            raise Damaged(f"the trace plan is not valid at {saved.place}")
         known.add(saved.place)
     for use in trace.uses:
         if use.table not in known:
-            raise Damaged(f"the trace plan makes no sense at source {use.source.name!r}")
+            raise Damaged(f"the trace plan is not valid at source {use.source.name!r}")
 
 
 def _record(kinds: dict[str, Field]) -> Field:
@@ -191,8 +191,8 @@ def _record(kinds: dict[str, Field]) -> Field:
 def _fields(given: object, names: set[str], where: str) -> dict[str, Any]:
     """An object of JSON with just these fields."""
     if not isinstance(given, dict):
-        raise Damaged(f"{where} is no object: {type(given).__name__}")
+        raise Damaged(f"{where} is not an object: {type(given).__name__}")
     if set(given) != names:
         odd = sorted(str(each)[:40] for each in set(given) ^ names)
-        raise Damaged(f"{where} lacks fields, or has others: {', '.join(odd)}")
+        raise Damaged(f"{where} has missing or unknown fields: {', '.join(odd)}")
     return given

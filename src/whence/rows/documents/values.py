@@ -57,7 +57,7 @@ def value_of(given: object, where: str) -> object:
                 return known[2](text)
             except (ValueError, ArithmeticError) as error:
                 raise Damaged(f"{where}: {text[:80]!r} is no {kind}") from error
-    raise Damaged(f"{where}: this is no constant: {str(given)[:80]}")
+    raise Damaged(f"{where}: this is not a constant: {str(given)[:80]}")
 
 
 def type_json(dtype: str) -> object:
@@ -67,7 +67,7 @@ def type_json(dtype: str) -> object:
     else:
         made = json.loads(dtype)
         if json.dumps(made, separators=(",", ":")) != dtype:
-            raise BadType(f"a type that is spelled in another way than Spark's cannot be stored: {dtype[:200]}")
+            raise BadType(f"a type that is not spelled as in Spark cannot be stored: {dtype[:200]}")
     try:
         type_of(made, "the plan")
     except Damaged as error:
@@ -84,11 +84,11 @@ def type_of(given: object, where: str) -> str:
 def _require_type(given: Any, where: str, deep: int) -> None:
     if isinstance(given, str):
         if len(given) > 200 or not NAME.fullmatch(given):
-            raise Damaged(f"{where}: this is no type: {given[:80]!r}")
+            raise Damaged(f"{where}: this is not a type: {given[:80]!r}")
         return
     kind = given.get("type") if isinstance(given, dict) else None
     if not deep or not isinstance(kind, str) or kind not in NESTED or set(given) != NESTED[kind]:
-        raise Damaged(f"{where}: this is no type that whence reads: {str(given)[:80]}")
+        raise Damaged(f"{where}: this is not a type that whence reads: {str(given)[:80]}")
     for name in ("elementType", "keyType", "valueType"):
         if name in given:
             _require_type(given[name], where, deep - 1)

@@ -52,7 +52,7 @@ class _Writer:
     def add(self, tree: Tree) -> int:
         """The number of a tree, which is in the document from now on."""
         if depth(tree) > DEEPEST:
-            raise TooLarge(f"a plan with more than {DEEPEST} parts within one another is not stored")
+            raise TooLarge(f"a plan with more than {DEEPEST} nested parts is not stored")
         for each in upwards(tree):
             self._parts += 1
             if self._parts > MOST_PARTS:
@@ -70,7 +70,7 @@ class _Writer:
     def _add(self, tree: Tree) -> int:
         kind = BY_CLASS.get(type(tree))
         if kind is None:
-            raise BadType(f"{type(tree).__name__} has no place in a document: it is missing in whence.rows.documents")
+            raise BadType(f"{type(tree).__name__} cannot be stored: whence.rows.documents lacks it")
         node: dict[str, Any] = {"node": kind.name}
         for name, field in kind.fields.items():
             value = getattr(tree, name)

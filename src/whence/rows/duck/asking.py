@@ -63,7 +63,7 @@ def select(
     wanted = rows.columns if columns is None else columns
     rows.require(wanted)
     if not wanted and not identity:
-        raise BadType("no column was asked for: name some, or ask for identity=True")
+        raise BadType("no columns were requested: name some, or use identity=True")
     asked = Question(rows, where, table, table_columns)
     found = _answer(asked, _select_list(rows, wanted, identity), wanted, identity, known)
     return None if found is None else _as_spark(found, (*wanted, ROW) if identity else wanted)

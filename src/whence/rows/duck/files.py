@@ -31,15 +31,13 @@ class Files:
         if not self.paths:
             raise BadType("no files were given to read")
         if len(set(self.columns)) < len(self.columns):
-            raise BadType(f"a column is given twice: {', '.join(map(str, self.columns))}")
+            raise BadType(f"a column occurs twice: {', '.join(map(str, self.columns))}")
 
     def require(self, columns: Iterable[Attr]) -> None:
         """Raise for a column that was not given."""
         for attr in columns:
             if attr not in self.columns:
-                raise BadType(
-                    f"the files are read without column {attr}: they have {', '.join(map(str, self.columns))}"
-                )
+                raise BadType(f"the files have no column {attr}: they have {', '.join(map(str, self.columns))}")
 
     def called(self, columns: tuple[Attr, ...]) -> Files:
         """The same columns as other attributes."""

@@ -19,7 +19,7 @@ def opaque(plan: Opaque, tag: Tag, tried: bool = False) -> Tagged:
         (below,) = map(tag, plan.inputs)
         child, around, one = _with_lists(below, plan.inputs[0].output)  # the function sees all columns: no ids
         made = replace(plan, inputs=(child,), annotated=around, tried=not plan.by_row)
-        why = f"{plan.why} is opaque: it was tried on single rows and batches only"
+        why = f"{plan.why} is opaque: only single rows and batches were tried"
         return Tagged(made, one, below.reasons if plan.by_row else (*below.reasons, why))
     joined: Operator = plan
     ids = {}

@@ -83,7 +83,7 @@ class Attr(Expr):
 
     def __post_init__(self) -> None:
         if type(self.id) is not int:
-            raise BadType(f"an attribute is known by an integer, not by {self.id!r}")
+            raise BadType(f"the id of an attribute must be an integer, not {self.id!r}")
 
     def __str__(self) -> str:
         return f"{self.name}#{self.id}"

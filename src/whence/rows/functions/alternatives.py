@@ -85,7 +85,7 @@ def _true(item: Item) -> Expr:
         is_plain(item.value) or type(item.value) in (list, tuple, dict, set, frozenset, types.FunctionType)
     ):
         return TRUE if item.value else FALSE
-    raise Refusal("it asks whether something of an unknown kind is true")
+    raise Refusal("it tests the truth of a value of unknown type")
 
 
 def truth_value(expr: Expr) -> Value:
@@ -103,7 +103,7 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
         if type(item.value) not in (list, tuple, range, str, dict):
             return None
         if len(item.value) > ITEMS:
-            raise Refusal("it goes through a long list")
+            raise Refusal("it iterates over a long list")
         return tuple(const(each) for each in item.value)
     return None
 

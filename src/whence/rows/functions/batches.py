@@ -27,14 +27,14 @@ def translate_columns(function: object, arguments: Sequence[str], returns: str) 
     except Refusal as refusal:
         return Untranslated(refusal.why, refusal.line)
     except RecursionError:
-        return Untranslated("it nests too deeply to be looked through")
+        return Untranslated("it is nested too deeply")
 
     def of_one_row(*row: Any) -> Any:
         return _called(function, [[value] for value in row], found.parameters)[0]
 
     different = disagreement(of_one_row, found.parameters, found.value, found.domain, returns, "pandas")
     different = different or _batch_differs(function, found, returns)
-    return found if different is None else Untranslated(f"its translation was wrong for {different}")
+    return found if different is None else Untranslated(f"its translation gives another result for {different}")
 
 
 def _translated(function: object, arguments: tuple[str, ...], returns: str) -> Inside:
@@ -59,7 +59,7 @@ def _column(attr: Attr) -> Column:
         return Column(Float(case(IsNull(attr), NAN, attr)))
     if attr.dtype == "string":
         return Column(Str(attr))
-    raise Refusal(f"a column of {attr.dtype} is another one in pandas where a value is missing")
+    raise Refusal(f"a column of {attr.dtype} changes its type in pandas if a value is missing")
 
 
 def _called(function: Any, columns: list[list[Any]], parameters: tuple[Attr, ...]) -> list[Any]:

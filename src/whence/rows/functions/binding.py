@@ -35,5 +35,5 @@ def bound(
     missing = {*names, *(each.arg for each in wanted.kwonlyargs)} - set(found)
     unknown = set(found) - {*names, *(each.arg for each in wanted.kwonlyargs)}
     if missing or unknown:
-        raise Refusal("it is called with other arguments than it takes")
+        raise Refusal("it is called with the wrong arguments")
     return found

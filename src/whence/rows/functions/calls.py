@@ -60,7 +60,7 @@ def _called(function: Item, node: ast.Call, at: Looking) -> Value:
             raise Refusal(f"{function.name}() with arguments by name")
         return each(function.owner, lambda item: _method(item, function.name, args, at), at)
     if not isinstance(function, Const):
-        raise Refusal("it calls something unknown")
+        raise Refusal("it calls an unknown function")
     return called(function.value, args, kwargs, at)
 
 
@@ -77,10 +77,10 @@ def called(function: object, args: list[Value], kwargs: dict[str, Value], at: Lo
         if known is not None:
             return known(args, at)
         if "__wrapped__" in vars(function):
-            raise Refusal(f"{function.__name__}() is inside of a decorator")
+            raise Refusal(f"{function.__name__}() has a decorator")
         return look(function, args, kwargs, at)
     if kwargs:
-        raise Refusal("a call of one of Python's functions with arguments by name")
+        raise Refusal("a call of a built-in function with keyword arguments")
     made = BUILTINS.get(_name(function))
     if made is None:
         raise Refusal(f"it calls {_name(function)}")
@@ -134,7 +134,7 @@ def _method(item: Item, name: str, args: list[Value], at: Looking) -> Item | Val
         if name not in texts.METHODS:
             raise Refusal(f"the method {name}() of a text is not translated")
         if any(len(arg) != 1 for arg in args):
-            raise Refusal(f"the method {name}() with an argument that may be several things")
+            raise Refusal(f"the method {name}() with an argument that has several possible values")
         return texts.METHODS[name](item.expr, [arg[0].item for arg in args], at)
     raise Refusal(f"the method {name}() is not translated")
 
@@ -142,7 +142,7 @@ def _method(item: Item, name: str, args: list[Value], at: Looking) -> Item | Val
 def _joined(by: str, value: Value, at: Looking) -> Value:
     items = items_of(value)
     if items is None:
-        raise Refusal("it joins texts that are no list of known length")
+        raise Refusal("it joins strings that are not a list of known length")
     result = const("")
     for index, item in enumerate(items):
         for one in item:

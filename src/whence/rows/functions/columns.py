@@ -72,11 +72,11 @@ def cell_of(function: types.FunctionType, arguments: list[Column], at: Looking) 
     wanted = definition.args
     names = [each.arg for each in (*wanted.posonlyargs, *wanted.args)]
     if len(names) != len(arguments) or wanted.vararg or wanted.kwarg or wanted.kwonlyargs:
-        raise Refusal("it takes other arguments than columns, one by one")
+        raise Refusal("it takes arguments other than columns")
     looking = _Columns(at, dict(zip(names, arguments, strict=True)))
     found = looking.value(definition.body) if isinstance(definition, ast.Lambda) else looking.block(definition.body)
     if not isinstance(found, Column):
-        raise Refusal("it returns something that is no column")
+        raise Refusal("it returns something that is not a column")
     return found.cell
 
 
@@ -108,7 +108,7 @@ class _Columns:
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(
             node, ast.Pass
         ):
-            raise Refusal("a function of columns is looked into if it assigns names and returns")
+            raise Refusal("only functions of columns that assign variables and return are translated")
 
     def value(self, node: ast.expr) -> Any:
         """A column, a constant, or something that is about to be called."""
@@ -141,14 +141,14 @@ class _Columns:
     def _outer(self, name: str) -> Any:
         found = constant(self._at.name(name))
         if found is None:
-            raise Refusal(f"{name!r} is no constant")
+            raise Refusal(f"{name!r} is not a constant")
         return found.value
 
     def _literal(self, node: ast.expr) -> Any:
         try:
             return ast.literal_eval(node)
         except ValueError:
-            raise Refusal("a list of something else than constants") from None
+            raise Refusal("a list of values that are not constants") from None
 
     def _cell(self, value: Any) -> Cell:
         """A column's or a constant's value in the row."""
@@ -156,7 +156,7 @@ class _Columns:
             return value.cell
         item = lifted(Const(value))
         if isinstance(value, str) and value.endswith("\0"):
-            raise Refusal("NumPy drops the last character of this text")
+            raise Refusal("NumPy drops the last character of this string")
         if isinstance(item, Float | Str | Bool | Int):
             return item
         raise Refusal("it computes with something that is neither a column nor a plain constant")
@@ -164,12 +164,12 @@ class _Columns:
     def _number(self, value: Any) -> Float | Int:
         cell = self._cell(value)
         if not isinstance(cell, Float | Int):
-            raise Refusal("it computes with something else than numbers")
+            raise Refusal("it computes with values that are not numbers")
         return cell
 
     def _truth(self, value: Any) -> Expr:
         if not isinstance(value, Column) or not isinstance(value.cell, Bool):
-            raise Refusal("a condition that is no column of truth values")
+            raise Refusal("a condition that is not a boolean column")
         return value.cell.expr
 
     def _binary(self, op: ast.operator, left: Any, right: Any) -> Any:
@@ -179,7 +179,7 @@ class _Columns:
         if isinstance(op, ast.Add) and any(isinstance(self._cell(each), Str) for each in (left, right)):
             cells = self._cell(left), self._cell(right)
             if not all(isinstance(each, Str) for each in cells):
-                raise Refusal("it adds text and something else")
+                raise Refusal("it adds a string and something else")
             missing = either(*(IsNull(each.expr) for each in cells if not isinstance(each.expr, Literal)))
             return Column(Str(case(missing, NO_TEXT, texts.concat(*(each.expr for each in cells)))))
         if type(op) not in ARITHMETIC:
@@ -207,9 +207,9 @@ class _Columns:
             raise Refusal("a comparison that is not translated for columns")
         one, other = self._cell(left), self._cell(right)
         if isinstance(one, Str) != isinstance(other, Str) or isinstance(one, Bool) or isinstance(other, Bool):
-            raise Refusal("it compares values of two kinds")
+            raise Refusal("it compares values of two types")
         if isinstance(one, Str) and name not in ("==", "!="):
-            raise Refusal("it asks which text comes first")
+            raise Refusal("it compares the order of strings")
         found = numbers.compared(name, one, other, self._at)
         columns = (each.expr for each in (one, other) if isinstance(each, Str) and not isinstance(each.expr, Literal))
         missing = either(FALSE, *map(IsNull, columns))
@@ -222,7 +222,7 @@ class _Columns:
             return Member(owner, name)
         if isinstance(owner, Member) and owner.name == "str" and not owner.of_text:
             return Member(owner.owner, name, of_text=True)
-        raise Refusal(f"the attribute {name!r} of something that is no column")
+        raise Refusal(f"the attribute {name!r} of something that is not a column")
 
     def _call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
@@ -264,7 +264,7 @@ class _Columns:
         if all(isinstance(each, Float | Int) for each in cells):
             floats = [self._as_float(Column(each)) for each in cells]
             return Column(Float(case(guard, floats[0].expr, floats[1].expr)))
-        raise Refusal("it chooses between values of two kinds")
+        raise Refusal("it chooses between values of two types")
 
     def _missing(self, column: Column) -> Expr:
         cell = column.cell
@@ -278,7 +278,7 @@ class _Columns:
             return Column(Bool(missing if name.startswith("is") else negated(missing)))
         if name == "fillna" and len(args) == 1 and not named and args[0] is not None:
             if isinstance(owner.cell, Int | Bool) or isinstance(args[0], bool):
-                raise Refusal("fillna of another kind")
+                raise Refusal("fillna with a value of another type")
             return self._same_kind(owner, self._chosen(self._missing(owner), args[0], owner))
         if name in ("where", "mask") and len(args) == 2 and not named:
             guard = self._truth(args[0])
@@ -304,12 +304,12 @@ class _Columns:
 
     def _same_kind(self, owner: Column, made: Column) -> Column:
         if type(owner.cell) is not type(made.cell):
-            raise Refusal("a column of two kinds of values")
+            raise Refusal("a column of two types of values")
         return made
 
     def _clipped(self, owner: Column, lower: Any, upper: Any, others: dict[str, Any]) -> Column:
         if others or any(each is not None and type(each) not in (int, float) for each in (lower, upper)):
-            raise Refusal("clip with something else than constants")
+            raise Refusal("clip with bounds that are not constants")
         if any(each is not None and each != each for each in (lower, upper)):
             raise Refusal("clip with NaN")
         made = owner
@@ -321,19 +321,19 @@ class _Columns:
 
     def _is_in(self, owner: Column, values: Any) -> Column:
         if type(values) not in (list, tuple, set, frozenset) or len(values) > ITEMS:
-            raise Refusal("isin of something that is no short list of constants")
+            raise Refusal("isin of something that is not a short list of constants")
         kind = str if isinstance(owner.cell, Str) else float if isinstance(owner.cell, Float) else None
         if kind is None or any(type(each) is not kind or each != each for each in values):
-            raise Refusal("isin of values of another kind")
+            raise Refusal("isin of values of another type")
         return Column(Bool(either(FALSE, *(self._truth(self._compared(ast.Eq(), owner, each)) for each in values))))
 
     def _looked_up(self, owner: Column, table: dict[Any, Any]) -> Column:
         """`column.map(dict)`: what is no key gives a missing value."""
         kinds = {type(each) for each in table.values()}
         if not isinstance(owner.cell, Str) or len(table) > ITEMS or not all(type(each) is str for each in table):
-            raise Refusal("it looks up something else than text")
+            raise Refusal("it looks up something other than a string")
         if kinds not in ({str}, {float}) or not all(map(is_plain, table.values())):
-            raise Refusal("it looks up values that are not all text, or all floats")
+            raise Refusal("it looks up values that are not all strings or all floats")
         found: Expr = NO_TEXT if kinds == {str} else NAN
         for key, value in reversed(table.items()):
             found = case(self._truth(self._compared(ast.Eq(), owner, key)), self._cell(value).expr, found)
@@ -342,7 +342,7 @@ class _Columns:
     def _of_text(self, owner: Column, name: str, args: list[Any], named: dict[str, Any]) -> Column:
         cell = owner.cell
         if not isinstance(cell, Str):
-            raise Refusal("a method of text of a column that has none")
+            raise Refusal("a string method of a column that is not of strings")
         missing = IsNull(cell.expr)
         if name == "len" and not args and not named:
             length = Float(as_type(texts.length(cell.expr).expr, "double"))

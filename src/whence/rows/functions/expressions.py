@@ -161,7 +161,7 @@ def _subscript(node: ast.Subscript, at: Looking) -> Value:
         bounds = [None if end is None else end.value for end in ends]
         given = (node.slice.lower, node.slice.upper)
         if any(end is not None and type(bound) is not int for end, bound in zip(given, bounds, strict=True)):
-            raise Refusal("a slice whose ends are no constants")
+            raise Refusal("a slice whose bounds are not constants")
         start, stop = (bound if isinstance(bound, int) else None for bound in bounds)
         return each(owner, lambda item: sliced(item, start, stop), at)
     return pairs(owner, evaluate(node.slice, at), lambda a, b: item_at(a, b, at), at)
@@ -182,7 +182,7 @@ def _dictionary(node: ast.Dict, at: Looking) -> Value:
     keys = [None if key is None else constant(evaluate(key, at)) for key in node.keys]
     values = [constant(evaluate(value, at)) for value in node.values]
     if any(one is None or not is_plain(one.value) for one in (*keys, *values)):
-        raise Refusal("a dictionary of something else than constants")
+        raise Refusal("a dictionary of values that are not constants")
     return const({k.value: v.value for k, v in zip(keys, values, strict=True) if k is not None and v is not None})
 
 
@@ -192,7 +192,7 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp, at: Looking) -> tuple[
     (over,) = node.generators
     turns = items_of(evaluate(over.iter, at))
     if turns is None:
-        raise Refusal("it loops over something that is no constant")
+        raise Refusal("it loops over something that is not a constant")
     found: list[Value] = []
     before = dict(at.env)
     try:

@@ -50,7 +50,7 @@ Builtin: TypeAlias = Callable[[list[Value], "Looking"], Value]
 def _one(change: Callable[[Item, Looking], Item | Value]) -> Builtin:
     def make(args: list[Value], at: Looking) -> Value:
         if len(args) != 1:
-            raise Refusal("one of Python's functions with another number of arguments")
+            raise Refusal("a built-in function with another number of arguments")
         return each(args[0], lambda item: change(item, at), at)
 
     return make
@@ -75,7 +75,7 @@ def _len(item: Item, at: Looking) -> Item:
         return texts.parts(item)
     if isinstance(item, Int | Float | Bool | Date) or (isinstance(item, Const) and item.value is None):
         raise Raised(TypeError)
-    raise Refusal("the length of something that is no text")
+    raise Refusal("the length of something that is not a string")
 
 
 def _int(item: Item, at: Looking) -> Item:
@@ -147,7 +147,7 @@ def missing(args: list[Value], at: Looking) -> Value:
             return Const(False)
         if isinstance(item, Const) and item.value is None:
             return Const(True)
-        raise Refusal("it asks whether something of an unknown kind is missing")
+        raise Refusal("it tests whether a value of unknown type is missing")
 
     return _one(one)(args, at)
 
@@ -173,7 +173,7 @@ def _extreme(op: str) -> Builtin:
     def make(args: list[Value], at: Looking) -> Value:
         values = items_of(args[0]) if len(args) == 1 else tuple(args)
         if not values:
-            raise Refusal("the least or greatest of something that is no list of known length")
+            raise Refusal("min or max of something that is not a list of known length")
         best = values[0]
         for other in values[1:]:
 
@@ -192,7 +192,7 @@ def _fold(start: object, join: Callable[..., Expr]) -> Builtin:
     def make(args: list[Value], at: Looking) -> Value:
         values = items_of(args[0]) if len(args) == 1 else None
         if values is None:
-            raise Refusal("any or all of something that is no list of known length")
+            raise Refusal("any or all of something that is not a list of known length")
         found = join(TRUE if start else FALSE, *(truth(value) for value in values))
         return truth_value(found)
 
@@ -202,7 +202,7 @@ def _fold(start: object, join: Callable[..., Expr]) -> Builtin:
 def _sum(args: list[Value], at: Looking) -> Value:
     values = items_of(args[0]) if len(args) == 1 else None
     if values is None:
-        raise Refusal("the sum of something that is no list of known length")
+        raise Refusal("the sum of something that is not a list of known length")
     result = const(0)
     for index, value in enumerate(values):
         if index and any(isinstance(lifted(one.item), Float) for one in (*result, *value)) and len(values) > 2:
@@ -215,7 +215,7 @@ def _range(args: list[Value], at: Looking) -> Value:
     known = [constant(arg) for arg in args]
     numbers_ = [each.value for each in known if each is not None and type(each.value) is int]
     if len(numbers_) != len(args) or not 1 <= len(args) <= 3:
-        raise Refusal("a range whose ends are no constants")
+        raise Refusal("a range whose bounds are not constants")
     return const(range(*numbers_))
 
 
@@ -227,7 +227,7 @@ def regular(name: str, args: list[Value], at: Looking) -> Value:
     """`re.search` and its kin: whether there is a match, and nothing else of it."""
     pattern = constant(args[0]) if len(args) == 2 else None
     if pattern is None or type(pattern.value) is not str:
-        raise Refusal("a regular expression that is no constant, or with flags")
+        raise Refusal("a regular expression that is not a constant, or has flags")
     spelled_ = spelled(pattern.value, name)
 
     def one(item: Item) -> Value:

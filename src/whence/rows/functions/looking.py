@@ -124,7 +124,7 @@ class Looking:
         if isinstance(target, ast.Tuple | ast.List):
             parts = items_of(value)
             if parts is None or len(parts) != len(target.elts):
-                raise Refusal("it takes a value apart that is no list of known length")
+                raise Refusal("it unpacks a value that is not a list of known length")
             for each, part in zip(target.elts, parts, strict=True):
                 self.assign(each, part)
             return
@@ -192,7 +192,7 @@ class Looking:
         if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             return ""
         if isinstance(node, ast.Expr):
-            raise Refusal(f"`{ast.unparse(node)[:60]}` does something beside giving a value")
+            raise Refusal(f"`{ast.unparse(node)[:60]}` has a side effect")
         what = {"While": "a while loop", "With": "a with statement", "FunctionDef": "a function inside of it"}
         kind = type(node).__name__
         raise Refusal(f"{what.get(kind, f'a statement of the kind {kind}')} is not translated")
@@ -229,7 +229,7 @@ class Looking:
             raise Refusal("a loop with else is not translated")
         turns = items_of(e.evaluate(node.iter, self))
         if turns is None:
-            raise Refusal("it loops over something that is no constant")
+            raise Refusal("it loops over something that is not a constant")
         if len(turns) > UNROLLED:
             raise Refusal(f"it loops {len(turns)} times")
         outer = self.skipped, self.broken
@@ -254,7 +254,7 @@ class Looking:
     def _try(self, node: ast.Try) -> str:
         """Of plain statements. Where one of them fails, the handler's values are the values."""
         if node.orelse or node.finalbody or not all(isinstance(each, SIMPLE) for each in node.body):
-            raise Refusal("a try with more than plain statements in it is not translated")
+            raise Refusal("a try with compound statements is not translated")
         around, self.errors = self.errors, []
         before, first = dict(self.env), len(self.returns)
         body = self.block(node.body)

@@ -245,7 +245,7 @@ def _divided(a: Item, b: Item) -> tuple[Int, int]:
     if isinstance(left, Float) or isinstance(right, Float):
         raise Refusal("it divides floats with // or %")
     if left.expr.dtype != "long" or right.low != right.high or not 0 < right.low < LARGEST_DIVISOR:
-        raise Refusal("it divides with // or % by something else than a positive constant")
+        raise Refusal("it divides with // or % by something other than a positive constant")
     return left, right.low
 
 
@@ -303,7 +303,7 @@ def compared(op: str, a: Item, b: Item, context: Context) -> Expr:
         if op in ("==", "!="):
             return FALSE if op == "==" else TRUE
         raise Raised(TypeError)
-    raise Refusal("it compares values of a kind that is not translated")
+    raise Refusal("it compares values of a type that is not translated")
 
 
 def _numeric(op: str, left: Number, right: Number, context: Context) -> Expr:

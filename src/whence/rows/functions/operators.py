@@ -75,15 +75,15 @@ def binary(op: ast.operator, left: Value, right: Value, at: Looking) -> Value:
             return Str(texts.repeated(text.expr, b.value))
         for item in (a, b):
             if isinstance(item, Other | Items | Split | Days | Match | Method):
-                raise Refusal("it computes with values of a kind that is not translated")
+                raise Refusal("it computes with values of a type that is not translated")
             if isinstance(item, Const) and not is_plain(item.value):
                 raise Refusal("it computes with an object")
         if kind is ast.Mod and isinstance(lifted(a), Str):
             raise Refusal("it formats text with %")
         if kind is ast.Mult and (isinstance(lifted(a), Str) or isinstance(lifted(b), Str)):
-            raise Refusal("it repeats a text")
+            raise Refusal("it repeats a string")
         if kind in (ast.Add, ast.Sub) and isinstance(lifted(a), Date) and not isinstance(lifted(b), Date):
-            raise Refusal("it moves a date")
+            raise Refusal("it adds to a date")
         if kind not in ARITHMETIC:
             raise Refusal(f"the operator {kind.__name__} is not translated")
         return ARITHMETIC[kind](a, b, at)
@@ -98,7 +98,7 @@ def _folded(kind: type[ast.operator], a: object, b: object) -> object:
     if not isinstance(a, int | float) or not isinstance(b, int | float):
         if a is None or b is None:
             raise Raised(TypeError)
-        raise Refusal("it computes with constants of a kind that is not translated")
+        raise Refusal("it computes with constants of a type that is not translated")
     if any(isinstance(x, int) and abs(x) > LIMIT for x in (a, b)) or (kind is ast.Pow and abs(b) > 64):
         raise Refusal("it computes with very large constants")
     try:
@@ -173,11 +173,11 @@ def _contained(item: Item, inside: Item, at: Looking) -> Expr:
     if isinstance(whole, Int | Float | Bool | Date) or (isinstance(inside, Const) and inside.value is None):
         raise Raised(TypeError)
     if not isinstance(inside, Const) or type(inside.value) not in (list, tuple, set, frozenset, dict, range):
-        raise Refusal("it looks for something inside of something that is no constant")
+        raise Refusal("it searches in something that is not a constant")
     values_ = inside.value
     assert isinstance(values_, list | tuple | set | frozenset | dict | range)
     if len(values_) > ITEMS:
-        raise Refusal(f"it looks for something in {len(values_)} values")
+        raise Refusal(f"it searches in {len(values_)} values")
     return one_of(item, list(values_), at)
 
 
@@ -188,7 +188,7 @@ def _listed_equal(item: Item, value: Value, at: Looking) -> Expr:
 def one_of(item: Item, values: list[object], at: Looking) -> Expr:
     """Whether a value is equal to one of some constants."""
     if any(not is_plain(value) for value in values):
-        raise Refusal("it looks for something among objects")
+        raise Refusal("it searches among objects")
     if isinstance(item, Const) and is_plain(item.value):
         return TRUE if any(item.value is value or item.value == value for value in values) else FALSE
     equal = [numbers.compared("==", item, Const(value), at) for value in values]

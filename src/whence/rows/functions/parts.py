@@ -64,7 +64,7 @@ def sliced(item: Item, start: int | None, stop: int | None) -> Item:
         return Str(texts.sliced(item.expr, start, stop))
     if isinstance(item, Const) and item.value is None:
         raise Raised(TypeError)
-    raise Refusal("a slice of something that is no text")
+    raise Refusal("a slice of something that is not a string")
 
 
 def item_at(owner: Item, key: Item, at: Looking) -> Item | Value:
@@ -74,7 +74,7 @@ def item_at(owner: Item, key: Item, at: Looking) -> Item | Value:
     if isinstance(owner, Const) and owner.value is None:
         raise Raised(TypeError)
     if type(place) is not int:
-        raise Refusal("it takes a part at a place that is no constant")
+        raise Refusal("it indexes with something that is not a constant")
     if isinstance(owner, Const) and type(owner.value) in (str, list, tuple):
         try:
             return Const(owner.value[place])  # type: ignore[index]  # one of these
@@ -89,7 +89,7 @@ def item_at(owner: Item, key: Item, at: Looking) -> Item | Value:
             return owner.items[place]
         except IndexError:
             raise Raised(IndexError) from None
-    raise Refusal("it takes a part of something that is not translated")
+    raise Refusal("it indexes something that is not translated")
 
 
 def looked_up(table: dict[object, object], key: Item, default: Value | None, at: Looking) -> Value:
@@ -99,7 +99,7 @@ def looked_up(table: dict[object, object], key: Item, default: Value | None, at:
     if not all(is_plain(each) for each in table) or not all(is_plain(each) for each in table.values()):
         raise Refusal("it looks something up among objects")
     if isinstance(key, Items | Split | Match | Method) or (isinstance(key, Const) and not is_plain(key.value)):
-        raise Refusal("it looks up something that is no plain value")
+        raise Refusal("it looks up something that is not a plain value")
     groups: dict[tuple[type, object], list[object]] = {}
     for each, value in table.items():  # keys of one value together
         groups.setdefault((type(value), repr(value)), []).append(each)

@@ -36,7 +36,7 @@ class Budget:
     def step(self, count: int = 1) -> None:
         self._steps -= count
         if self._steps < 0 or time.monotonic() > self._until:
-            raise Refusal("it is too long to be looked through")
+            raise Refusal("it is too long to translate")
 
     @contextmanager
     def nested(self) -> Iterator[None]:
@@ -44,7 +44,7 @@ class Budget:
         self._nested += 1
         try:
             if self._nested > NESTED:
-                raise Refusal("its functions call one another too deeply, or themselves")
+                raise Refusal("its functions call each other too deeply, or call themselves")
             yield
         finally:
             self._nested -= 1

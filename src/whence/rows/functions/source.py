@@ -29,17 +29,17 @@ def source_of(function: types.FunctionType) -> Source:
     code = function.__code__
     text = "".join(linecache.getlines(code.co_filename))
     if not text:
-        raise Refusal("its source is not there")
+        raise Refusal("its source code is not available")
     if len(text) > LONGEST:
         raise Refusal("its source is in a very large file")
     module, codes = _parsed(text, code.co_filename)
     if not any(each == code for each in codes.get(code.co_name, ())):
-        raise Refusal("its source is not what it was made of: the file has changed")
+        raise Refusal("its source file has changed since it was imported")
     found = [each for each in _definitions(module, code.co_name) if _lines(each) == code.co_firstlineno]
     if len(found) > 1:
         found = [each for each in found if _covers(each, code)]
     if len(found) != 1:
-        raise Refusal("its source is not found among others on the line")
+        raise Refusal("several functions are on the same line")
     return Source(found[0], module)
 
 
@@ -49,7 +49,7 @@ def _parsed(text: str, name: str) -> tuple[ast.Module, dict[str, list[MADE]]]:
         module = ast.parse(text)
         whole = compile(text, name, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a cell with magic commands, say
-        raise Refusal("its source is no Python file") from error
+        raise Refusal("its source is not a Python file") from error
     found: dict[str, list[MADE]] = {}
     left = [whole]
     while left:

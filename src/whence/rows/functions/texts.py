@@ -77,14 +77,14 @@ def written(item: Item) -> Expr:
         return Call("Cast", (item.expr,), "string", NEVER)
     if isinstance(item, Const) and item.value is None:
         return text("None")
-    raise Refusal("it writes a float as text" if isinstance(item, Float) else "it writes a value as text")
+    raise Refusal("it converts a float to a string" if isinstance(item, Float) else "it converts a value to a string")
 
 
 def zero_padded(item: Item, width: int) -> Expr:
     """`f"{x:05d}"`."""
     item = lifted(item)
     if not isinstance(item, Int) or not 0 < width <= WIDEST:
-        raise Refusal("a format of something else than a whole number")
+        raise Refusal("a format of something other than an integer")
     return _zfill(written(item), width)
 
 
@@ -114,7 +114,7 @@ def sliced(expr: Expr, start: int | None, stop: int | None) -> Expr:
             return Call("Right", (expr, _place(-start)), "string")
         if stop < 0 and stop > start:  # the last few, without the last of these
             return _without_last(Call("Right", (expr, _place(-start)), "string"), -stop)
-        raise Refusal("a slice from the end up to a place from the start")
+        raise Refusal("a slice from the end to an index from the start")
     first = start or 0
     if stop is None:
         return expr if first == 0 else Call("Substring", (expr, _place(first + 1), _place(MOST)), "string")
@@ -141,7 +141,7 @@ def _place(value: int) -> Literal:
 def part(split: Split, index: int, context: Context) -> Expr:
     """`s.split(by)[index]`."""
     if abs(index) > REPEATED:
-        raise Refusal("a part of a text that is far away")
+        raise Refusal("a slice far into a string")
     needed = index if index >= 0 else -index - 1  # separators
     if needed:
         context.fails(Compare("<", parts(split).expr, long(needed + 1)), IndexError)
@@ -171,14 +171,14 @@ def _constant(args: list[Item], place: int, default: str | None = None) -> str:
         return item.value
     if isinstance(item, Const) and item.value is None and default is not None:
         return default
-    raise Refusal("a method of a text whose argument is no constant text")
+    raise Refusal("a string method whose argument is not a constant string")
 
 
 def _number(args: list[Item], place: int) -> int:
     item = args[place] if place < len(args) else None
     if isinstance(item, Const) and type(item.value) is int and 0 <= item.value <= WIDEST:
         return item.value
-    raise Refusal("a method of a text whose argument is no small constant number")
+    raise Refusal("a string method whose argument is not a small constant number")
 
 
 def _lower(expr: Expr, args: list[Item], context: Context) -> Item:
@@ -213,7 +213,7 @@ def _strip(name: str) -> Method:
 def _replace(expr: Expr, args: list[Item], context: Context) -> Item:
     old, new = _constant(args, 0), _constant(args, 1)
     if len(args) != 2 or not old:
-        raise Refusal("replace of nothing, or of some only")
+        raise Refusal("replace of an empty string, or with a count")
     return Str(Call("StringReplace", (expr, text(old), text(new)), "string"))
 
 
@@ -238,14 +238,14 @@ def _affix(name: str) -> Method:
 def _split(expr: Expr, args: list[Item], context: Context) -> Item:
     by = _constant(args, 0, "")
     if len(args) != 1 or not by:
-        raise Refusal("split at white space, or into some parts only")
+        raise Refusal("split at white space, or with a limit")
     return Split(expr, by)
 
 
 def _find(expr: Expr, args: list[Item], context: Context) -> Item:
     wanted = _constant(args, 0)
     if len(args) != 1 or not wanted:
-        raise Refusal("find from a place")
+        raise Refusal("find with a start")
     place = as_type(Call("StringInstr", (expr, text(wanted)), "integer"), "long")
     return Int(Call("Subtract", (place, long(1)), "long", NEVER), -1, MOST)
 
@@ -368,5 +368,5 @@ def truth(expr: Expr) -> Expr:
 
 def repeated(expr: Expr, count: int) -> Expr:
     if count > REPEATED:
-        raise Refusal("a text repeated many times")
+        raise Refusal("a string repeated many times")
     return concat(*[expr] * count) if count > 0 else text("")

@@ -68,10 +68,10 @@ def translate(
     except Refusal as refusal:
         return Untranslated(refusal.why, refusal.line, _file(function))
     except RecursionError:
-        return Untranslated("it nests too deeply to be looked through")
+        return Untranslated("it is nested too deeply")
     different = disagreement(function, found.parameters, found.value, found.domain, returns, travels)
     if different is not None:
-        return Untranslated(f"its translation was wrong for {different}")
+        return Untranslated(f"its translation gives another result for {different}")
     return found
 
 
@@ -79,7 +79,7 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
     if returns not in PLAIN:
         raise Refusal(f"it returns values of the type {returns[:60]}")
     if travels == "pandas" and (returns in (*INTEGERS, "float") or any(each in NARROW for each in arguments)):
-        raise Refusal("whole numbers become floats in a column of pandas that has nothing somewhere")
+        raise Refusal("integers become floats in a pandas column with missing values")
     plain, before = plain_function(function)
     parameters = tuple(fresh(f"_{place}", dtype) for place, dtype in enumerate(arguments))
     findings = Findings()
@@ -108,10 +108,10 @@ def plain_function(function: object) -> tuple[types.FunctionType, tuple[object, 
     before: tuple[object, ...] = ()
     while isinstance(function, functools.partial):
         if function.keywords:
-            raise Refusal("it is a partial function with arguments by name")
+            raise Refusal("it is a partial function with keyword arguments")
         before, function = (*function.args, *before), function.func
     if not isinstance(function, types.FunctionType):
-        raise Refusal(f"it is no plain function, but an object of type {type(function).__name__}")
+        raise Refusal(f"it is not a plain function, but an object of type {type(function).__name__}")
     return function, before
 
 
@@ -163,7 +163,7 @@ def converted(item: Item, returns: str, pickled: bool) -> Expr:
         return item.expr if item.expr.dtype == returns else Call("Cast", (item.expr,), returns, TRY)
     if isinstance(item, Int) and returns == "double" and item.expr.dtype == "long":
         return nothing if pickled else as_type(item.expr, "double")
-    raise Refusal(f"it returns a value of another kind than {returns}, which it is declared to return")
+    raise Refusal(f"it returns a value of another type than the declared {returns}")
 
 
 def _file(function: object) -> str:

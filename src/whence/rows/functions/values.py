@@ -214,7 +214,7 @@ def lifted(item: Item) -> Item:
         return Float(Literal(value, "double"))
     if type(value) is str:
         if len(value) > TEXT or not _encodes(value):
-            raise Refusal("a constant text is too long, or no text that Spark has")
+            raise Refusal("a constant string is too long, or not valid in Spark")
         return Str(text(value))
     if type(value) is date:
         return Date(Literal(value, "date"))

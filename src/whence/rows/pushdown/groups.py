@@ -61,7 +61,7 @@ def push_distinct(op: Distinct, predicate: Expr, aim: Aim) -> Pushed:
 
 def push_grouped(op: GroupedMap | Cogroup, predicate: Expr, aim: Aim) -> Pushed:
     """A function in Python of a group: its output says nothing of the group it came from."""
-    return give_up(op, "a user's function returns rows that do not name their group")
+    return give_up(op, "a Python function returns rows without their group keys")
 
 
 def key_attrs(op: Aggregate) -> frozenset[Attr] | None:

@@ -13,7 +13,7 @@ from whence.rows.pushdown.pins import pins
 GUARDS = (Join, Limit, Sample, Generate, Intersect, Except)
 """What leaves rows out in a way that a predicate on its input does not say. A filter's condition is part of it."""
 
-UNGUARDED = "an expression above it may fail for rows that it leaves out"
+UNGUARDED = "an expression above it may fail for rows that it removes"
 
 
 def guarded(op: Operator, predicate: Expr, pushed: Pushed) -> Pushed:

@@ -22,13 +22,13 @@ def push_limit(op: Limit, predicate: Expr, aim: Aim) -> Pushed:
         why = "equal rows may lie on both sides of the limit"
         return Pushed((predicate,), False, why) if aim is Aim.LINEAGE else give_up(op, why)
     if aim is Aim.RESTRICT and op.offset is not None:
-        return give_up(op, "the rows that are skipped are counted")
+        return give_up(op, "an offset counts rows")
     return Pushed((predicate,), assumes_row_exists=True)
 
 
 def push_sample(op: Sample, predicate: Expr, aim: Aim) -> Pushed:
     """A sample depends on the place of every row."""
-    return give_up(op, "a sample is drawn by the places of the rows")
+    return give_up(op, "a sample depends on the positions of rows")
 
 
 def push_opaque(op: Opaque, predicate: Expr, aim: Aim) -> Pushed:

@@ -27,7 +27,7 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
     """The same question about the expressions behind the columns."""
     made = {column.attr: column.expr for column in op.columns}
     if aim is Aim.RESTRICT and not all(expr.deterministic for expr in made.values()):
-        return give_up(op, "a value that depends on a row's place would change with the rows before it")
+        return give_up(op, "a value depends on the row's position, which would change with the rows before it")
     kept: list[Expr] = []
     lost: list[Attr] = []
     large: list[Expr] = []
@@ -48,7 +48,7 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
         return Pushed((conjunction(*kept),), False, f"{names} is not deterministic")
     if large:
         names = ", ".join(sorted({attr.name for fact in large for attr in fact.attrs}))
-        why = f"the expression of {names} grew over many steps, and is too large to be pushed down to the sources"
+        why = f"the expression of {names} grew over many steps and is too large to push down to the sources"
         return Pushed((conjunction(*kept),), False, why, large=True)
     return Pushed((conjunction(*kept),))
 

@@ -97,5 +97,5 @@ def _pushed(question: Question, aim: Aim, witness: str) -> Pushed:
         only = len(inputs) - inputs.count(FALSE) == 1
         return Pushed(inputs, optional_inputs=frozenset() if only else pushed.optional_inputs)
     if isinstance(op, Limit) and aim is Aim.RESTRICT and not question.row_exists:
-        return give_up(op, "over fewer rows, the limit would let in a row that it left out")
+        return give_up(op, "on fewer rows, the limit would keep a row that it removed")
     return pushed

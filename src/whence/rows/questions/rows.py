@@ -30,7 +30,7 @@ def asked_rows(output: Sequence[Attr], rows: object, case_sensitive: bool = Fals
         return (_asked_row(output, rows, case_sensitive),)
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise BadType(
-            f"a row is a dictionary, a Row, a tuple of all its values or a row of pandas, not {type(rows).__name__}"
+            f"a row must be a dictionary, a Row, a tuple of all its values or a pandas row, not {type(rows).__name__}"
         )
     found = tuple(_asked_row(output, each, case_sensitive) for each in rows)
     if not found:
@@ -49,7 +49,7 @@ def _asked_row(output: Sequence[Attr], row: Any, case_sensitive: bool) -> Asked:
     elif isinstance(row, tuple):
         raise BadType(f"the row has {len(row)} values and the table {len(output)} columns: give a dictionary of some")
     else:
-        raise BadType(f"a row is a dictionary, a Row or a tuple of all its values, not {type(row).__name__}")
+        raise BadType(f"a row must be a dictionary, a Row or a tuple of all its values, not {type(row).__name__}")
     if not pairs:
         raise BadType("the row names no column, so every row would match")
     return tuple((attr, fitted(attr, value)) for attr, value in pairs)

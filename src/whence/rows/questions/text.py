@@ -27,7 +27,7 @@ def read_pairs(
     row: dict[str, object] = {}
     for name, text in (*pairs, *((name, None) for name in nulls)):
         if name in row:
-            raise BadType(f"column {name!r} is given twice: the columns given are those of one row")
+            raise BadType(f"column {name!r} is given twice: give each column of the row once")
         attr = _attr(output, name)
         row[name] = text if attr is None or text is None else read_text(attr, text)
     return row
@@ -41,7 +41,7 @@ def read_json(output: Sequence[Attr], text: str) -> list[dict[str, object]]:
     """
     rows = _documents(text)
     if not rows or not all(isinstance(row, Mapping) for row in rows):
-        raise BadType("rows are given as JSON objects, column: value; one, a list of them, or one a line")
+        raise BadType("give rows as JSON objects, column: value; one, a list of them, or one per line")
     return [{name: _typed(_attr(output, name), value) for name, value in row.items()} for row in rows]
 
 

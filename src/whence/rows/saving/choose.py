@@ -137,7 +137,7 @@ class _Walker:
         """One step down, which is counted."""
         self._pushed += 0 if at.predicate == FALSE else len(conjuncts(at.predicate))
         if self._pushed > MOST_FACTS:
-            raise _Stuck(f"{type(at.operator).__name__}: there are too many ways to choose what to save")
+            raise _Stuck(f"{type(at.operator).__name__}: there are too many ways to choose the results to save")
         return step(at, Aim.LINEAGE, self._witness)
 
     def _cut(self, path: _Path, table: PlanPath, why: str, trying: bool) -> _Cut:

@@ -138,7 +138,7 @@ class Expressions:
 
     def attr(self, node: Node) -> Attr:
         if node.kind != "AttributeReference":
-            raise NotTraceable(f"a column was expected where Catalyst has {node.kind}")
+            raise NotTraceable(f"expected a column, but Catalyst has {node.kind}")
         fields = node.fields
         return Attr(fields["exprId"]["id"], fields["name"], dtype_of(fields["dataType"]), bool(fields["nullable"]))
 

@@ -54,7 +54,7 @@ def why_varies(udf: Any) -> str:
         while len(_known) > REMEMBERED:
             _known.popitem(last=False)
     reason = _known[command]
-    return f"the function {udf.name()}() may give something else in each run: {reason}" if reason else ""
+    return f"the function {udf.name()}() may return another value in each run: {reason}" if reason else ""
 
 
 def _why(udf: Any) -> str:
@@ -99,7 +99,7 @@ def of_spark_ml(java: Any) -> tuple[str, ...] | None:
     if not made.startswith("org.apache.spark.ml."):
         return None
     name = made.partition("$")[0].rpartition(".")[2]
-    return (f"what a {name} learned from all rows that it was fitted on",) if name.endswith("Model") else ()
+    return (f"the state that a {name} learned from the rows it was fitted on",) if name.endswith("Model") else ()
 
 
 def known_of(java: Any) -> tuple[str, tuple[str, ...]]:
@@ -125,7 +125,7 @@ def _inside(udf: Udf, java: Any, kind: int) -> tuple[Inside | str, str, tuple[st
 def _value_of(udf: Udf, function: Function, kind: int) -> Inside | str:
     """What a function computes, or why that is not known."""
     if not udf.pure:
-        return "it may give something else each time"
+        return "it may return another value each time"
     each = of_each(function) if kind == PANDAS else None
     if each is not None:
         found = translate(each.function, [udf.args[each.place].dtype], udf.dtype, travels="pandas")
@@ -134,7 +134,7 @@ def _value_of(udf: Udf, function: Function, kind: int) -> Inside | str:
         found = translate_columns(function, [arg.dtype for arg in udf.args], udf.dtype)
         return str(found) if isinstance(found, Untranslated) else found
     if kind not in ROW_BY_ROW:
-        return "it is given columns, not values"
+        return "it takes columns, not values"
     travels = "pickle" if kind == PICKLED else "arrow"
     found = translate(function, [arg.dtype for arg in udf.args], udf.dtype, travels=travels)
     return str(found) if isinstance(found, Untranslated) else found

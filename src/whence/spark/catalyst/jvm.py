@@ -137,9 +137,7 @@ class Jvm:
         try:
             since = value.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)  # without a zone: in this machine's
         except OverflowError as error:
-            raise BadType(
-                f"{value} is before the first day, or after the last, in UTC: ask for a time that is not"
-            ) from error
+            raise BadType(f"{value} is outside the range of timestamps in UTC: use another time") from error
         seconds = since.days * 86_400 + since.seconds
         return self.class_("java.time.Instant").ofEpochSecond(seconds, since.microseconds * 1000)
 

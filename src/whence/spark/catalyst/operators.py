@@ -128,7 +128,7 @@ class Plans:
             raise NotTraceable(REFUSED[node.kind])
         if reader is None:
             raise NotTraceable(
-                f"whence does not know the operator {node.kind}: its lineage would be a guess. The node is "
+                f"whence does not know the operator {node.kind}: it cannot be traced. The node is "
                 f"{node.java.simpleString(100)}"
             )
         return reader(self, node)
@@ -200,12 +200,12 @@ class Plans:
             flag = node.java.joinType().exists()
             return Join(left, right, "existence", condition, Attr(flag.exprId().id(), flag.name(), "boolean", False))
         if name not in JOIN_TYPES:
-            raise NotTraceable(f"whence does not know the join {name}: its lineage would be a guess")
+            raise NotTraceable(f"whence does not know the join {name}: it cannot be traced")
         return Join(left, right, JOIN_TYPES[name], condition)
 
     def union(self, node: PlanNode) -> Operator:
         if node.fields.get("byName"):
-            raise NotTraceable("a union by name that Catalyst has not resolved")
+            raise NotTraceable("Catalyst has not resolved a union by name")
         return Union(tuple(map(self.read, node.children)), output_of(node.java))
 
     def intersect(self, node: PlanNode) -> Operator:
@@ -336,14 +336,14 @@ def _dtype_of_attribute(attr: Any, field: dict[str, Any]) -> str:
     if COLLATIONS not in json.dumps(field):
         return dtype_of(field["type"])
     if field["type"] != "string":
-        raise NotTraceable(f"whence does not know collations inside of a nested type: column {field['name']!r}")
+        raise NotTraceable(f"whence does not support collations inside a nested type: column {field['name']!r}")
     return str(json.loads(attr.dataType().json()))
 
 
 COLLATIONS = "__COLLATIONS"
 RECURSIVE = (
-    "whence does not trace WITH RECURSIVE (Catalyst's UnionLoop): a row may come from any number of rounds. Write the "
-    "recursive result to a table, and make a pipeline of what reads that table; or write each round as a join"
+    "whence does not trace WITH RECURSIVE (Catalyst's UnionLoop): a row may come from any number of rounds. Write"
+    " the recursive result to a table and build the pipeline on that table, or write each round as a join"
 )
 REFUSED = {"UnionLoop": RECURSIVE, "UnionLoopRef": RECURSIVE}
 READERS: dict[str, Callable[[Plans, PlanNode], Operator]] = {

@@ -68,7 +68,7 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
             leaf, jvm.spark.sparkContext, lambda: _why_plan_varies(known, jvm)
         )
         if why:
-            found.notes[int(leaf.rdd().id())] = f"they are a checkpoint, which cannot be computed again: {why}"
+            found.notes[int(leaf.rdd().id())] = f"they come from a checkpoint that cannot be computed again: {why}"
         return None if why else known
 
     def followed(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
@@ -83,7 +83,7 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
         for name in names:
             found.use(name)
         inputs = tuple(renewed(plans.read(plan_tree(found.given[name], compact)))[0] for name in names)
-        return Opaque(inputs, columns, f"a leaf of rows made outside Spark's plan ({before.what})", leaf)
+        return Opaque(inputs, columns, f"it reads rows made outside Spark's plan ({before.what})", leaf)
 
     analyzed = frame._jdf.queryExecution().analyzed()
     read_elsewhere = {found.given_name(leaf) for leaf in items(analyzed.collectLeaves())} if given else set()
@@ -109,7 +109,7 @@ def _why_plan_varies(java: Any, jvm: Jvm) -> str:
     except WhenceError as error:
         return str(error)
     if any(not isinstance(part, REPEATABLE) for part in walk(root) if isinstance(part, Operator)):
-        return "it was made by a function or a sample"
+        return "it uses a function or a sample"
     if reads_clock(root):
         return "it was made at another time"
     merged = Aggregate(root, root.output, keep(*root.output))  # what picks rows does harm where rows are put together
@@ -145,7 +145,8 @@ def classic(df: object) -> DataFrame:
     if not isinstance(df, DataFrame):
         if isinstance(df, Any_) or "connect" in type(df).__module__:
             raise NotTraceable(
-                "this DataFrame belongs to a Spark Connect session, which has no plan to read: use a classic session, "
+                "this DataFrame belongs to a Spark Connect session, whose plan whence cannot read: use a classic"
+                " session, "
                 "SparkSession.builder.master('local[*]') or spark-submit"
             )
         raise BadType(f"a pipeline is a PySpark DataFrame, not {type(df).__name__}")
@@ -153,5 +154,5 @@ def classic(df: object) -> DataFrame:
     if context._jsc is None or context._jsc.sc().isStopped():
         raise Closed("the Spark session of this DataFrame was stopped: make the DataFrame again in a running one")
     if df.isStreaming:
-        raise NotTraceable("a streaming DataFrame has no last row to ask about: trace the batch that it writes")
+        raise NotTraceable("whence does not trace streaming DataFrames: trace the batch that it writes")
     return df

@@ -74,7 +74,7 @@ class Lowering:
 
     @singledispatchmethod
     def _lower(self, expr: Tree) -> Any:
-        raise NotTraceable(f"{type(expr).__name__} cannot be run by itself: {expr}")
+        raise NotTraceable(f"{type(expr).__name__} cannot be evaluated by itself: {expr}")
 
     @_lower.register
     def _(self, expr: Attr) -> Any:
@@ -96,7 +96,7 @@ class Lowering:
         if isinstance(expr.origin, Origin):
             return expr.origin.java
         if isinstance(expr.origin, NotHeld) and not has_python_form(expr):
-            raise NotTraceable(f"a log holds no constant of type {expr.dtype}, only its text: {expr.value}")
+            raise NotTraceable(f"a log stores a constant of type {expr.dtype} only as text: {expr.value}")
         if expr.value is None:
             return self.jvm.new("expressions.Literal", None, self.jvm.dtype(expr.dtype))
         java = self.jvm.literal(expr.value, local=expr.dtype == "timestamp_ntz")
@@ -166,7 +166,7 @@ class Lowering:
             return self._anew(expr)
         if not isinstance(expr.origin, Origin):
             if expr.distinct or expr.where is not None:
-                raise NotTraceable(f"an aggregate made by whence is plain: {expr}")
+                raise NotTraceable(f"an aggregate of whence has no condition: {expr}")
             return self._function(expr.name, expr.args)
         java = expr.origin.java
         function = self._nondeterminism(java.aggregateFunction(), expr.args)
@@ -242,8 +242,8 @@ def require_held(part: Any) -> None:
     """Raise for a part of a stored plan that its document does not hold."""
     if isinstance(part.origin, NotHeld):
         raise NotTraceable(
-            f"Spark cannot answer this from the log alone: {part.origin.why}. Make the pipeline again, and ask that: "
-            "log.pipeline(df).backward(...)"
+            f"Spark cannot answer this from the log alone: {part.origin.why}. Build the pipeline again and use"
+            " log.pipeline(df).backward(...)"
         )
 
 

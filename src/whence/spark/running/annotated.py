@@ -86,7 +86,7 @@ def _has_order(plan: Operator) -> bool:
 def row_id_column(columns: tuple[Attr, ...]) -> Attr:
     """The column of row ids beside others."""
     if any(attr.name.lower() == ROW_ID for attr in columns):
-        raise BadType(f"the output has a column {ROW_ID!r} already: rename it to run with row_ids=True")
+        raise BadType(f"the output already has a column {ROW_ID!r}: rename it to use row_ids=True")
     return fresh(ROW_ID, "long", nullable=False)
 
 

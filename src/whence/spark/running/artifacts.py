@@ -90,7 +90,7 @@ def written(rows: DataFrame, columns: int, folder: Path) -> tuple[str, ...]:
     chosen = named.select(*(f"c{index}" for index in range(columns)))
     chosen.write.option("compression", "snappy").parquet(f"file://{folder}")
     if not (folder / "_SUCCESS").exists():
-        raise WhenceError(f"the executors wrote to another disk: {folder} has no files here")
+        raise WhenceError(f"the executors wrote to another disk: there are no files in {folder}")
     paths = tuple(sorted(str(path) for path in folder.glob("*.parquet")))
     if sum(Path(path).stat().st_size for path in paths) > LARGEST:
         raise TooLarge(f"it is more than {LARGEST >> 20} MiB")

@@ -27,7 +27,7 @@ FORMAT, VERSION = "whence run", 1
 LARGEST = 64 << 20  # bytes of a document
 READ = {"occurrences", "format", "files", "uris", "partitions", "schema", "options", "lost"}
 IN_MEMORY = "its rows were in memory, and a log does not hold them"
-ELSEWHERE = "a log does not say how it was read"
+ELSEWHERE = "the log does not say how it was read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +73,21 @@ def _read(source: Source) -> dict[str, Any]:
 def read_document(data: bytes) -> RunDocument:
     """The run that a document holds; it is data from anywhere, and nothing in it is run."""
     if len(data) > LARGEST:
-        raise Damaged(f"the stored run has {len(data):,} bytes, which is more than any has")
+        raise Damaged(f"the stored run has {len(data):,} bytes, which is too many")
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"the stored run is no JSON: {error}") from error
+        raise Damaged(f"the stored run is not JSON: {error}") from error
     names = {"format", "version", "plan", "reads", "settings", "witness"}
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise Damaged("this is no stored run")
+        raise Damaged("this is not a stored run")
     version = document.get("version")
     if type(version) is int and version > VERSION:
         raise FutureVersion(
             f"the run was stored by a newer whence, in version {version}; this one reads {VERSION}: upgrade"
         )
     if version != VERSION or set(document) != names:
-        raise Damaged("the stored run has no version, or lacks fields, or has others")
+        raise Damaged("the stored run has no version, or missing or unknown fields")
     settings, witness = document["settings"], document["witness"]
     if not _is_text_map(settings) or set(settings) != set(SETTINGS) or witness not in WITNESSES:
         raise Damaged("the settings of the stored run are damaged")
@@ -106,19 +106,19 @@ def _leaves(reads: object) -> dict[int, object]:
     for place, read in enumerate(reads):
         where = f"source {place} of the stored run"
         if not isinstance(read, dict) or set(read) != READ or not _are(read["occurrences"], int):
-            raise Damaged(f"{where} is damaged: it lacks fields, or has others")
+            raise Damaged(f"{where} is damaged: it has missing or unknown fields")
         found |= dict.fromkeys(read["occurrences"], _leaf(read, where))
     return found
 
 
 def _leaf(read: dict[str, Any], where: str) -> StoredLeaf:
     if not isinstance(read["lost"], str) or not isinstance(read["format"], str):
-        raise Damaged(f"{where} is damaged: its format is no text")
+        raise Damaged(f"{where} is damaged: its format is not a string")
     if not read["lost"] and read["format"] not in FORMATS:
         raise Damaged(f"{where} has a format that whence does not read: {read['format'][:40]!r}")
     options = read["options"]
     if not _is_text_map(options) or any(name.lower() not in OPTIONS for name in options):
-        raise Damaged(f"{where} has options that whence does not give to Spark")
+        raise Damaged(f"{where} has options that whence does not pass to Spark")
     schema = "" if read["schema"] is None else type_of(read["schema"], where)
     return StoredLeaf(read["format"], _listing(read, where), schema, options, read["lost"])
 

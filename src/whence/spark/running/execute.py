@@ -96,7 +96,7 @@ def likely_small(analysis: Analysis) -> bool:
 def _annotated(analysis: Analysis, row_ids: bool, *, saved: bool) -> RunArtifacts:
     """A run with the ids of source rows beside each row."""
     reasons = analysis.nondeterminism.possible_reasons
-    why = "row ids are shown" if row_ids else reasons[0] if reasons else "the run keeps the lineage of every row"
+    why = "row ids are shown" if row_ids else reasons[0] if reasons else "the run saves the lineage of every row"
     shown = row_id_column(analysis.plan.output) if row_ids else None
     tagged = analysis.annotated(analysis.settings.witness)
     return run_annotated(tagged, why, analysis.jvm, saved=saved, row_id=shown)

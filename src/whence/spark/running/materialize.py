@@ -56,7 +56,7 @@ def _save_artifacts(
     failures: list[str] = []
     for each in reversed(planned.written):  # what lies below comes first
         try:
-            with described_jobs(jvm, f"saving what {type(each.operator).__name__} gives"):
+            with described_jobs(jvm, f"saving the output of {type(each.operator).__name__}"):
                 rows, attrs = _rows_to_save(each, planned.written, going, jvm)
                 result = _saved(each, rows, folder / f"result{len(results)}")
         except Exception as error:  # whatever it was: it is the pipeline that counts
@@ -83,7 +83,7 @@ def _save_artifacts(
     try:
         refined, results = shrunk(plan, planned, results, witness)
     except Exception as error:
-        failures.append(f"what was saved could not be made smaller: {first_line(error)}")
+        failures.append(f"the saved results could not be compacted: {first_line(error)}")
     return RunArtifacts(refined, results, output, tuple(failures), (held,))
 
 
@@ -111,7 +111,7 @@ def _instead(output: DataFrame, rows: pa.Table, local: Local, held: Held, failur
         found = local(rows)
     except Exception as error:  # it was computed, and can be again
         found = None
-        failures.append(f"the output could not be made local data, and is cached instead: {first_line(error)}")
+        failures.append(f"the output is cached, because it could not be made local data: {first_line(error)}")
     if found is None:
         held.persist(output)
         return output

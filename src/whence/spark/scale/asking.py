@@ -54,7 +54,7 @@ def answers(relation: Any, given: Selection, backward: bool, spark: SparkSession
     """A frame that, when it is used, asks the parts that the selection meets and unites what they say."""
     wanted = relation.in_shape if backward else relation.out_shape
     if not wanted:
-        raise BadCells("the answer is the one cell of an array without axes: ask with cells instead of a frame")
+        raise BadCells("the array has no axes and so only one cell: give cells instead of a frame")
     schema = ", ".join(f"{name} long" for name in names(wanted, "a" if backward else "b"))
     if not isinstance(relation, PartedRelation):
         boxes = (relation.backward if backward else relation.forward)(given).boxes
@@ -136,7 +136,7 @@ def _framed(spark: SparkSession, boxes: Ints, schema: str) -> DataFrame:
 def frame_of(given: Selection, spark: SparkSession | None = None) -> DataFrame:
     """A selection as a frame of boxes."""
     if not given.shape:
-        raise BadCells("an array without axes has one cell, which is no box: use `bool(selection)`")
+        raise BadCells("an array without axes has one cell and no boxes: use `bool(selection)`")
     schema = ", ".join(f"{name} long" for name in names(given.shape, "a"))
     return _framed(spark or session(), given.boxes, schema)
 
@@ -157,7 +157,7 @@ def selected(df: DataFrame, shape: Shape, *, table: bool = False) -> Selection:
         return Selection.from_boxes(np.concatenate([lines, every], axis=1), shape)
     axes = len(shape)
     if not axes:
-        raise BadCells("an array without axes has one cell: ask with () instead of a frame")
+        raise BadCells("an array without axes has one cell: give () instead of a frame")
     boxed = len(df.columns) == 2 * axes
     width = 2 * axes if boxed else axes
     expected = f"cells have {{}} (one for each axis), boxes {2 * axes} (first and last of each)"
@@ -169,7 +169,7 @@ def selected(df: DataFrame, shape: Shape, *, table: bool = False) -> Selection:
 
     count = checked(plain, given, dims, outside)
     if count > MOST_ASKED:
-        raise TooLarge(f"{count:,} cells are too many for one question: ask with boxes, or in parts")
+        raise TooLarge(f"{count:,} cells are too many for one question: give boxes, or ask in parts")
     rows = np.stack([column.to_numpy() for column in plain.toArrow().columns], axis=1)
     if not boxed:
         return Selection.from_cells(rows, shape)

@@ -108,8 +108,8 @@ def require_seen(place: Place, files: Sequence[tuple[str, int]]) -> None:
     missing = sum(not place.has(name, size) for name, size in files)
     if missing:
         raise StoreError(
-            f"{counted(missing, 'part')} that executors wrote to {place!r} cannot be seen from here: "
-            "the place must be one that all of them reach, a shared file system or a URL"
+            f"{counted(missing, 'part')} that executors wrote to {place!r} cannot be read from here: "
+            "use a shared file system or a URL that all of them can reach"
         )
 
 
@@ -168,7 +168,7 @@ def fetched(frame: Any) -> Any:
     for method in ("toArrow", "toPandas", "to_pandas"):
         if hasattr(frame, method):
             return getattr(frame, method)()
-    raise BadType(f"a {type(frame).__name__} is no frame of index tuples: give a Spark DataFrame")
+    raise BadType(f"a {type(frame).__name__} is not a frame of index tuples: give a Spark DataFrame")
 
 
 class Temporary(Directory):
@@ -190,5 +190,5 @@ def place_for(spark: SparkSession, path: str | os.PathLike[str] | None) -> Direc
         return place
     master = spark.sparkContext.master or ""
     if not master.startswith("local"):
-        raise BadType(f"Spark runs on {master}: give path=, a directory that all executors reach, for the parts")
+        raise BadType(f"Spark runs on {master}: give path=, a directory for the parts that all executors can reach")
     return Temporary()

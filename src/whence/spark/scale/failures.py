@@ -11,7 +11,7 @@ from whence.errors import SparkFailed, WhenceError
 from whence.spark.scale.running import running
 from whence.spark.sessions.failures import sentence, spark_errors
 
-STOPPED = "the Spark session was stopped; nothing of it is visible, run it again"
+STOPPED = "the Spark session was stopped; nothing was stored, run it again"
 OURS = re.compile(r"whence\.errors\.(\w+): (.*)")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
-AGAIN = "the frame gave other rows when Spark computed it again: write it to a file first, and read that"
+AGAIN = "the frame had other rows when Spark computed it again: write it to a file first, and read that"
 
 
 @dataclass(frozen=True, slots=True)

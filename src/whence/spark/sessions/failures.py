@@ -37,8 +37,8 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
 
 STOPPED = (
-    "the Spark session of {what} was stopped: start one, and make the DataFrame and the pipeline again; runs that are "
-    "in the log are asked as they are, log.backward(...)"
+    "the Spark session of {what} was stopped: start one, and make the DataFrame and the pipeline again;"
+    " log.backward(...) still works for recorded runs"
 )
 
 

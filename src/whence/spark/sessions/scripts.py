@@ -63,7 +63,7 @@ def read_source(spark: SparkSession, place: str) -> DataFrame:
     form = _form(place)
     if form is None:
         known = ", ".join(f".{each}" for each in FORMATS)
-        raise BadType(f"{place}: the name does not say how to read it; it ends in one of {known}")
+        raise BadType(f"{place}: the format is not known; the name must end in one of {known}")
     kind, options = FORMATS[form]
     if kind == "json" and _is_json_list(place):
         options = {**options, "multiLine": "true"}
@@ -128,16 +128,16 @@ def _sql(spark: SparkSession, path: Path, given: Mapping[str, str]) -> DataFrame
             if kind == "query" and query is None:
                 query = text
             elif kind == "query":
-                raise BadScript(f"{name}:{line}: a second query; the file of a pipeline has one, after its views")
+                raise BadScript(f"{name}:{line}: this is a second query; the file must have one, after its views")
             elif query is None and kind in BEFORE:
                 spark.sql(text)
             elif query is None or kind != "DropView":  # the view is still needed when the query is asked about
                 raise BadScript(
-                    f"{name}:{line}: {kind} changes something, and is not run; what may stand before the query is "
-                    "CREATE TEMPORARY VIEW and SET"
+                    f"{name}:{line}: {kind} changes data, so whence does not run it; only CREATE TEMPORARY VIEW and"
+                    " SET may precede the query"
                 )
         if query is None:
-            raise BadScript(f"{name} has no query: it ends with the SELECT whose rows are asked about")
+            raise BadScript(f"{name} has no query: it must end with a SELECT")
         return spark.sql(query)
 
 
@@ -174,8 +174,8 @@ def _python(spark: SparkSession, path: Path, given: Mapping[str, str]) -> Script
             return Script(df, sources)
         case tuple() | dict() | None:
             raise BadScript(
-                f"{path.name}: build(spark) returned {type(made).__name__}; it returns a DataFrame, or a DataFrame and "
-                'a dictionary that names the ones it read: (df, {"orders": orders})'
+                f"{path.name}: build(spark) returned {type(made).__name__}; it must return a DataFrame, or a DataFrame "
+                'and a dictionary that names its sources: (df, {"orders": orders})'
             )
         case _:
             return Script(made)

@@ -30,6 +30,6 @@ def require_fresh_cache(df: DataFrame, jvm: Jvm) -> None:
             for file, size, changed in sorted(kind_of(leaf).version_read(leaf)):
                 if state(file, jvm) != (size, changed):
                     raise SourceChanged(
-                        f"{file} has changed since Spark cached a DataFrame that reads it, and Spark answers from "
-                        "the cache: unpersist that DataFrame, or spark.catalog.clearCache(), and read the file again"
+                        f"{file} has changed since Spark cached a DataFrame that reads it, and Spark would read the"
+                        " cache: unpersist that DataFrame, or spark.catalog.clearCache(), and read the file again"
                     )

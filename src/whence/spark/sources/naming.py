@@ -90,7 +90,7 @@ class Sources:
     def read(self, node: PlanNode, columns: tuple[Attr, ...]) -> Source:
         """One use of a source."""
         if node.fields.get("isStreaming"):
-            raise NotTraceable("a streaming source has no last row to ask about: trace the batch that it writes")
+            raise NotTraceable("whence does not trace streaming sources: trace the batch that it writes")
         kind = kind_of(node.java)
         paths = kind.paths(node.java)
         occurrence, self.count = self.count, self.count + 1
@@ -115,8 +115,8 @@ class Sources:
         read = f"The plan reads {', '.join(found)}" if found else "The plan reads no source"
         ends = "".join(f". {cut}" for cut in self._cuts)
         raise UnknownName(
-            f"sources={{{unused[0]!r}: ...}} names a DataFrame that the pipeline does not read. {read}{ends}. Rows "
-            "that went through toPandas() or collect() are a new source: name the DataFrame that was made of them"
+            f"sources={{{unused[0]!r}: ...}} names a DataFrame that the pipeline does not read. {read}{ends}. Rows"
+            " that went through toPandas() or collect() are a new source: name the DataFrame made from them"
         )
 
     def use(self, name: str) -> None:
@@ -130,7 +130,7 @@ class Sources:
         what = self.notes.get(int(leaf.rdd().id()), before.what) if self.notes else before.what
         said = (
             f"the rows of {name} were made outside Spark's plan: {what}. Name the DataFrames that they come "
-            "from with sources={...}, or this one, if the lineage is to end here"
+            "from with sources={...}, or name this one if the lineage should end here"
         )
         self._cuts.append(said)
         return said
@@ -189,5 +189,5 @@ def _leaf_of_plan(name: str, java: Any, computed: Callable[[Any], bool]) -> Any:
     while java.children().size() == 1 and java.nodeName() in TRANSPARENT:
         java = java.children().apply(0)
     if java.children().size() or computed(java):
-        raise BadType(f"sources={{{name!r}: ...}} names a DataFrame that is computed: give the one that was read")
+        raise BadType(f"sources={{{name!r}: ...}} names a DataFrame that is computed: name one that is read")
     return java

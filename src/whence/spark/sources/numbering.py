@@ -59,7 +59,7 @@ class Numbering:
         at = np.searchsorted(starts, ids, "right") - 1
         within = ids - starts[at] if len(starts) else ids
         if len(ids) and (at.min() < 0 or (within >= np.array(self.counts)[at]).any()):
-            raise Damaged("a row has a number that the source does not have: it was changed while it was read")
+            raise Damaged("a row number is outside the source: the source changed while it was read")
         return np.asarray(np.array(self.offsets, np.int64)[at] + within)
 
     def ids(self, numbers: Any) -> Ints:

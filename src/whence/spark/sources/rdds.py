@@ -26,10 +26,10 @@ class RddKind(Kind):
         rdds, kinds, files = _ancestry_of_rdd(leaf.rdd())
         whole = not any("CheckpointRDD" in each for each in kinds)
         if not whole or "heckpoint at " in str(leaf.rdd().getCreationSite()):
-            what = "they are a checkpoint that was made before whence was loaded, and does not say what it was made of"
+            what = "they come from a checkpoint that was made before whence was imported, so its plan is not known"
             return Past(what, rdds, files, column_ids(leaf), whole)
         if any(each.startswith(DERIVED) for each in kinds):
-            return Past("Python code made them of the RDD of a DataFrame", rdds, files, whole=True)
+            return Past("Python code made them from the RDD of a DataFrame", rdds, files, whole=True)
         if any(each.rsplit(".", 1)[-1] in READING for each in kinds):
             return Past("an RDD read them from files", rdds, files, whole=True)
         return None

@@ -60,9 +60,7 @@ class StoredKind(FileKind):
         if leaf.lost:
             raise NotTraceable(f"source {source.name!r} cannot be read again: {leaf.lost}")
         if any(attr.name.lower() == METADATA for attr in source.columns):
-            raise NotTraceable(
-                f"source {source.name!r} was read with {METADATA}, which a stored run does not read again"
-            )
+            raise NotTraceable(f"source {source.name!r} was read with {METADATA}, which a stored run cannot read again")
         schema = jvm.class_("org.apache.spark.sql.types.DataType").fromJson(leaf.schema)
         reader = jvm.spark._jsparkSession.read().format(leaf.format).schema(schema)
         for name, value in leaf.options.items():

@@ -43,6 +43,6 @@ def require_unchanged(source: Source, before: Version, jvm: Jvm) -> None:
         files = sorted({file for file, _, _ in changed})
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         raise SourceChanged(
-            f"source {source.name!r} has changed since the DataFrame was made: {files[0]}{more}. An answer would be "
-            "about data that the pipeline never saw: read it and run the pipeline again, or restore the source"
+            f"source {source.name!r} has changed since the DataFrame was made: {files[0]}{more}. Read it and run the"
+            " pipeline again, or restore the source"
         )

@@ -33,7 +33,7 @@ class StoredAnalysis(Analysis):
         """The analysis that a document holds. `versions` are the files of each source as the run read them."""
         session = SessionOnDemand(document.settings)
         jvm = cast("Jvm", JvmOnDemand(session))
-        trace = document.stored.trace or TracePlan(unavailable_reason="the run did not say how its rows are traced")
+        trace = document.stored.trace or TracePlan(unavailable_reason="the run has no trace plan")
         trace, reasons = relaxed(trace)
         settings = Settings(name, witness=document.witness)
         no_frame: Any = None

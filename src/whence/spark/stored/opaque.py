@@ -44,7 +44,7 @@ def relaxed(trace: TracePlan) -> tuple[TracePlan, tuple[str, ...]]:
         facts = conjuncts(predicate)
         lost = {fact: why for fact in facts if (why := _missing(fact)) and not (by_duckdb and _translates(fact))}
         reasons.update(
-            (f"the answer has all rows that only this would distinguish: {why}", None) for why in lost.values()
+            (f"the answer has too many rows, because a condition was dropped: {why}", None) for why in lost.values()
         )
         return conjunction(*(fact for fact in facts if fact not in lost)) if lost else predicate
 
@@ -60,7 +60,7 @@ def _missing(fact: Expr) -> str | None:
             if not stored_calls.known(part):
                 return part.origin.why
         elif isinstance(part, Literal) and isinstance(part.origin, NotHeld) and not has_python_form(part):
-            return f"a log holds no constant of type {part.dtype}"
+            return f"a log cannot hold a constant of type {part.dtype}"
     return None
 
 

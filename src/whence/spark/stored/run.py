@@ -47,7 +47,7 @@ def open_run(store: Store, run: Run | int) -> StoredRun:
     if isinstance(run, int):
         found = {each.id: each for each in runs.listed(store)}
         if run not in found:
-            raise UnknownName(f"there is no run {run}: log.runs() lists those that there are")
+            raise UnknownName(f"there is no run {run}: log.runs() lists all runs")
         run = found[run]
     return StoredRun(store, run)
 
@@ -98,7 +98,9 @@ class StoredRun:
     def output_rows(self, numbers: object) -> pa.Table:
         """Rows of the output by their places, the first being 0."""
         if self.rows is None:
-            raise NotTraceable(f"the output of {self} was not saved: it was too large. Ask about rows by their columns")
+            raise NotTraceable(
+                f"the output of {self} was not saved, because it was too large. Give rows by their columns"
+            )
         rows = RowNumbers.of(numbers, self.rows)
         return self._output.take(list(rows.numbers))
 
@@ -149,7 +151,7 @@ class StoredRun:
             for error in lost.values():
                 raise error
             if isinstance(asked, RowNumbers):
-                raise NotTraceable("cells are asked about by rows: give what is in the rows, without numbers=")
+                raise NotTraceable("cell questions take rows by value: leave out numbers=")
             return CellQuestions(self._subject, engine, witness).forward(uses, asked, columns, lineage)
         return self._tracer(witness, engine, lost).forward(uses, asked)
 
@@ -181,7 +183,7 @@ class StoredRun:
 
     def _asked(self, rows: object, numbers: object, count: int | None) -> object:
         if (rows is None) == (numbers is None):
-            raise BadType("rows are given by what is in them, or by numbers=, and not by both")
+            raise BadType("give rows either by value or by numbers=, not both")
         return rows if numbers is None else RowNumbers.of(numbers, count)
 
     def _tracer(self, witness: str | None, engine: str, lost: Mapping[str, WhenceError]) -> Tracer:
@@ -195,8 +197,8 @@ class StoredRun:
         missing = not_replayable(analysis.plan) if isinstance(found, ReplayTracer) else None
         if missing is not None:
             raise NotTraceable(
-                f"{self} has to run again to answer this, which the log alone does not allow: {missing}. "
-                "Make the pipeline again, and ask that: log.pipeline(df).backward(...)"
+                f"{self} has to run again to answer this, but the log cannot run it: {missing}. Build the pipeline"
+                " again, and use log.pipeline(df).backward(...)"
             )
         return found
 
@@ -229,7 +231,9 @@ class StoredRun:
         held = run.document.get("plan")
         if not isinstance(held, dict) or "file" not in held:
             why = held.get("missing") if isinstance(held, dict) else "it was recorded by an older whence"
-            raise NotTraceable(f"{self} cannot be asked by itself: {why}. Its pipeline can: log.pipeline(df).backward")
+            raise NotTraceable(
+                f"{self} cannot answer questions without its pipeline: {why}. Use log.pipeline(df).backward"
+            )
         name = run.files[held["file"]]
         document = read_document(self._store.blobs.local(name, PLAN).read_bytes())
         versions = {
@@ -238,7 +242,7 @@ class StoredRun:
         }
         lost = {each.name for each in sources_of(document.stored.plan)} - versions.keys()
         if lost:
-            raise Damaged(f"the record of {self} does not say what it read of {', '.join(sorted(lost))}")
+            raise Damaged(f"the record of {self} does not say how {', '.join(sorted(lost))} was read")
         return StoredAnalysis.of(document, versions, run.pipeline, self._store)
 
     @contextmanager
@@ -342,6 +346,5 @@ def _read_by(subject: Subject, tracer: Tracer) -> set[str]:
 def _since(error: SourceChanged, time: str) -> SourceChanged:
     text = str(error).replace("since the DataFrame was made", f"since the run of {time}").split(". An answer", 1)[0]
     return SourceChanged(
-        f"{text}. Which of its rows had a part can no longer be looked up; what the run saved of its output is still "
-        "known. Restore the file to ask about it"
+        f"{text}. whence can no longer find its rows. Restore the file to ask about it; other sources still work"
     )

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 NEEDED = (
-    "this question needs Spark, because DuckDB cannot read the data or may not answer as Spark does, and pyspark is "
-    "not installed: pip install 'whence[spark]'"
+    "this question needs Spark, because DuckDB cannot read the data or may give another answer than Spark, but"
+    " pyspark is not installed: pip install 'whence[spark]'"
 )
 
 

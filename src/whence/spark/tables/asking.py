@@ -36,7 +36,9 @@ MOST_LIVE = 100  # pipelines of a log that are kept
 UNAVAILABLE = (NotTraceable, MissingExtra, SparkFailed)
 """Why cells may not be asked about, where rows can be."""
 
-EQUAL_ROWS = "equal rows of {!r} cannot be distinguished, and share their lineage: p.materialize() gives each its own"
+EQUAL_ROWS = (
+    "equal rows of {!r} cannot be told apart, so they share their lineage: p.materialize() stores the lineage of each"
+)
 
 
 def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
@@ -176,7 +178,7 @@ class RunRelation:
 
 def _by_rows(reason: str | None, error: WhenceError) -> str:
     return "; ".join(
-        filter(None, (reason, f"these are all cells of the rows; which of them count is not known: {error}"))
+        filter(None, (reason, f"these are all cells of the rows, because cell lineage is not available: {error}"))
     )
 
 

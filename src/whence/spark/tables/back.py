@@ -35,10 +35,10 @@ def to_spark(
     store.database.require_writable()
     spark = spark or _active()
     if is_stopped(spark):
-        raise BadType("the Spark session was stopped: give one that runs, log.to_spark(frame, spark)")
+        raise BadType("the Spark session was stopped: pass an active one, log.to_spark(frame, spark)")
     frame = _frame(value, columns)
     if not len(frame.columns):
-        raise BadType("the frame has no columns, and Spark makes no rows of that")
+        raise BadType("the frame has no columns")
     known = store.tracker.known_as(value, name or "frame")
     label = name or f"{known}_table"
     made = _created(spark, frame)
@@ -68,9 +68,9 @@ def _frame(value: Any, columns: Sequence[str] | None) -> pd.DataFrame:
 
     if isinstance(value, pd.DataFrame):
         if columns is not None:
-            raise BadType("columns name those of an array; a frame has names: frame.rename(columns=...)")
+            raise BadType("columns= is for arrays; a frame has column names: frame.rename(columns=...)")
         if not all(isinstance(each, str) for each in value.columns):
-            raise BadType("the columns of the frame are not all called by strings: frame.columns = [...]")
+            raise BadType("the column names of the frame must be strings: frame.columns = [...]")
         return value
     array = np.asarray(value)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
@@ -96,7 +96,7 @@ def _created(spark: SparkSession, frame: pd.DataFrame) -> DataFrame:
     ]
     if unknown:
         raise BadType(
-            f"column {unknown[0]!r} of the frame holds nothing that has a type: give it one, such as "
+            f"column {unknown[0]!r} of the frame has no values, so its type is not known: give it one, such as "
             f"frame.astype({{{unknown[0]!r}: 'string'}})"
         )
     if len(frame):

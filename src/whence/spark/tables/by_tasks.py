@@ -35,7 +35,7 @@ ENGINES = ("auto", "local", "spark")
 MANY = 1 << 30
 """Sources of more bytes than these are materialized by tasks."""
 
-ROWS_ALONE = "cells are not stored: Spark's tasks store the lineage of rows"
+ROWS_ALONE = "cell lineage is not stored: Spark's tasks store only row lineage"
 
 
 def chosen(analysis: Analysis, engine: str = "auto") -> tuple[str, str]:
@@ -46,7 +46,7 @@ def chosen(analysis: Analysis, engine: str = "auto") -> tuple[str, str]:
     what = f"the sources have {in_units(size)} in files"
     if engine != "auto":
         return engine, f"{what}; engine={engine!r} was given"
-    return ("spark" if size > MANY else "local"), f"{what}, and up to {in_units(MANY)} is done in this process"
+    return ("spark" if size > MANY else "local"), f"{what}; up to {in_units(MANY)} this process does it"
 
 
 def materialize(store: Store, analysis: Analysis) -> tuple[str, Table] | None:
@@ -59,7 +59,7 @@ def materialize(store: Store, analysis: Analysis) -> tuple[str, Table] | None:
     if reads_clock(analysis.unpinned_plan):
         analysis = analysis.at(datetime.now(UTC))
     if not analysis.plan.output:
-        raise BadType("the pipeline has no columns, and so no rows that could be stored")
+        raise BadType("the pipeline has no columns, so there are no rows to store")
     tagged = analysis.annotated(analysis.settings.witness)
     position = {attr: at for at, attr in reversed(list(enumerate(tagged.plan.output)))}
     occurrences = list(tagged.ids)

@@ -107,7 +107,7 @@ def _run(found: Ordered, columns: tuple[Attr, ...], lineage: str) -> tuple[dict[
     if varying:
         raise NotTraceable(f"another run may give other rows: {varying[0]}")
     if has_equal_rows(found.rows):
-        raise NotTraceable("some rows of the output are equal, and another run does not say which of them is which")
+        raise NotTraceable("some rows of the output are equal, so another run cannot tell them apart")
     noted = cells_of(analysis.plan, columns, lineage)
     terms = list(dict.fromkeys(known for attr in columns for known in noted.of(attr)))
     lists = tuple(Named(fresh("_ids", LIST), as_list(known.ids)) for known in terms)

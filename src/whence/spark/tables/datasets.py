@@ -83,7 +83,7 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
         return Table(source.name, columns, numbering.rows, handed.digest, properties)
     content = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     if source.cut:
-        properties["note"] = f"is where the lineage stops: {source.cut}"
+        properties["note"] = f"is where the lineage ends: {source.cut}"
     return Table(source.name, columns, numbering.rows, content, properties, artifact)
 
 

@@ -38,16 +38,14 @@ def asked_cells(store: Store, name: str, df: Any, columns: Sequence[str] | None 
     if columns is None:
         return found
     if not is_table:
-        raise BadCells(f"columns are of tables, and {name!r} is none: give its cells by index")
+        raise BadCells(f"only tables have columns, and {name!r} is not a table: give its cells by index")
     return cells(found.along(0), column_places(store.reader.tables((name,))[name][1], columns), shape)
 
 
 def _agreeing(held: HeldTable, df: DataFrame, columns: Sequence[str] | None) -> Selection:
     for each in df.columns:
         if held.names.count(each) > 1:
-            raise BadType(
-                f"{held.names.count(each)} columns of {held.name!r} are called {each!r}: give numbers of rows"
-            )
+            raise BadType(f"{held.names.count(each)} columns of {held.name!r} are called {each!r}: give row numbers")
     with explained("asking"), watched(df.sparkSession, "reading the question"):
         rows = _cast(held, df).distinct().limit(MOST_ASKED + 1).toArrow()
     if rows.num_rows > MOST_ASKED:

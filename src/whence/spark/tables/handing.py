@@ -94,7 +94,7 @@ def as_numpy(rows: pa.Table, places: Sequence[int], names: Sequence[str]) -> NDA
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         if not (number or pa.types.is_boolean(kind)):
             raise BadType(
-                f"column {names[at]!r} holds {kind}, which is no number: give the columns to hand over, such as "
+                f"column {names[at]!r} holds {kind}, which is not a number: name the columns to hand over, such as "
                 "p.to_numpy(['age']), or cast it in the pipeline"
             )
         floats = pc.cast(column.cast(pa.int8()) if pa.types.is_boolean(kind) else column, pa.float64(), safe=False)

@@ -94,8 +94,8 @@ class HeldTable:
         found = select(self.files, where, identity=True, columns=())
         if found is None:
             raise BadType(
-                f"rows of {self.name!r} cannot be looked up by these columns without Spark: ask p.backward, or give "
-                "their numbers"
+                f"rows of {self.name!r} cannot be looked up by these columns without Spark: use p.backward, or give"
+                " row numbers"
             )
         numbers = np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
         if not len(numbers):
@@ -113,8 +113,8 @@ class HeldTable:
         found = select(self.files, same, table, given, identity=True, columns=())
         if found is None:
             raise BadType(
-                f"rows of {self.name!r} cannot be looked up by {', '.join(rows.column_names)} without Spark: give the "
-                "numbers of rows, in one column"
+                f"rows of {self.name!r} cannot be looked up by {', '.join(rows.column_names)} without Spark: give"
+                " row numbers, in one column"
             )
         return np.sort(self.numbering.numbers(pa.chunked_array(found.column(0)).to_numpy()))
 
@@ -126,7 +126,7 @@ def held_table(store: Store, name: str) -> HeldTable:
     with store.database.read() as connection:
         dataset = statements.dataset(connection, name)
     if dataset.kind != "table" or "columns" not in dataset.properties:
-        raise BadType(f"rows with columns are of tables, and {name!r} is an {dataset.kind}: give its cells by index")
+        raise BadType(f"only tables have rows and columns, and {name!r} is an {dataset.kind}: give its cells by index")
     properties = dataset.properties
     if isinstance(same := properties.get("rows_of"), str):
         held = held_table(store, same)
@@ -200,8 +200,8 @@ def _source(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], proper
         paths = _unchanged(name, files, states)
         held = tuple(fresh(attr.name, attr.dtype) for attr in columns)
         return HeldTable(name, shape, columns, Files(tuple(paths), held), _footers(paths))
-    why = f"{name!r} is {kind or 'in memory'}, whose rows Spark alone reads as the pipeline did"
-    remedy = "give its cells by number, or ask with p.backward and p.forward"
+    why = f"{name!r} is {kind or 'in memory'}, which only Spark can read as the pipeline did"
+    remedy = "give its cells by number, or use p.backward and p.forward"
     if "options" not in properties or not states:
         raise NoLineage(f"{why}: {remedy}")
     paths = _unchanged(name, sorted(states), states)
@@ -218,7 +218,7 @@ def _unchanged(name: str, files: Sequence[str], states: Mapping[str, tuple[int, 
     for file in files:
         path = "/" + file.removeprefix("file:").lstrip("/")
         if not file.startswith("file:/"):
-            raise NoLineage(f"{name!r} is at {file}, and not on this machine: give its cells by number")
+            raise NoLineage(f"{name!r} is at {file}, which is not on this machine: give its cells by number")
         if not os.path.exists(path):
             raise SourceChanged(f"{name!r} is gone: there is no {path}; give its cells by number, or restore it")
         found = os.stat(path)

@@ -119,7 +119,7 @@ def annotated_rows(subject: Subject) -> Ordered:
         names = [f"c{place}" for place in range(len(output.rows.columns))]
         table = output.rows.toDF(*names).toArrow()
     if not table.num_columns:
-        raise BadType("the pipeline has no columns, and so no rows that could be handed over")
+        raise BadType("the pipeline has no columns, so there are no rows to hand over")
     place = f"c{table.num_columns - 1}"
     table = table.take(pc.sort_indices(table.column(place)))
     tagged = output.tagged

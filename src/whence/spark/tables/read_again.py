@@ -55,7 +55,7 @@ def read_again(
 
     reader = READERS.get(format)
     if reader is None:
-        raise Refused(f"files of the format {format} are read by Spark alone")
+        raise Refused(f"only Spark can read files of the format {format}")
     strange = sorted(
         key for key, value in options.items() if key.lower() not in HARMLESS and value.lower() != OFF.get(key.lower())
     )
@@ -73,7 +73,7 @@ def read_again(
         raise Refused(str(error).split("\n")[0]) from error
     made = pa.concat_tables(parts)
     if made.num_rows != rows:
-        raise Refused(f"they have {made.num_rows:,} rows when read so, and had {rows:,} in the run")
+        raise Refused(f"they have {made.num_rows:,} rows when read without Spark, but had {rows:,} in the run")
     return made
 
 
@@ -137,7 +137,7 @@ def _json(data: bytes, columns: Sequence[Attr], options: Mapping[str, str]) -> p
             continue
         row = json.loads(line, object_pairs_hook=_once, parse_constant=_no_constant)
         if not isinstance(row, dict):
-            raise Refused("a line is no object")
+            raise Refused("a line is not an object")
         for values, attr in zip(held, columns, strict=True):
             values.append(_fitting(row.get(attr.name), attr))
     return _typed({f"c{at}": values for at, values in enumerate(held)}, columns)

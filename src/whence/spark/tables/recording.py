@@ -44,7 +44,7 @@ def record_tables(
 
     if run.recorded is None:
         why = f": {run.failures[-1]}" if run.failures else ""
-        raise BadType(f"the run is not in a log, so its rows have no names there{why}")
+        raise BadType(f"the run is not in a log, so it has no datasets{why}")
     with described_jobs(analysis.jvm, "counting the rows of the sources"):
         numbered = numberings(analysis, quickly=quickly)
     stored = run_of(store, run.recorded)

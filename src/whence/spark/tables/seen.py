@@ -181,4 +181,4 @@ class _Own:
 
 
 def _warn(what: str, error: WhenceError) -> None:
-    warnings.warn(f"{what} is not followed, and its rows start here: {error}", UnknownOrigin, stacklevel=3)
+    warnings.warn(f"{what} is not followed, so its rows are a new source: {error}", UnknownOrigin, stacklevel=3)

@@ -105,7 +105,7 @@ class StoredRows:
         try:
             return self._asked().traced(selection, direction, lineage)
         except WhenceError as error:
-            why = f"the lineage is stored by rows, and which of their cells count cannot be asked now: {error}"
+            why = f"only row lineage is stored, and cell lineage is not available: {error}"
             return Traced(stored(selection), why, "rows")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class AnnotatedTracer:
     """Reads the ids beside the rows that are asked about, as a run kept them."""
 
-    title: ClassVar[str] = "the ids of source rows that a run kept beside its rows"
+    title: ClassVar[str] = "the ids of source rows that a run saved with its rows"
     how: ClassVar[str] = "annotated"
 
     def __init__(self, subject: Subject, asking: Asking) -> None:
@@ -38,7 +38,7 @@ class AnnotatedTracer:
         if self._subject.annotated is None:
             return "no run annotated its rows"
         witness = self._analysis.settings.witness
-        return None if self._asking.witness == witness else f"they were kept for witness={witness!r}"
+        return None if self._asking.witness == witness else f"they were saved for witness={witness!r}"
 
     def backward(self, rows: object, *, one: bool = False) -> Lineage:
         analysis, spark = self._analysis, self._analysis.session
@@ -48,7 +48,7 @@ class AnnotatedTracer:
         if found is not None:
             return found
         if isinstance(asked, RowNumbers):
-            raise NotTraceable("these rows cannot be asked about by number: give them by their columns")
+            raise NotTraceable("these rows cannot be given by number: give them by their columns")
         tagged = self._tagged(asked)
         selected = matching(self._rows(tagged), asked, spark)
         names = {number: f"_ids_{number}" for number in tagged.ids}

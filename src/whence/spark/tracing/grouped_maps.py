@@ -202,7 +202,7 @@ def _row_by_row(
             given.columns = values
             (result,) = function(iter([given]))
             if len(result) != len(rows):
-                raise ValueError("a function that makes each row of one row made another number of rows")
+                raise ValueError("a function that should return one row per row returned another number of rows")
             result = result.copy()
             for column, name in zip(list_names, out, strict=True):
                 result[name] = pd.Series(list(rows[column]), result.index, object)

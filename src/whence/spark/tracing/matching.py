@@ -108,7 +108,7 @@ class Matcher:
                 self.used.add("duckdb")
                 return found
         if self.engine == "duckdb":
-            raise NotTraceable("DuckDB cannot read the data, or may not answer this as Spark does: leave engine='auto'")
+            raise NotTraceable("DuckDB cannot read the data, or may give another answer than Spark: use engine='auto'")
         self.used.add("spark")
         return RowSet(shown, self._by_spark(self.operator(rows), clauses))
 

@@ -33,15 +33,15 @@ class RowNumbers:
         """Any sequence of integers; `rows` is how many there are, if that is known."""
         values = numbers.to_pylist() if hasattr(numbers, "to_pylist") else plain(numbers)  # of Arrow, or NumPy
         if isinstance(values, bool) or not isinstance(values, Iterable | int):
-            raise BadType(f"rows are numbered by integers, not by {type(numbers).__name__}")
+            raise BadType(f"row numbers must be integers, not {type(numbers).__name__}")
         found = (values,) if isinstance(values, int) else tuple(plain(each) for each in values)
         if not all(type(each) is int for each in found):
-            raise BadType("rows are numbered by integers")
+            raise BadType("row numbers must be integers")
         if not found:
             raise BadType("no rows were given to ask about")
         for each in found:
             if each < 0 or (rows is not None and each >= rows):
-                raise OutOfRange(f"there is no row {each}: there are {rows} rows, the first of which is 0")
+                raise OutOfRange(f"there is no row {each}: there are {rows} rows, numbered from 0")
         return cls(tuple(dict.fromkeys(found)))
 
     def array(self) -> pa.ChunkedArray:

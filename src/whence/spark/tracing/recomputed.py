@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class RecomputedTracer(SavedTracer):
     """Follows the same predicates where every result on the way is cheap to compute from the files."""
 
-    title: ClassVar[str] = "the files, from which DuckDB computes what a question needs"
+    title: ClassVar[str] = "the files, with DuckDB"
     how: ClassVar[str] = "replayed"
 
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
@@ -24,7 +24,7 @@ class RecomputedTracer(SavedTracer):
         if settings.mode == "eager":
             return "with mode='eager' rows are annotated instead"
         if self._asking.witness != settings.witness:
-            return f"results are chosen for witness={settings.witness!r}"
+            return f"saved results are for witness={settings.witness!r}"
         if engine == "duckdb":
             return "with engine='duckdb' rows are looked up only in what a run saved"
         nondeterminism = self._analysis.nondeterminism

@@ -58,16 +58,16 @@ class TriedTracer(ReplayTracer):
     Rows that give the row again by themselves are the answer; where none do, the group.
     """
 
-    title: ClassVar[str] = "a replay that tries functions of groups on fewer rows"
+    title: ClassVar[str] = "a replay that also calls functions of groups with fewer rows"
     how: ClassVar[str] = "replayed, functions tried on fewer rows"
     tried: ClassVar[bool] = True
 
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
         functions = (part for part in walk(self._analysis.plan) if isinstance(part, FUNCTIONS))
         if not any(each.triable if isinstance(each, Opaque) else True for each in functions):
-            return "no function is given groups of rows"
+            return "the pipeline has no function of groups"
         reasons = self._analysis.nondeterminism.possible_reasons
-        return f"another run may give something else: {reasons[0]}" if reasons else None
+        return f"another run may give another result: {reasons[0]}" if reasons else None
 
 
 def restriction(subject: Subject, asked: tuple[Asked, ...], witness: str) -> dict[int, Expr] | None:

@@ -106,7 +106,7 @@ class SavedTracer:
         if found is None and isinstance(table.data, Files) and table.read is None:  # nested types of a saved output
             return RowSet(table.columns, self._matcher.arrow(table).take(rows.array()))
         if found is None:
-            raise NotTraceable("these rows cannot be asked about by number: give them by their columns")
+            raise NotTraceable("these rows cannot be given by number: give them by their columns")
         return found
 
     def _meant(self, rows: RowSet, asked: tuple[Asked, ...], where: str) -> RowSet:

@@ -56,8 +56,8 @@ def require_one(count: int, asked: tuple[Asked, ...], one: bool) -> int:
     """The number of output rows that are meant; raise if only one may be and there are more."""
     if one and count > len(asked):
         raise NoSuchRow(
-            f"{count} rows of the output are {described(asked[0])}: give more columns to identify one; if they "
-            "are equal, run with row_ids=True; or leave one=True out to ask about all of them"
+            f"{count} rows of the output are {described(asked[0])}: give more columns to identify one; if they are"
+            " equal, run with row_ids=True; or leave out one=True to ask about all of them"
         )
     return count
 
@@ -69,9 +69,9 @@ def absent(subject: Subject, where: str, asked: tuple[Asked, ...]) -> NoSuchRow:
         message += f" or one of the {len(asked) - 1} others"
     reasons = subject.analysis.nondeterminism.possible_reasons
     if reasons and subject.annotated is None:
-        message += f"; it may have been in another run, because {reasons[0]}"
+        message += f"; another run may have had it, because {reasons[0]}"
     elif reasons:
-        message += f"; questions are about the rows that run() returned, because {reasons[0]}"
+        message += f"; ask about the rows that run() returned, because {reasons[0]}"
     if subject.run is None and subject.analysis.settings.save != "never":
         message += changed_since(subject.analysis)
     return NoSuchRow(message)

@@ -25,7 +25,7 @@ TEMPORARY = ".writing-"  # how the name of a blob begins until it is complete
 JOB = f"{TEMPORARY}job-"  # how the name of the file begins that says since when a job writes parts here
 OWNER = "LOG"  # the file that says whose blobs these are
 RESTORE = "restore the file from a copy, or record the same lineage again, which writes the same blob"
-AGAIN = "run the pipeline again, or record the array again, which saves it again; or restore the file from a copy"
+AGAIN = "run the pipeline or record the array again, or restore the file from a copy"
 MAPPED = 1 << 20  # bytes from which on a blob is mapped into memory, not read
 GRACE = 3600.0  # a temporary file this old, in seconds, has no writer any more
 
@@ -99,7 +99,7 @@ def altered(name: str, where: str) -> Damaged:
 
 def belongs_elsewhere(where: str, owner: str) -> StoreError:
     """The error for blobs of another log."""
-    return StoreError(f"the blobs in {where} belong to another log ({owner[:12]}...): give each log its own place")
+    return StoreError(f"the blobs in {where} belong to another log ({owner[:12]}...): give each log its own directory")
 
 
 class LocalBlobs:

@@ -56,7 +56,7 @@ class Database:
         if missing == MIGRATIONS and not create:
             raise StoreError(f"there is no log at {self.where}: check the address; whence.open makes one")
         if self.read_only:
-            raise StoreError(f"{self.where} needs an upgrade, but is read-only: open it once where it can be written")
+            raise StoreError(f"{self.where} needs an upgrade, but is read-only: open it once where you can write")
         with self._transaction("open", self._backend.begin_migration) as connection:
             migrate(connection, self.where)
 
@@ -83,7 +83,7 @@ class Database:
     def require_writable(self, doing: str = "write to") -> None:
         """Fail at once, before any work is done, if nothing can be written."""
         if self.read_only:
-            raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where it can be written")
+            raise StoreError(f"cannot {doing} {self.where}: it is read-only; copy the log to where you can write")
 
     def freeing(self, free: Callable[[], Freed]) -> Freed:
         """Do what frees space; on a full disk, once more, in the space that is set aside for that."""

@@ -114,7 +114,7 @@ def run_of(store: Store, number: int) -> Run:
     with store.database.read() as connection:
         row = connection.execute(sa.select(t.runs).where(t.runs.c.id == number)).one_or_none()
         if row is None:
-            raise NoLineage(f"run {number} is not in the log any more")
+            raise NoLineage(f"run {number} is no longer in the log")
         return _run_of_row(connection, row)
 
 

@@ -225,17 +225,17 @@ class Adjacency:
         for name in names:
             gone = ", ".join(map(repr, (self.lost if direction == "backward" else self.lost_results).get(name, ())))
             if gone and direction == "backward":
-                yield name, f"{name!r} came from {gone}, too, deleted since: what was before is not known"
+                yield name, f"{name!r} came from {gone}, too, which was deleted: what it came from is not known"
             elif gone:
-                yield name, f"{name!r} led to {gone}, deleted since: what came of that is not known"
+                yield name, f"{name!r} led to {gone}, which was deleted: where it went is not known"
             if direction == "backward" and (sources := self.lacks.get(name)):
                 some = ", ".join(map(repr, sources))
                 yield (
                     name,
-                    f"{name!r} came from {some}, too, whose rows are not in the log: p.backward asks the pipeline",
+                    f"{name!r} came from {some}, too, whose rows are not in the log: use p.backward of the pipeline",
                 )
             if direction == "backward" and name in self.alone and not self.backward[name]:
-                yield name, f"{name!r} was made by {self.alone[name]}, and nothing is recorded that it used"
+                yield name, f"{name!r} was made by {self.alone[name]}, and no inputs of it were recorded"
 
     def ways(self, here: str, there: str, hashes: Iterable[str], direction: Direction) -> Iterable[Way]:
         """The derivations between two, each with its kind and its activity."""
@@ -260,8 +260,9 @@ class Adjacency:
         if not any(math.isclose(above, level) for level in known):
             levels = ", ".join(f"{level:g}" for level in sorted(known))
             raise NoLineage(
-                f"contributions of {input!r} to {output!r} were kept at the levels {levels}, so those above {above:g} "
-                "are not known exactly: ask for one of these, or keep other levels"
+                f"contributions of {input!r} to {output!r} were recorded at the levels {levels}, so those above"
+                f" {above:g} "
+                "are not known exactly: use one of these levels, or record others"
             )
         return tuple(
             each
@@ -293,4 +294,4 @@ def weight_of(kind: str) -> float:
     try:
         return float(kind.removeprefix(WEIGHT))
     except ValueError:
-        raise Damaged(f"the catalog has a derivation of the unknown kind {kind!r}; restore it from a backup") from None
+        raise Damaged(f"the catalog has a derivation of unknown kind {kind!r}; restore it from a backup") from None

@@ -137,7 +137,9 @@ def _whole(store: Store, name: str, direction: Direction, to: str | None) -> Sel
     reach = store.graph.ancestors if direction == "backward" else store.graph.descendants
     if to not in reach(name):
         return None
-    return store.reader.all_cells(to).noted((f"not exact: {name!r} and {to!r} belong together only as a whole",))
+    return store.reader.all_cells(to).noted(
+        (f"not exact: only that {name!r} and {to!r} are related as a whole is known",)
+    )
 
 
 def first(

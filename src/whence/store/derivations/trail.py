@@ -13,7 +13,7 @@ from whence.store.answers import Step
 from whence.store.derivations.adjacency import WEIGHT, Direction, Way, is_activity
 
 WHOLE = "it is known only as a whole"
-WEIGHED = "its contributions are weighed, and some may be none"
+WEIGHED = "its contributions are estimated by weights"
 
 
 class Walked(Protocol):

@@ -33,7 +33,7 @@ def moved(
     expected = (selection.shape, shape) if direction == "backward" else (shape, selection.shape)
     if shapes != expected:
         raise Damaged(
-            f"the blob of a relation is of shapes {shapes[0]} <- {shapes[1]}, and its datasets are of shapes "
+            f"the blob of a relation has the shapes {shapes[0]} <- {shapes[1]}, and its datasets have the shapes "
             f"{expected[0]} <- {expected[1]}: `whence check` names them; record this lineage again"
         )
     traced = getattr(relation, "traced", None)
@@ -134,11 +134,12 @@ class Plan:
                 yield f"{self.public.get(name, name)!r} {note}"
         for names in self.cycles:
             if any(reached.get(name) for name in names):
-                yield f"{_some(names)} came from each other: the way meets itself there"
+                yield f"{_some(names)} came from each other, in a cycle"
         if self.direction == "backward" and self.edges[self.start] and reached[self.start] and not any(found.values()):
             yield (
-                f"these cells of {self.public.get(self.start, self.start)!r} hold no value of what it came from: they "
-                "are constant, or values only decided them, which log.track(..., lineage='value+selection') records"
+                f"these cells of {self.public.get(self.start, self.start)!r} hold no value of what it came from:"
+                " they are constant, or values only selected them, which log.track(..., lineage='value+selection')"
+                " records"
             )
 
 
@@ -170,7 +171,7 @@ def plan(
             )
         if len(versions) > 1:
             others = ", ".join(repr(graph.public(each)) for each in versions[:-1])
-            said.append(f"{to!r} is {graph.public(end)!r} here, the latest version; there is a way to {others}, too")
+            said.append(f"{to!r} is {graph.public(end)!r} here, the latest version; the lineage leads to {others}, too")
         to = end
     components = _components(neighbours, start, wanted)
     order = tuple(name for component in reversed(components) for name in component)
@@ -193,7 +194,7 @@ def plan(
     if lineage == "value" and sum(map(len, edges.values())) < sum(
         len(hashes) for name in order for there, hashes in neighbours[name].items() if there in wanted
     ):
-        said.append("what only decided is left out: lineage='value+selection' asks for it, too")
+        said.append("cells that only selected values are left out: lineage='value+selection' adds them")
     coarse = () if to is not None else tuple(_coarse(graph, start, edges))
     return Plan(
         direction, start, order, {name: graph.shapes.get(name, ()) for name in (*order, *ends)}, edges, ends,

@@ -158,7 +158,7 @@ def _edges_of_relation(connection: sa.Connection, relation: str, numbering: Numb
     itself = one == other
     if itself.any():
         warnings.warn(
-            f"{int(itself.sum())} dataset(s) were derived from themselves: the graph does not have these edges",
+            f"{int(itself.sum())} dataset(s) were derived from themselves: the graph leaves out these edges",
             GraphWarning, stacklevel=5,
         )  # fmt: skip
     return one[~itself], other[~itself]

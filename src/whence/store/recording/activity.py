@@ -154,7 +154,7 @@ class Activity:
                 if not Path(made).is_file():
                     if missing:
                         continue
-                    raise StoreError(f"{self.name!r} was to generate {made}, which does not exist")
+                    raise StoreError(f"{self.name!r} should have generated {made}, which does not exist")
                 made = artifacts.content_of(made, self._project)
             outputs[key] = made
         items = self._derivations(outputs)

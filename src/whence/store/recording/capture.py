@@ -57,8 +57,8 @@ def naming(output: str, input: str) -> Iterator[None]:
 def _of_shapes(relation: Relation, out_shape: Shape, in_shape: Shape) -> Relation:
     if (relation.out_shape, relation.in_shape) != (out_shape, in_shape):
         raise ShapeMismatch(
-            f"the relation is of shapes {relation.out_shape} <- {relation.in_shape}, "
-            f"the datasets are of shapes {out_shape} <- {in_shape}"
+            f"the relation has the shapes {relation.out_shape} <- {relation.in_shape}, "
+            f"the datasets have the shapes {out_shape} <- {in_shape}"
         )
     return relation
 
@@ -92,7 +92,7 @@ def _integers(rows: object, columns: int, expected: str) -> Cells:
             f"expected {expected}, {columns} integers in each; got an array of {array.dtype} with shape {array.shape}"
         )
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise BadCells(f"expected {expected}; {array.max()} is beyond 2^63 - 1")
+        raise BadCells(f"expected {expected}; {array.max()} is larger than 2^63 - 1")
     return array.astype(np.int64, copy=False)
 
 
@@ -150,7 +150,7 @@ def _returned_cells(found: object, axes: int, in_shape: Shape) -> Cells:
 def paired(capture: object, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[tuple[str, str], object]]:
     """The captures with the pair that each belongs to; pairs without lineage are left out."""
     if not outputs or len(set(outputs)) != len(outputs):
-        raise BadType(f"`outputs` names each output once, and at least one; got {list(outputs)}")
+        raise BadType(f"`outputs` must name each output once, and at least one; got {list(outputs)}")
     pairs = list(product(outputs, inputs))
     given: list[tuple[tuple[str, str], object]]
     if capture is None:

@@ -316,7 +316,7 @@ class Links:
             return  # another input of the same call said so
         before = seen.name
         name = self._names.next_version(before)
-        note = f"is what {before!r} became: {change.why} (noticed at {place}), and how that happened was not recorded"
+        note = f"is what {before!r} became: {change.why} (noticed at {place}), and how was not recorded"
         draft.needs(name, seen.layout.shape, there=False, note=note, line=str(place))
         draft.needs(before, seen.layout.shape, there=True)
         draft.revisions[name] = before
@@ -344,9 +344,9 @@ def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
     names = list(dict.fromkeys(names))
     some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     if found.how == "copy":
-        return f"holds at {place} what {some} holds: it is taken for a copy, by its content"
+        return f"holds at {place} what {some} holds: it is assumed to be a copy, because of its content"
     if found.how == "joined":
-        return f"holds at {place} what {some} hold: it is taken for these, joined, by their content"
+        return f"holds at {place} what {some} hold: it is assumed to be these, concatenated, because of their content"
     if found.how == "new":
         known = f", only that it holds {some}" if names else ""
         return f"starts at {place}: how it was made was not recorded{known}" + (f" ({found.why})" if found.why else "")

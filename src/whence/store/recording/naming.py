@@ -139,7 +139,7 @@ class Names:
     def _checked(self, chosen: str) -> str:
         chosen = name_of(chosen)
         if VERSION.match(chosen):
-            raise BadType(f"{chosen!r} names a version, which the log counts itself: choose a name without @v")
+            raise BadType(f"{chosen!r} names a version, which the log numbers itself: choose a name without @v")
         return chosen
 
     def _fill(self, name: str, shape: Shape, digest: str | None) -> str:

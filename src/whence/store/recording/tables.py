@@ -46,7 +46,7 @@ class Table:
 
     def noted(self, superset: str) -> Table:
         """The same, with why its lineage is a superset."""
-        about = {"note": f"may come from fewer rows than these: {superset}", "doubt": True}
+        about = {"note": f"may come from only some of these rows: {superset}", "doubt": True}
         return replace(self, properties={**self.properties, **about})
 
     def described(self) -> dict[str, Any]:

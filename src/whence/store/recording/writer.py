@@ -64,7 +64,7 @@ class Written:
 
     @property
     def data(self) -> bytes:
-        raise StoreError(f"the blob {self.hash[:12]}... was written and is gone: something removed it; run it again")
+        raise StoreError(f"the blob {self.hash[:12]}... was removed after it was written; run it again")
 
 
 class Blob(Protocol):
@@ -90,7 +90,9 @@ def prepare(output: str, input: str, relation: Relation, kind: str = "boxes", *,
 
 def _prepared(output: str, input: str, relation: PartedRelation, kind: str) -> Prepared:
     if relation.swapped:  # its parts are those of the relation the other way round
-        raise BadType("the inverse of a relation of many parts is not stored: save it first, and give what you saved")
+        raise BadType(
+            "the inverse of a relation of many parts cannot be stored directly: save it, and pass the saved relation"
+        )
     index = relation.index
     data = index.to_bytes()
     parts = tuple(Part(each.name, each.size, relation, i) for i, each in enumerate(index.entries))
@@ -125,7 +127,7 @@ def commit(store: Store, items: Sequence[Blob], record: Callable[[sa.Connection]
         try:
             _remove_unreferenced(database, blobs, created)
         except WhenceError as another:
-            error.add_note(f"what was written of it stays until garbage is collected: {another}")
+            error.add_note(f"what was written stays until `whence gc`: {another}")
         raise
 
 

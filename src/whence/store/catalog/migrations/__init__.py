@@ -55,7 +55,7 @@ def pending(connection: sa.Connection, where: str) -> tuple[Migration, ...]:
         if tables:
             raise StoreError(
                 f"{where} is a database, but not a log: it has the tables {', '.join(sorted(tables)[:5])}. "
-                "Give a path, or an empty database, of its own"
+                "Give another path, or an empty database"
             )
         return MIGRATIONS
     applied = set(connection.exec_driver_sql("SELECT name FROM migrations").scalars())

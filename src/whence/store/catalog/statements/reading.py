@@ -171,8 +171,8 @@ def require_shapes(connection: sa.Connection, shapes: Mapping[str, tuple[int, ..
             raise UnknownName.of("dataset", name, names(connection))
         if present[name] != shape:
             raise ShapeMismatch(
-                f"{name!r} had the shape {shape} when its lineage was captured, and now has {present[name]}: "
-                "capture it again"
+                f"{name!r} had the shape {shape} when its lineage was recorded, and now has {present[name]}: record"
+                " it again"
             )
 
 
