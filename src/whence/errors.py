@@ -1,4 +1,4 @@
-"""The errors that whence raises. Each is a WhenceError, and also the builtin error that a caller would catch."""
+"""The errors that whence raises. Each is a WhenceError, and also the matching built-in error."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class OutOfRange(WhenceError, IndexError):
 
 
 class BadCells(WhenceError, ValueError):
-    """Cells, slices, masks or tuples of the wrong rank or not of integers."""
+    """Cells, slices, masks or tuples have the wrong number of axes, or are not integers."""
 
 
 class BadType(WhenceError, TypeError):
-    """A value of a kind that the call cannot take."""
+    """An argument has the wrong type."""
 
 
 class ShapeMismatch(WhenceError, ValueError):
@@ -29,7 +29,7 @@ class ShapeMismatch(WhenceError, ValueError):
 
 
 class UnknownName(WhenceError, KeyError):
-    """No dataset, operation or command of that name."""
+    """There is no dataset, operation or command of that name."""
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
@@ -49,7 +49,7 @@ class UnknownName(WhenceError, KeyError):
 
 
 class Ambiguous(WhenceError, LookupError):
-    """A name that means several things where one is needed."""
+    """A name means several things where one is needed."""
 
     @classmethod
     def of(cls, name: str, known: Iterable[str]) -> Ambiguous:
@@ -68,31 +68,31 @@ class Redefined(WhenceError, ValueError):
 
 
 class InUse(WhenceError, ValueError):
-    """Something is not deleted, because other things depend on it."""
+    """A dataset cannot be deleted, because others depend on it."""
 
 
 class BadGraph(WhenceError, ValueError):
-    """Records that do not form a provenance graph: a cycle, a missing vertex, an edge between the wrong kinds."""
+    """Records do not form a provenance graph: a cycle, a missing vertex, an edge between the wrong kinds."""
 
 
 class NoRule(WhenceError, NotImplementedError):
-    """A function, or a way of calling it, whose lineage is not known."""
+    """The lineage of a function, or of these arguments, is not known."""
 
 
 class NoLineage(WhenceError, LookupError):
-    """No lineage connects the datasets that were asked about."""
+    """No lineage connects the datasets of a question."""
 
 
 class NotTraceable(WhenceError, NotImplementedError):
-    """A pipeline holds something whose lineage is not known: streaming, or an operator without a rule."""
+    """A pipeline cannot be traced: it is streaming, or has an operator without a rule."""
 
 
 class NoSuchRow(WhenceError, LookupError):
-    """No row of the output, or of the source, is the one that was asked about; or several are where one was meant."""
+    """No row matches the question, or several do where one is needed."""
 
 
 class BadScript(WhenceError, ValueError):
-    """The file of a pipeline cannot be used: SQL that Spark does not take, or no function `build(spark)`."""
+    """The script of a pipeline is not valid: wrong SQL, or no function `build(spark)`."""
 
 
 class SparkFailed(WhenceError, RuntimeError):
@@ -100,11 +100,11 @@ class SparkFailed(WhenceError, RuntimeError):
 
 
 class SourceChanged(WhenceError, OSError):
-    """A source is gone, or is no longer what it was when the pipeline ran."""
+    """A source is gone, or has changed since the pipeline ran."""
 
 
 class TooLarge(WhenceError, MemoryError):
-    """The answer would not fit into memory once it is expanded."""
+    """The expanded answer would not fit into memory."""
 
 
 class Damaged(WhenceError, OSError):
@@ -120,7 +120,7 @@ class StoreError(WhenceError, OSError):
 
 
 class Closed(WhenceError, RuntimeError):
-    """The log was closed before it was used."""
+    """The log is closed."""
 
 
 class MissingExtra(WhenceError, ImportError):

@@ -1,4 +1,4 @@
-"""The log: what users hold."""
+"""The log: the object that users work with."""
 
 from whence.log._log import Log, open
 

@@ -1,4 +1,4 @@
-"""The log as users hold it: its methods are in the other modules of this folder, a few lines each over the store."""
+"""The class `Log`. Its methods are in the other modules of this folder, a few lines each on top of the store."""
 
 from __future__ import annotations
 
@@ -127,10 +127,10 @@ def open(
 ) -> Log:
     """Open a log; create it if it does not exist.
 
-    A path is a directory with a SQLite catalog and the blobs; a log on a disk that cannot be written opens for
-    questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says
-    where the blobs are: a path, or a URL that fsspec knows. `create=False` refuses to make a log. `timeout`: how many
-    seconds to wait for other writers. `cache`: how many bytes of relations to keep open.
+    A path is a directory with a SQLite catalog and the blobs; a log on a read-only disk opens for
+    questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says where
+    the blobs are: a path, or a URL that fsspec knows. `create=False` refuses to make a log. `timeout`: how many seconds
+    to wait for other writers. `cache`: how many bytes of relations to keep open.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as directory, open(os.path.join(directory, "a.whence")) as log:

@@ -38,7 +38,7 @@ class Contents:
         return Listed(found, Operation.COLUMNS, Operation.cells, "no operations")
 
     def show(self, name: str) -> Description:
-        """All that is known of one dataset: shape, derivations in both directions with their sizes, operations."""
+        """Describe one dataset: its shape, its derivations in both directions with their sizes, and its operations."""
         from whence.store.catalog import statements
 
         name = asking.latest(self._store, name)
@@ -51,7 +51,7 @@ class Contents:
             )
 
     def contributions(self, output: str, input: str) -> Contributions:
-        """The contributions with weights that were recorded between the two."""
+        """Return the weighted contributions that were recorded between two datasets."""
         from whence.arrays.explain import Contributions
 
         inp = asking.latest(self._store, input)
@@ -66,7 +66,7 @@ class Contents:
             return reuse.load(connection)
 
     def check(self) -> Report:
-        """Verify all references, checksums and rows. The report says what is wrong and what to do. Changes nothing."""
+        """Verify all references, checksums and rows. The report says what is wrong and what to do."""
         from whence.store.check import check
 
         return check(self._store.where, self._store.database, self._store.blobs)

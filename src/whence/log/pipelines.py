@@ -1,4 +1,4 @@
-"""Spark pipelines: made, listed, and fed with tables of the log."""
+"""The methods of a log for Spark: make pipelines, list runs, make DataFrames of tables."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Pipelines:
     def runs(self, pipeline: str | None = None) -> Runs:
         """The runs of Spark pipelines that the log recorded, oldest first: all, or those of one pipeline.
 
-        It is a list that prints as a table. Each run answers the same questions as its pipeline, also in a program that
-        has not made the pipeline: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed
-        where DuckDB gives the same answer.
+        The list prints as a table. Each run answers the same questions as its pipeline, also in a program without the
+        pipeline's code: `log.runs()[-1].backward({"city": "Oslo"}).pandas("orders")`. Spark is not needed if DuckDB
+        gives the same answer.
 
         >>> import tempfile, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
@@ -61,10 +61,10 @@ class Pipelines:
         self, value: Any, spark: SparkSession | None = None, name: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> DataFrame:  # fmt: skip
-        """A pandas frame or an array of numbers as a Spark DataFrame whose rows are known: lineage goes on through it.
+        """Make a Spark DataFrame of a pandas frame or an array of numbers, and keep its lineage.
 
-        `name` is what the table is called, and the source of pipelines that read it; `columns` names those of an
-        array. Without `spark` the active session is used. The rows are kept in the log, as a Parquet file.
+        `name` is the name of the table, also as a source of pipelines; `columns` names the columns of an array. Without
+        `spark` the active session is used. The log saves the rows as a Parquet file.
         """
         from whence.spark.tables.back import to_spark
 

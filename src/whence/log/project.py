@@ -26,27 +26,26 @@ class Project:
         return self._store.graph
 
     def ancestors(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:
-        """All that these came from, oldest first: files, activities, datasets. The list prints as a table.
+        """List everything that these came from, oldest first: files, activities, datasets. The list prints as a table.
 
-        A file's name stands for its version when it was last seen; `model.bin@v2` is one version. The end of a path is
-        enough if only one file's path ends that way. A version that was replaced without being read is not an
-        ancestor, unless `revisions` is set.
+        The name of a file means its latest version; `model.bin@v2` is one version. The end of a path is enough if it is
+        unique. A version that was replaced without being read is not an ancestor, unless `revisions` is true.
         """
         from whence.store.prov import asking as projects
 
         return projects.ancestors(self._store, names, revisions=revisions)
 
     def descendants(self, names: str | Iterable[str], *, revisions: bool = False) -> list[str]:
-        """All that came from these, oldest first: what is affected if they are wrong. The list prints as a table.
+        """List everything that came from these, oldest first. The list prints as a table.
 
-        A file's name stands for all its versions.
+        The name of a file means all its versions.
         """
         from whence.store.prov import asking as projects
 
         return projects.descendants(self._store, names, revisions=revisions)
 
     def blame(self, names: str | Iterable[str], *, revisions: bool = False) -> dict[str, list[str]]:
-        """Who is responsible for these, each with the ancestors that they are responsible for."""
+        """List who is responsible for these, and for which of their ancestors."""
         from whence.store.prov import asking as projects
 
         return projects.blame(self._store, names, revisions=revisions)
@@ -79,9 +78,10 @@ class Project:
         return projects.diff(self._store, name_of(one), name_of(other))
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write the project graph to a file: a PROV document, OpenLineage events, or a picture, by the file's ending.
+        """Write the project graph to a file: a PROV document, OpenLineage events, or a picture, by the suffix of the
+        file.
 
-        `format` is one of json, provn, xml, rdf, trig and openlineage, for files with another ending.
+        `format` is one of json, provn, xml, rdf, trig and openlineage, for files with another suffix.
         """
         from whence.interop.export import export
 

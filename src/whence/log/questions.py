@@ -1,4 +1,4 @@
-"""Questions about cells: where they came from, where they went, and the story of it."""
+"""Questions about cells: where they came from and where they went."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What narrows a question. `Log.backward` describes each."""
+    """Options that narrow a question. `Log.backward` describes each."""
 
     above: float | None
     lineage: Lineage
@@ -38,9 +38,10 @@ class Questions:
     ) -> Selection:
         """Follow the cells of the first dataset along the path; the answer is cells of the last.
 
-        Each step goes backward or forward, whichever way there is lineage; if both, it is the union. With `above`, only
-        contributions of at least that weight are followed; a path is as strong as its weakest step. With
-        lineage="value", cells that only influenced the selection (masks, sort keys) are left out.
+        Each step goes backward or forward, depending on which dataset was made from the other; if both, it is the
+        union. With `above`, only contributions of at least that weight are followed; the weight of a path is the
+        smallest weight along it. With lineage="value", cells that only influenced the selection (masks, sort keys) are
+        left out.
         """
         names = tuple(asking.meant(self._store, name) for name in names_of(path, "a path"))
         if not names:
@@ -63,14 +64,15 @@ class Questions:
         lineage: Lineage = "value+selection",
         columns: Sequence[str] | None = None,
     ) -> Selection | Answer:
-        """Where the cells came from: the cells of `to`, over all paths; or an Answer, by every source reached.
+        """Find where cells came from: the cells of `to`, over all paths; without `to`, an Answer with the cells of
+        every source.
 
-        Of a table, the cells may be rows by their values, `{"city": "Oslo"}`, and of these the `columns`. A Spark frame
-        asks about many at once: rows by values if its columns have names of the table, else indices. Where cells
-        end, the walk goes on through activities to the files that they used, which are reached as a whole. The answer
+        For a table, give rows by their values, `{"city": "Oslo"}`; `columns` limits the question to some columns. A
+        Spark frame asks about many cells at once: rows by values if its columns have names of the table, else indices.
+        From the last cells, the answer goes on through activities to the files that they used, as a whole. The answer
         has its `steps`, whether it is `precise` (if not, `reason` says why), and the people and commits involved. Its
-        `notes` say where the recorded lineage ends, and where it is only likely. A name stands for its latest version,
-        `to` for the latest that is reached.
+        `notes` say where the recorded lineage ends, and where it is only likely. A name means its latest version; `to`
+        means the latest version that is reached.
 
         >>> import tempfile, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
@@ -100,9 +102,11 @@ class Questions:
         lineage: Lineage = "value+selection",
         columns: Sequence[str] | None = None,
     ) -> Selection | Answer:
-        """Where the cells went: the cells of `to`, over all paths; or an Answer, by every final result reached.
+        """Find where cells went: the cells of `to`, over all paths; without `to`, an Answer with the cells of every
+        final result.
 
-        As for `backward`; where cells end, the walk goes on through activities to what they generated.
+        The parameters are those of `backward`. From the last cells, the answer goes on through activities to the files
+        that they generated.
         """
         given, columns = self._given(name, cells, columns)
         return asking.walk(self._store, "forward", name, given, to, above, lineage, columns)
@@ -121,9 +125,9 @@ class Questions:
         self, name: str, cells: object = None, *, direction: Direction = "backward",
         columns: Sequence[str] | None = None, lineage: Lineage = "value+selection",
     ) -> Story:  # fmt: skip
-        """The story of some cells: where they came from (or went), what was done, by whom, at which commit.
+        """Explain in sentences where cells came from (or went): what was done, by whom, and at which commit.
 
-        It prints as text, shows itself in a notebook, and `save("story.html")` writes it: .html, .svg, .csv, .json
+        The story prints as text and shows as HTML in a notebook; `save("story.html")` writes .html, .svg, .csv, .json
         or .txt.
         """
         from whence.story import story_of
@@ -131,9 +135,9 @@ class Questions:
         return story_of(self._store, direction, name, cells, columns, lineage)
 
     def erasure(self, name: str, cells: object = None, *, columns: Sequence[str] | None = None) -> Erasure:
-        """What has to be done to erase some cells or rows: all that they reached, and what to do about each.
+        """Report what to do to erase cells or rows: everything that they reached, and what to do about it.
 
-        The report prints as a table, shows itself in a notebook, and `save` writes it: .html, .json or .txt.
+        The report prints as a table and shows as HTML in a notebook; `save` writes .html, .json or .txt.
         """
         from whence.story import erasure
 
@@ -143,11 +147,11 @@ class Questions:
         self, name: str, predicate: Callable[[Any], Any], values: Mapping[str, Any] | None = None,
         lineage: Lineage = "value",
     ) -> Answer:  # fmt: skip
-        """The earliest cells along the lineage for which a condition holds: where did this NaN start?
+        """Find the earliest cells along the lineage for which a condition holds: where did this NaN start?
 
         `predicate` takes an array and returns a mask, such as `np.isnan`. The values of datasets are those in `values`,
-        by name, those of arrays that this program still holds, or those in previews that hold every cell. Where they
-        are not known, the walk goes on, and the notes of the answer say so.
+        by name, those of arrays that this program still holds, or those in previews that hold every cell. If the values
+        of a dataset are not known, the search continues, and the notes of the answer say so.
 
         >>> import tempfile, numpy as np, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:

@@ -1,4 +1,4 @@
-"""What a log records: arrays, operations, tracked functions, activities, provenance of others."""
+"""The methods of a log that record: arrays, operations, tracked functions, activities, imported provenance."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Recording:
         """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined.
 
         `preview=True` saves a small preview of the values: the least, the greatest and the mean value of each of at
-        most 16,384 tiles; a smaller array is saved as it is. A number is the number of tiles; an array holds the
-        values, if `shape` is a shape. The explorer draws previews, and `first` takes values from them. A preview
-        replaces an earlier one.
+        most 16,384 tiles; a smaller array is saved completely. `preview` may also be the number of tiles, or an array
+        with the values if `shape` is a shape. The explorer draws previews, and `first` takes values from them. A
+        preview replaces an earlier one.
 
         >>> import tempfile, numpy as np, whence as wh
         >>> with tempfile.TemporaryDirectory() as directory, wh.open(f"{directory}/a.whence") as log:
@@ -71,7 +71,7 @@ class Recording:
         return dataset
 
     def _defined(self, name: str, shape: Shape) -> Dataset:
-        """The array of this name, which is recorded if there is none."""
+        """Return the array of this name; record it if there is none."""
         from whence.store.catalog import statements
 
         self._store.forget_name(name)
@@ -96,11 +96,11 @@ class Recording:
     def lineage(self, output: str, input: str, capture: object) -> Derivation:
         """Record that `output` was derived from `input`, cell by cell as the capture says.
 
-        The capture is a callable that takes the index of an output cell and returns the indices of its input
-        cells; or the index tuples themselves, output first: an integer array (n, l + m), an Arrow table, a pandas
-        or Spark frame, the path of a Parquet file, an iterator of chunks of any of these; or a Relation; or
-        "identity" or "whole"; or Contributions with weights (whence.explain), which `contributions` gives back.
-        A second lineage between the same two is kept beside the first: questions get the union.
+        The capture is one of: a callable that takes the index of an output cell and returns the indices of its input
+        cells; index tuples, output first, as an integer array (n, l + m), an Arrow table, a pandas or Spark frame, the
+        path of a Parquet file, or an iterator of chunks of any of these; a Relation; "identity" or "whole"; or weighted
+        Contributions (whence.explain), which `contributions` returns. A second lineage between the same two datasets
+        does not replace the first: answers are the union.
         """
         from whence.store.catalog import statements
         from whence.store.recording.writer import commit, prepare
@@ -124,7 +124,7 @@ class Recording:
     def _captured(
         self, held: ExitStack, capture: object, output: str, out_shape: Shape, input: str, in_shape: Shape
     ) -> Relation:
-        """The relation of a capture; what a cluster wrote of it is not collected as garbage while `held` is open."""
+        """Return the relation of a capture; `held` protects blobs that a cluster wrote from garbage collection."""
         if type(capture).__module__.partition(".")[0] != "pyspark":
             return relation_from(capture, output, out_shape, input, in_shape)
         from whence.spark.scale.recording import relation_of_frame
@@ -142,8 +142,9 @@ class Recording:
     ) -> Operation:
         """Record an operation, what it used and generated, and the lineage of each output from each input.
 
-        `capture` has one capture (see `lineage`) for each pair, all inputs of the first output first; or maps
-        (output, input) to one. None stands for a pair without lineage. All of it is recorded, or nothing.
+        `capture` is a list with one capture (see `lineage`) for each pair, all inputs of the first output first, or a
+        dictionary from (output, input) to captures. None means a pair without lineage. If one capture is wrong, nothing
+        is recorded.
         """
         from whence.store.catalog import statements
         from whence.store.recording.writer import commit, prepare
@@ -188,15 +189,14 @@ class Recording:
         extremes: Literal["all", "winner"] = "all",
         unknown: Literal["whole", "elementwise", "probe", "error"] = "whole",
     ) -> Any:
-        """Record the calls of a function of arrays, with the lineage of what it returns; also a decorator.
+        """Record the calls of a function of arrays, and the lineage of its results; also a decorator.
 
         `name` is the operation's name; `names` maps parameters, and "return", to datasets; `reuse=False` traces every
-        call, and "verify" compares what is known with what is traced; `extremes="winner"` derives a maximum from the
-        cell that attained it, "all" from every cell it compared.
-
-        `unknown` says what to record of a function that cannot be followed (compiled code, SciPy): "whole", every
-        result from every cell, and the answer says so; "elementwise", each from its own place; "probe", what changes
-        when inputs are changed; or "error", to refuse the call.
+        call, and "verify" compares reused lineage with traced lineage; `extremes="winner"` derives a maximum from the
+        cell that attained it, "all" from every cell it compared. `unknown` chooses what to record for a function that
+        cannot be followed, such as compiled code: "whole", every result from every cell (the answer says so);
+        "elementwise", each result from the cell at the same index; "probe", the cells that change a result; or "error",
+        which raises NoRule.
         """
         from whence.arrays.recording.track import track
 
@@ -218,7 +218,7 @@ class Recording:
 
     @property
     def tables(self) -> Tables:
-        """Filter, group, join and widen tables (arrays or pandas frames), with the lineage of every cell recorded."""
+        """Filter, group, join and extend tables (arrays or pandas frames), and record the lineage of every cell."""
         from whence.arrays.recording.tables import Tables
 
         return Tables(self._store.tracker)
@@ -226,10 +226,10 @@ class Recording:
     def activity(
         self, name: str, *, command: str | None = None, agent: str | None = None, **properties: Any
     ) -> Activity:
-        """Record something that is done, with the files and datasets that it uses and generates.
+        """Record an activity, with the files and datasets that it uses and generates.
 
-        Files are known by their content: each content is a version of the artifact, and each version is derived from
-        the one before. `command` is what summaries and `match` compare, `agent` who does it (by default, you).
+        Each content of a file is a version. `command` is what summaries and `match` compare; `agent` is who does it (by
+        default, you).
 
         >>> import tempfile, pathlib, whence as wh
         >>> directory = tempfile.TemporaryDirectory()
@@ -246,9 +246,9 @@ class Recording:
         return self._store.activity(name, command=command, agent=agent, **properties)
 
     def import_(self, source: str | os.PathLike[str]) -> Imported:
-        """Add provenance that others recorded: a PROV document, OpenLineage events, or "git" for a repository.
+        """Import provenance: a PROV document, OpenLineage events, or "git" for the history of a repository.
 
-        Everything in the source is added, or nothing if there is an error. What the log has already is not added again.
+        After an error, nothing is imported. Records that the log already has are skipped.
         """
         from whence.interop.ingest import ingest
 
@@ -257,8 +257,8 @@ class Recording:
     def delete(self, name: str, *, force: bool = False) -> None:
         """Remove a dataset and its derivations; `collect` then frees the space.
 
-        A name without a version stands for the latest one. If other datasets were derived from it, `force=True` is
-        needed: they stay, and their lineage ends there.
+        A name without a version means the latest. If other datasets were derived from it, give `force=True`: they stay,
+        but lose their lineage.
         """
         from whence.store.catalog import statements
 
@@ -279,7 +279,7 @@ class Recording:
         self._store.database.freeing(remove)
 
     def collect(self) -> Collected:
-        """Remove the blobs that nothing refers to any more; safe while others write."""
+        """Remove the blobs that nothing refers to. This is safe while other processes write."""
         from whence.store.recording.writer import collect
 
         return self._store.database.freeing(lambda: collect(self._store))

@@ -1,4 +1,4 @@
-"""Which cells: a union of integer boxes over the axes of one dataset."""
+"""Sets of cells, stored as unions of boxes."""
 
 from whence.selection._reading import as_shape
 from whence.selection._selection import CELL_LIMIT, Selection

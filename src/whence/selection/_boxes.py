@@ -13,7 +13,7 @@ SHOWN_BOXES: Final = 8  # boxes in a repr
 
 
 def read_only(boxes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same boxes, which nobody can change any more."""
+    """The same boxes, read-only."""
     boxes.setflags(write=False)
     return boxes
 
@@ -33,7 +33,7 @@ def cells_of_boxes(boxes: NDArray[np.int64], axis: int = 0, before: tuple[int, .
 
 
 def summary(boxes: NDArray[np.int64], count: int) -> str:
-    """How many cells, and the first boxes of them.
+    """The number of cells, and the first boxes.
 
     >>> summary(np.array([[[0, 1], [5, 5]]]), 2)
     '2 cells: [0:2, 5]'

@@ -1,4 +1,4 @@
-"""From what a user may pass as cells to canonical boxes: every index is checked here, and nothing is guessed.
+"""Convert every form of cells to canonical boxes, and check every index.
 
 Each function returns boxes (n, axes, 2) in canonical form, or raises an error that names what is wrong.
 """
@@ -127,7 +127,7 @@ def boxes_of_boxes(boxes: Any, shape: Shape) -> Boxes:
 
 
 def _check_bounds(boxes: Boxes, shape: Shape) -> None:
-    """The slow look at boxes of which one is empty or outside: [lo, lo - 1] is empty, anything shorter a mistake."""
+    """Find the wrong box: [lo, lo - 1] is empty, anything shorter is an error."""
     lo, hi = boxes[..., 0], boxes[..., 1]
     for i in np.flatnonzero(((lo > hi) & (hi != lo - 1)).any(axis=1))[:1]:
         raise BadCells(f"box {boxes[i].tolist()} ends before it starts; a box is [lo, hi] on each axis, both inclusive")
@@ -139,10 +139,10 @@ def _check_bounds(boxes: Boxes, shape: Shape) -> None:
 
 
 def boxes_of_slices(index: Any, shape: Shape) -> Boxes:
-    """The boxes of what Python calls an index: slices, integers and `...`, one entry an axis.
+    """The boxes of an index of slices, integers and `...`, one entry per axis.
 
-    Axes that are left out at the end are taken whole, as NumPy does, but not after a lone integer: `(3,)` in a dataset
-    of two axes may be a row or a mistake.
+    Missing axes at the end are taken whole, as in NumPy, except after a single integer: `(3,)` in a dataset of two axes
+    may be a row or a mistake.
     """
     entries = _entries_of_index(index, shape)
     chosen = [
@@ -278,7 +278,7 @@ def _flattened(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _int(value: Any) -> int:
-    """An integer of any kind, but no boolean: True is a mask's value, not the index 1."""
+    """An integer of any type except a boolean: True is a value of a mask, not the index 1."""
     if value is True or value is False:
         raise TypeError
     return exact_int(value)
@@ -328,7 +328,7 @@ def _shortened_list(values: Any) -> str:
 
 
 def _index_text(entries: Sequence[Any]) -> str:
-    """An index as it is written between brackets."""
+    """An index as text, as between brackets."""
     parts = []
     for entry in entries:
         if isinstance(entry, slice):

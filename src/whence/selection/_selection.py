@@ -1,4 +1,4 @@
-"""The Selection: an immutable set of cells of one dataset, kept as boxes and never as a list of cells."""
+"""The class `Selection`: an immutable set of cells of one dataset, stored as boxes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CELL_LIMIT: Final = 2**28
-"""How many indices `cells()` writes out at most (2 GiB); `mask()` makes an array of up to as many bytes."""
+"""The most indices that `cells()` returns (2 GiB); `mask()` makes an array of at most as many bytes."""
 
 Combine: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
 
 class Selection:
-    """Which cells of one dataset: a union of integer boxes over its axes.
+    """A set of cells of one dataset: a union of integer boxes over its axes.
 
     >>> sel = Selection.from_cells([(0, 1), (0, 0), (1, 0), (1, 1)], shape=(3, 2))
     >>> sel
@@ -36,9 +36,9 @@ class Selection:
     >>> (1, 1) in sel, len(sel), sel | Selection.parse("2,0", (3, 2))
     (True, 4, Selection(shape=(3, 2), 5 cells: [0:2, 0:2], [2, 0]))
 
-    Selections are immutable, hashable, and in a normal form: two with the same cells and shape are equal and have equal
-    boxes, however they were made. Nothing here writes out the cells unless asked to, so a selection of 2**80 cells is
-    as quick to count or combine as one of ten.
+    Selections are immutable, hashable and canonical: if two have the same cells and shape, they are equal and have
+    equal boxes. Only `cells()`, `mask()` and iteration expand the cells, so counting or combining 2**80 cells is as
+    fast as ten.
     """
 
     __slots__ = ("_boxes", "_count", "_hash", "_shape", "notes")
@@ -74,7 +74,7 @@ class Selection:
 
     @classmethod
     def of(cls, cells: Any, shape: Any) -> Self:
-        """A selection from anything that says which cells.
+        """Make a selection from cells in any form.
 
         Takes a Selection; an index tuple; an integer array (n, axes) or a list of index tuples; a slice or a tuple with
         slices; a boolean mask; or text as for `parse`. With one axis, an integer is a cell and a list of integers is
@@ -104,7 +104,7 @@ class Selection:
 
     @classmethod
     def from_slices(cls, slices: Any, shape: Any) -> Self:
-        """What an index of slices, integers and `...` selects, one entry an axis.
+        """The cells that an index of slices, integers and `...` selects, one entry per axis.
 
         Slices clip as Python's do, and may have steps; negative integers count from the end, as in NumPy.
 
@@ -116,7 +116,7 @@ class Selection:
 
     @classmethod
     def from_mask(cls, mask: ArrayLike) -> Self:
-        """The true cells of a boolean array, which gives the shape too.
+        """The true cells of a boolean array; its shape is the shape of the dataset.
 
         >>> Selection.from_mask(np.eye(2, dtype=bool))
         Selection(shape=(2, 2), 2 cells: [0, 0], [1, 1])
@@ -173,7 +173,7 @@ class Selection:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the dataset that the cells are of."""
+        """The shape of the dataset."""
         return self._shape
 
     @property
@@ -187,7 +187,7 @@ class Selection:
 
     @property
     def count(self) -> int:
-        """How many cells, of any magnitude: `len()` is the same but fails beyond `sys.maxsize`.
+        """The number of cells. `len()` is the same, but fails beyond `sys.maxsize`.
 
         >>> Selection.all((2**40, 2**40)).count == 2**80
         True
@@ -220,7 +220,7 @@ class Selection:
         return _core.expand(self._boxes, self.count)
 
     def along(self, axis: int) -> NDArray[np.int64]:
-        """The indices of one axis that have a cell, in order.
+        """The indices along one axis that have a cell, in order.
 
         >>> Selection.parse("2:4,1; 7,0:2", (9, 3)).along(0).tolist()
         [2, 3, 7]
@@ -231,24 +231,24 @@ class Selection:
         return np.unique(np.repeat(first, many) + places)
 
     def dataframe(self, spark: SparkSession | None = None) -> DataFrame:
-        """The same as a Spark frame of boxes that share no cell: first and last index on each axis.
+        """The cells as a Spark frame of disjoint boxes: first and last index on each axis.
 
-        `spark` is the session that holds it: the one that runs, if none is given.
+        `spark` is the session; by default the active one.
         """
         found: DataFrame = import_module("whence.spark.scale").frame_of(self, spark)
         return found
 
     @property
     def columns(self) -> list[str]:
-        """Of a table, the names of the columns that it has cells in; an array has none."""
+        """For a table, the names of the columns with a cell; an array has none."""
         return []
 
     def arrow(self) -> pa.Table:
-        """Of a table, the rows that it has cells in."""
+        """For a table, the rows with a cell, as an Arrow table."""
         raise self._no_table()
 
     def pandas(self) -> pd.DataFrame:
-        """Of a table, the rows that it has cells in, as a pandas frame."""
+        """For a table, the rows with a cell, as a pandas frame."""
         raise self._no_table()
 
     def _no_table(self) -> BadType:
@@ -270,7 +270,7 @@ class Selection:
         return mask
 
     def slices(self) -> list[tuple[slice, ...]]:
-        """An index of slices for each box, to take the cells out of an array.
+        """An index of slices for each box, to index an array.
 
         >>> Selection.parse("0:2,1; 2,0", (3, 2)).slices()
         [(slice(0, 2, None), slice(1, 2, None)), (slice(2, 3, None), slice(0, 1, None))]
@@ -325,7 +325,7 @@ class Selection:
         return self.all(self._shape) - self
 
     def issubset(self, other: Selection) -> bool:
-        """Whether the other has all of these cells."""
+        """Whether the other selection has all of these cells."""
         self._same_shape(other)
         return _core.is_subset(self._boxes, other._boxes)
 
@@ -373,7 +373,7 @@ class Selection:
         path: str | PathLike[str] | None = None,
         background: ArrayLike | None = None,
     ) -> bytes:
-        """A picture of one to three axes as the bytes of a PNG, written to `path` too if one is given.
+        """Draw one to three axes as a PNG. Return its bytes, and write them to `path` if one is given.
 
         One axis is a strip, two are an image, three a sheet of slices along axis 0. Large datasets are drawn smaller: a
         pixel is marked if any of its cells is selected. With two axes, `background` is an array of the same shape to

@@ -1,4 +1,4 @@
-"""Answers to questions about cells: the source rows that hold one, and which of their cells count."""
+"""Answers to questions about cells: the source cells, and the rows that hold them."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class CellAnswer:
 class CellLineage(Lineage):
     """The source cells of some columns of output rows.
 
-    `lin["orders"]` has the rows that hold one, `lin.cells("orders")` the cells themselves, as a selection over the rows
-    and columns of the source, and `lin.columns("orders")` the names of the columns that are in it.
+    `lin["orders"]` has the rows with a cell, `lin.cells("orders")` the cells as a selection over the rows and columns
+    of the source, and `lin.columns("orders")` the names of these columns.
     """
 
     def __init__(self, sources: tuple[Source, ...], matcher: Matcher, found: FoundCells) -> None:
@@ -77,7 +77,7 @@ class CellLineage(Lineage):
         return selection(held, (number.rows, len(uses[0].columns)))
 
     def columns(self, name: str) -> list[str]:
-        """The names of the columns of a source that a cell of the answer is in."""
+        """Return the names of the columns of a source that have a cell in the answer."""
         uses = self._uses(name)
         return [uses[0].columns[column].name for column in self._found.of(uses)]
 
@@ -88,7 +88,7 @@ class CellLineage(Lineage):
 
 
 class ReachedCells(Reached):
-    """The output rows that cells of a source reached, and which cells of these rows they are."""
+    """The output cells that cells of a source reached, and the rows that hold them."""
 
     def __init__(
         self, source: str, matcher: Matcher, rows: RowSet, held: NDArray[np.bool_], reasons: tuple[str, ...]
@@ -102,7 +102,7 @@ class ReachedCells(Reached):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the output columns that a cell is in."""
+        """The names of the output columns that have a cell in the answer."""
         return [attr.name for at, attr in enumerate(self._table.columns) if self._held[:, at].any()]
 
     def __repr__(self) -> str:

@@ -32,9 +32,9 @@ COLLECTED = 200_000  # ids that are kept here; more stay with Spark
 
 
 class Found:
-    """The ids that a question found, for each use of a source: here, or with Spark where they are many.
+    """The ids that a question found, for each use of a source: in memory, or in Spark if there are many.
 
-    `rows` counts the output rows that were asked about, `without` those that came with no id at all.
+    `rows` counts the output rows of the question, `without` those without any id.
     """
 
     def __init__(self, jvm: Jvm, ids: DataFrame, columns: Mapping[int, str]) -> None:
@@ -93,16 +93,16 @@ def rows_by_id(jvm: Jvm, source: Source, ids: list[int], row_id: Attr) -> Operat
 
 
 class Answer(Protocol):
-    """The rows of sources that a question found."""
+    """The source rows that a question found."""
 
     def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
-        """Those of a source, by any of the given uses; with `identity` also `_file` and `_row`."""
+        """The rows of a source, by any of the given uses; with `identity` also `_file` and `_row`."""
 
     def arrow(self, uses: list[Source]) -> pa.Table:
         """The same, in memory."""
 
     def identities(self, uses: list[Source]) -> pa.Table:
-        """The columns `_file` and `_row` of it alone, in memory."""
+        """Only the columns `_file` and `_row`, in memory."""
 
     def some(self, uses: list[Source]) -> bool:
         """Whether there is any."""
@@ -161,12 +161,12 @@ class Lineage(Mapping[str, "DataFrame"]):
 
     @property
     def precise(self) -> bool:
-        """Whether these rows are the lineage, and not more."""
+        """Whether these rows are exactly the lineage."""
         return not self._reasons
 
     @property
     def reason(self) -> str | None:
-        """Why it is not precise: at which operator, and what it does."""
+        """Why the answer is not precise; None if it is."""
         return "; ".join(self._reasons) or None
 
     def __getitem__(self, name: str) -> DataFrame:
@@ -182,15 +182,15 @@ class Lineage(Mapping[str, "DataFrame"]):
 
     @property
     def occurrences(self) -> dict[str, list[DataFrame]]:
-        """The rows of each use of a source by itself: a self-join has two."""
+        """The rows of each use of a source: a self-join has two."""
         return {name: [self._answer.dataframe([each], False) for each in uses] for name, uses in self._sources.items()}
 
     def identified(self, name: str) -> DataFrame:
-        """The rows of a source with their identity: columns `_file` and `_row`, or `_row` alone without files."""
+        """Return the rows of a source with the columns `_file` and `_row` (without files, only `_row`)."""
         return self._answer.dataframe(self._uses(name), True)
 
     def identities(self, name: str) -> pa.Table:
-        """Which rows of a source they are, without what they hold: `_file` and `_row`, or `_row` alone."""
+        """Return only `_file` and `_row` of the rows of a source (without files, only `_row`)."""
         return self._answer.identities(self._uses(name))
 
     def use_identities(self, use: Source) -> pa.Table:
@@ -198,15 +198,15 @@ class Lineage(Mapping[str, "DataFrame"]):
         return self._answer.identities([use])
 
     def cells(self, name: str) -> Selection:
-        """The cells of a source that count, of all columns of the rows asked about: a selection over (row, column)."""
+        """Return the cells of a source in the lineage of all columns of the rows, as a selection over (row, column)."""
         return self._in_cells().cells(name)
 
     def columns(self, name: str) -> list[str]:
-        """The names of the columns of a source that a cell of the answer is in."""
+        """Return the names of the columns of a source that have a cell in the answer."""
         return self._in_cells().columns(name)
 
     def asking_cells(self, ask: Callable[[], Lineage]) -> Lineage:
-        """The same answer, which can be asked for its cells: `ask` finds them."""
+        """The same answer with cells, which `ask` finds."""
         self._ask_cells = ask
         return self
 
@@ -217,7 +217,7 @@ class Lineage(Mapping[str, "DataFrame"]):
         return self._cells
 
     def arrow(self, name: str) -> pa.Table:
-        """The rows of a source as an Arrow table: the fastest way to them."""
+        """Return the rows of a source as an Arrow table, which is the fastest form."""
         with seen(f"looking for the rows of {name}"):
             return self._answer.arrow(self._uses(name))
 
@@ -263,12 +263,12 @@ class Lineage(Mapping[str, "DataFrame"]):
 
 
 def widest_first(uses: Iterable[Source]) -> list[Source]:
-    """The uses of a source, first one that has all columns: a use may have `_metadata` beside those of the others."""
+    """The uses of a source, with the one that has the most columns first: some uses also have `_metadata`."""
     return sorted(uses, key=lambda each: -len(each.columns))
 
 
 def given(df: DataFrame) -> Values:
-    """A DataFrame as an operator, read as it is."""
+    """A DataFrame as a source operator."""
     from whence.spark.catalyst.operators import output_of
 
     java: Any = df._jdf.queryExecution().analyzed()

@@ -1,4 +1,4 @@
-"""A pipeline that can be asked where its rows come from."""
+"""The class `Pipeline`: a Spark plan that answers where its rows come from."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 class Pipeline:
     """A DataFrame read into operators. `log.pipeline(df)` makes one.
 
-    It holds two values: the analysis of the plan as it was read, and the subject of questions, which is the last run,
-    here or in the log. A run replaces the subject; nothing else changes.
+    It holds two values: the analysis of the plan, and the subject of questions, which is the last run, in this process
+    or in the log. A run replaces the subject; nothing else changes.
     """
 
     def __init__(
@@ -80,37 +80,37 @@ class Pipeline:
 
     @property
     def mode(self) -> str:
-        """`lazy` or `eager`, as it was made."""
+        """`lazy` or `eager`, as given."""
         return self._analysis.settings.mode
 
     @property
     def save(self) -> str:
-        """`auto`, `always` or `never`, as it was made."""
+        """`auto`, `always` or `never`, as given."""
         return self._analysis.settings.save
 
     @property
     def witness(self) -> str:
-        """`rows` or `group`, as it was made."""
+        """`rows` or `group`, as given."""
         return self._analysis.settings.witness
 
     @property
     def analysis(self) -> Analysis:
-        """The plan, at the time of the run that questions are about if one is known, and what is inferred from it."""
+        """The plan and what is inferred from it; its time is fixed to that of the last run, if there is one."""
         return self._analysis if self._subject is None else self._subject.analysis
 
     @property
     def artifacts(self) -> RunArtifacts | None:
-        """What the run that questions are about left behind, if one is known."""
+        """What the last run saved, if there is one."""
         return None if self._subject is None else self._subject.run
 
     @property
     def plan(self) -> Operator:
-        """The operators. If they read the clock, the time is that of the run that questions are about."""
+        """The operators. If they read the clock, the time is that of the last run."""
         return self.analysis.plan
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the sources, in the order in which the plan meets them."""
+        """The names of the sources, in the order of the plan."""
         return self._analysis.source_names
 
     @property
@@ -124,13 +124,13 @@ class Pipeline:
         return self.analysis.trace_plan
 
     def columns(self) -> dict[str, ColumnLineage]:
-        """For each output column, the source columns it comes from; a name that repeats gets `#2`, `#3`."""
+        """Return for each output column the source columns it comes from; a repeated name gets `#2`, `#3`."""
         return self.analysis.columns()
 
     def explain(self) -> Explanation:
-        """The operators and what is asked at each to trace a row, what a run saves, and what is not exact.
+        """Describe the operators with the predicate at each that traces a row, what a run saves, and what is not exact.
 
-        It also says how a question would be answered now, and why not in a faster way. Nothing runs for it.
+        It also says how a question would be answered now, and why not in a faster way. It does not run Spark.
         """
         try:
             return explanation(self._subject or find(self._analysis))
@@ -139,11 +139,11 @@ class Pipeline:
 
     @said_if_stopped
     def run(self, *, row_ids: bool = False) -> DataFrame:
-        """Compute the output now, and save what it takes to trace its rows: in the log, if there is one.
+        """Compute the output, and save what is needed to trace its rows: in the log, if there is one.
 
-        In eager mode that is the lineage of every row. With `save="never"` nothing is saved, and nothing is computed.
-        With `row_ids=True` the output has one more column, `_row_id`, by which equal rows can be asked about one by
-        one; the lineage of every row is saved for that.
+        In eager mode that is the lineage of every row. With `save="never"`, nothing is saved or computed. With
+        `row_ids=True` the output has an additional column `_row_id`, which tells equal rows apart; the lineage of every
+        row is saved for that.
         """
         with seen(f"running {self.name or 'the pipeline'}"):
             return self._run(row_ids=row_ids)
@@ -175,11 +175,11 @@ class Pipeline:
         columns: Sequence[str] | None = None,
         lineage: str = BOTH,
     ) -> Lineage:
-        """The source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
+        """Find the source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
 
-        Rows may be given by some of their columns: the question is then about all rows that agree in these. With
-        `one=True` it is an error if more than one does. `engine` says who looks the source rows up: duckdb, spark, or
-        auto for DuckDB where it gives the same rows as Spark.
+        If you give only some columns of a row, the question is about all rows with these values; with `one=True` it is
+        an error if there are several. `engine` chooses what finds the source rows: duckdb, spark, or auto for DuckDB
+        wherever it gives the same rows as Spark.
 
         `witness="group"` takes the whole group for min, max, first, last and any. `witness="rows"`, given here, also
         tries functions of groups (`applyInPandas`) on fewer rows: if the rows that such a function kept give the row
@@ -212,11 +212,11 @@ class Pipeline:
         columns: Sequence[str] | None = None,
         lineage: str = BOTH,
     ) -> Reached:
-        """The output rows whose lineage holds the given rows of a source: `.dataframe()`, `.collect()`.
+        """Find the output rows whose lineage has the given rows of a source: `.dataframe()`, `.collect()`.
 
-        `.precise` says whether these are all and only those; if not, `.reason` says why. With `columns` or
+        `.precise` says whether the rows are exact; if not, `.reason` says why. With `columns` or
         `lineage="value"` the question is about these cells of the source's rows; `.cells()` and `.columns` of the
-        answer say which cells of the output they reached.
+        answer are the output cells that they reached.
         """
         matcher = Matcher(self._analysis.jvm, engine)
         uses = widest_first(each for each in self._analysis.sources if each.name == source)
@@ -229,13 +229,12 @@ class Pipeline:
 
     @said_if_stopped
     def materialize(self, *, engine: str = "auto") -> Materialized:
-        """Store the lineage of every row and cell of the output in the log: later questions need neither Spark nor the
-        files.
+        """Store the lineage of every row and cell of the output; later questions need neither Spark nor the files.
 
-        It takes a run with the ids of source rows beside each row, unless the last run has them. Where these do not say
-        which cells count, it takes one more for each kind of lineage. If the sources are large, or with engine="spark",
-        Spark's tasks write rows and their lineage to the log, and this process holds none of them: that is a run of its
-        own, whose rows have the order of that run, and cells are not stored. `explain` says which it is, and why.
+        It needs a run with the ids of source rows, unless the last run has them, and may need another run for each kind
+        of cell lineage. If the sources are large, or with engine="spark", Spark's tasks write rows and their lineage to
+        the log, so that they need not fit into this process. That makes a new run, with its own order of rows and
+        without cells. `explain` says which way is used, and why.
         """
         store = self._require_log("materialize")
         if by_tasks.chosen(self._analysis, engine)[0] == "spark":
@@ -254,9 +253,9 @@ class Pipeline:
 
     @said_if_stopped
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
-        """The output as `toPandas()` gives it, and known to the log: its rows are traced on from here.
+        """Return the output like `toPandas()`, and link its rows to the log, so that they can be traced.
 
-        It is the output of the last run, or of one that is made now. All hand-overs of a run have the same order.
+        The rows are those of the last run, or of a new one. Every call returns them in the same order.
         """
         found, made, table = self._handed_over("to_pandas")
         frame = as_pandas(found.rows, self._analysis)
@@ -268,9 +267,9 @@ class Pipeline:
 
     @said_if_stopped
     def to_numpy(self, columns: Sequence[str] | str | None = None, name: str | None = None) -> NDArray[np.float64]:
-        """Columns of the output as an array of floats, a row for each row; NULL is NaN. Its cells are known to the log.
+        """Return columns of the output as an array of floats, linked to the log; NULL becomes NaN.
 
-        The rows are those of the last run, or of one that is made now, in the order of `to_pandas`.
+        The rows are those of the last run, or of a new one, in the order of `to_pandas`.
         """
         names = self._analysis.df.columns
         places = columns_meant(columns, names)
@@ -305,7 +304,7 @@ class Pipeline:
         return store
 
     def _known(self) -> Subject:
-        """What questions are about: the last run here, or else in the log. The log is searched once."""
+        """The subject of questions: the last run in this process, or else in the log. The log is searched once."""
         if self._subject is None:
             self._subject = find(self._analysis)
         return self._subject

@@ -1,4 +1,4 @@
-"""Answers in the other direction: the output rows that rows of a source reached."""
+"""Forward answers: the output rows that rows of a source reached."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Reached:
 
     @property
     def precise(self) -> bool:
-        """Whether the lineage of each of these rows is known to include the given rows."""
+        """Whether the lineage of each of these rows certainly includes the given rows."""
         return not self._reasons
 
     @property
     def reason(self) -> str | None:
-        """Why it is not precise: at which operator, and what it does."""
+        """Why the answer is not precise; None if it is."""
         return "; ".join(self._reasons) or None
 
     @cached_property
@@ -92,7 +92,7 @@ class Reached:
         return self._rows.count()
 
     def toPandas(self) -> pd.DataFrame:  # as PySpark calls it
-        """The rows as a pandas frame that Spark makes."""
+        """The rows as Spark's `toPandas()` returns them."""
         return self._frame.toPandas()  # type: ignore[no-any-return,unused-ignore]  # as PySpark's version says
 
     def show(self, *args: Any, **options: Any) -> None:

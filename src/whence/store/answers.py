@@ -45,7 +45,7 @@ class Listed(list[Each]):
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """An activity, as a story has it: what was run, where, by whom, when, and at which commit."""
+    """What is known of an activity: the command, where it ran, who ran it, when, and at which commit."""
 
     label: str
     name: str
@@ -59,17 +59,17 @@ class Deed:
 
     @property
     def is_commit(self) -> bool:
-        """Whether it is itself a commit, and not something that was done at one."""
+        """Whether it is itself a commit, and not a command that ran at one."""
         return self.name == "git commit" and self.commit is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON, without what is not known."""
+        """The same as a dictionary for JSON, without unknown fields."""
         return {key: value for key, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known around an answer: `deeds` by label, `makers` of each dataset, files, people and commits."""
+    """The context of an answer: `deeds` (activities) by label, `makers` of each dataset, files, people, commits."""
 
     deeds: Mapping[str, Deed] = field(default_factory=dict)
     makers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of datasets: labels of deeds
@@ -80,11 +80,11 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the way to an answer: from one dataset to the next.
+    """One step of an answer, from one dataset to the next.
 
-    `count` cells of `dataset` were reached from `previous`; `activity` is what made one of the other; `how` is how the
-    step was asked: "boxes" (stored), "selection" (cells that only decided), "run", "whole", "activity" (what it used
-    and generated is all that is known); `reason` says why it may be a superset, None if it is exact.
+    `count` cells of `dataset` were reached from `previous`; `activity` made one from the other. `how` says how the
+    step was answered: "boxes" (a stored relation), "selection" (cells that only selected values), "run" (a run of a
+    pipeline), "whole", or "activity" (no cells are known). `reason` says why it may be a superset; None if it is exact.
 
     >>> print(Step("X", "scores", "backward", "predict#4", 20, "boxes", 1.2e-05))
     scores -> X by predict#4: 20 cells (boxes)
@@ -103,7 +103,7 @@ class Step:
     COLUMNS: ClassVar = ("from", "to", "by", "count", "how", "ms")
 
     def row(self) -> Row:
-        """What a table says of it."""
+        """Its row in a table."""
         ms = f"{1000 * self.seconds:.2f}"
         return self.previous, self.dataset, self.activity or "", f"{self.count:,}", self.how, ms
 
@@ -112,7 +112,7 @@ class Step:
         return f"{self.previous} -> {self.dataset}{by}: {counted(self.count, 'cell')} ({self.how})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cells"}
 
 
@@ -129,13 +129,11 @@ class Steps(tuple[Step, ...]):
 
 
 class Answer(dict[str, Selection]):
-    """Cells by dataset, for every dataset where the way ends; `answer[name]` also knows those on the way.
+    """Cells by dataset, for every source (or final result); `answer[name]` also works for the datasets between.
 
-    A name without a version stands for the latest that was reached.
-
-    `steps` is the way; `precise` says whether the cells are exactly those, and `reason` at which step they may be too
-    many, and why. `notes` say where the recorded lineage ends, and where it is a guess by content. For
-    a file, `how` is a sentence about what made or used it. Files have no cells and are reached as a whole.
+    A name without a version means the latest version that was reached. `steps` lists the steps. `precise` says whether
+    the cells are exact; if not, `reason` names the step that may have too many, and why. `notes` say where the recorded
+    lineage ends, and where it relies on equal content. Files have no cells; they are in the answer as a whole.
 
     >>> x = Selection.parse("0", (3,))
     >>> Answer({"x": x}, notes=["'x' starts at a.py:3: how it was made was not recorded"])
@@ -179,12 +177,12 @@ class Answer(dict[str, Selection]):
 
     @property
     def precise(self) -> bool:
-        """Whether these are exactly the cells."""
+        """Whether the cells are exact."""
         return not self.reasons
 
     @property
     def reason(self) -> str | None:
-        """At which step the cells may be too many, or too few, and why; None if they are exact."""
+        """Which step may have too many cells, or too few, and why; None if they are exact."""
         if not self.reasons:
             return None
         more = f"; and {len(self.reasons) - SHOWN_REASONS:,} more" if len(self.reasons) > SHOWN_REASONS else ""
@@ -192,12 +190,12 @@ class Answer(dict[str, Selection]):
 
     @property
     def activities(self) -> tuple[str, ...]:
-        """The activities on the way, as the walk met them."""
+        """The activities of the steps, in order."""
         return tuple(dict.fromkeys(each.activity for each in self.steps if each.activity))
 
     @property
     def circumstances(self) -> Circumstances:
-        """Who did what was done on the way, by which command, at which commit; the log is asked when this is."""
+        """Who ran the activities, by which commands and at which commits; read from the log at first use."""
         if self._circumstances is None:
             self._circumstances = Circumstances() if self._ask is None else self._ask()
         return self._circumstances
@@ -209,16 +207,16 @@ class Answer(dict[str, Selection]):
 
     @property
     def people(self) -> tuple[str, ...]:
-        """The people who are responsible for it."""
+        """The people who are responsible for the steps."""
         return self.circumstances.people
 
     @property
     def commits(self) -> tuple[str, ...]:
-        """The commits that wrote a file on the way, or that a command was run at."""
+        """The commits that wrote a file of the answer, or at which a command ran."""
         return self.circumstances.commits
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the log, which no other program has open."""
+        """Leave out the log, which cannot be pickled."""
         return {**self.__dict__, "_circumstances": self.circumstances, "_ask": None}
 
     def as_dict(self) -> dict[str, Any]:
@@ -311,6 +309,6 @@ def as_html(columns: Sequence[str], rows: Sequence[Row], count: int, empty: str)
 
 
 def size_of(properties: Mapping[str, Any]) -> int | None:
-    """How large something is, where its properties say so."""
+    """The size of something, if its properties have it."""
     size = properties.get("size")
     return size if isinstance(size, int) and not isinstance(size, bool) else None

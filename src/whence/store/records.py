@@ -33,14 +33,14 @@ class Dataset:
         return f"{self.name}: {self.kind} of shape {self.shape}"
 
     def cells(self) -> tuple[str, ...]:
-        """What a table says of it."""
+        """Its row in a table."""
         size = self.properties.get("size")
         sides = " x ".join(map(str, self.shape)) or ("" if self.properties.get("artifact") else "scalar")
         shown = in_units(size) if isinstance(size, int) else ""
         return self.name, self.kind, sides, shown, self.created or "unknown", self.by or ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -63,11 +63,11 @@ class Operation:
 
     @property
     def label(self) -> str:
-        """What the graph calls it, if it was not imported."""
+        """Its id in the graph, unless it was imported."""
         return f"{self.name}#{self.id}"
 
     def cells(self) -> tuple[str, ...]:
-        """What a table says of it: its command if it has one, where it was called, how it ended."""
+        """Its row in a table: its command, where it was called, how it ended."""
         command = self.properties.get("command")
         is_command = isinstance(command, str) and command != self.name
         script, line = (self.properties.get(each) for each in ("script", "line"))
@@ -77,7 +77,7 @@ class Operation:
 
     @property
     def status(self) -> str:
-        """How it ended, where that is known."""
+        """How it ended, if that is known."""
         if "error" in self.properties:
             return f"failed: {self.properties['error']}"
         code = self.properties.get("exit_code")
@@ -88,12 +88,12 @@ class Operation:
         return f"{', '.join(self.outputs)} = {self.name}({', '.join((*self.inputs, *([args] if args else [])))})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)
 
 
 def _short(text: str) -> str:
-    """An argument as a line can show it."""
+    """An argument, shortened to fit into a line."""
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
 
 
@@ -118,13 +118,13 @@ class Derivation:
         return f"{self.output} <- {self.input}{how}: {tuples} in {boxes}, {in_units(self.size)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Description:
-    """All that the log knows about one dataset: `derived_from` leads to its inputs, `led_to` to its outputs."""
+    """Everything that the log knows about one dataset: `derived_from` leads to its inputs, `led_to` to its outputs."""
 
     dataset: Dataset
     derived_from: tuple[Derivation, ...]
@@ -152,7 +152,7 @@ class Description:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -169,5 +169,5 @@ class Collected:
         return f"removed {blobs} and {temporary}, {in_units(self.bytes)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""Answers as people read them: the story of some cells, and the report of what one row reached."""
+"""Stories of cells and erasure reports: answers in sentences and pictures."""
 
 from whence.story._story import Story, story_of
 from whence.story.erasure import Erasure, erasure

@@ -1,4 +1,4 @@
-"""The way as a picture: datasets with the cells that were reached, and the activities between them."""
+"""The picture of an answer: datasets with the cells that were reached, and the activities between them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DOUBT = "#A61E1E"
 
 
 def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -> str:
-    """The picture as SVG: what came first is on the left."""
+    """The picture as SVG, in order from left to right."""
     left = len(steps) - MOST
     steps = steps[:MOST]
     names = list(dict.fromkeys([start, *(name for step in steps for name in (step.previous, step.dataset))]))
@@ -96,7 +96,7 @@ def _dataset(name: str, cells: Selection | None, strong: bool) -> tuple[Point, s
 
 
 def _cells(cells: Selection | None) -> tuple[str, tuple[int, int]]:
-    """Which cells, as a small PNG and how large it is drawn; nothing for what has no cells, or too many axes."""
+    """The cells as a small PNG with its size; None without cells, or with too many axes."""
     if cells is None or not 1 <= len(cells.shape) <= 3 or 0 in cells.shape:
         return "", (0, 0)
     png, wide, high = thumbnail(cells.boxes, cells.shape, SIDE)

@@ -1,4 +1,4 @@
-"""Writing a text to a file whose name says what it is."""
+"""Write a text in the format that the file's suffix names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STYLE = (
 
 
 def save(path: str | PathLike[str], forms: Mapping[str, Callable[[], str]]) -> None:
-    """Write the form that the name of the file asks for."""
+    """Write the format of the file's suffix."""
     place = Path(path)
     form = forms.get(place.suffix.lower())
     if form is None:
@@ -32,7 +32,7 @@ def save(path: str | PathLike[str], forms: Mapping[str, Callable[[], str]]) -> N
 
 
 def page(title: str, body: str) -> str:
-    """A document that needs nothing else: no script, and nothing that is fetched. The title is escaped already."""
+    """An HTML document without scripts or external files. The title must be escaped."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f"<style>{STYLE}</style></head>\n<body>{body}</body></html>\n"

@@ -25,7 +25,7 @@ MOST = 40  # sentences about steps
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, and what has to be said of how exact it is."""
+    """A sentence, and why it may not be exact."""
 
     text: str
     doubt: str | None = None
@@ -36,9 +36,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Story:
-    """Where cells came from, or went, in sentences.
+    """Where cells came from, or went, in sentences. `log.explain` makes one.
 
-    It prints as text, is HTML in a notebook, and `save` writes it. `log.explain` makes one.
+    It prints as text and shows as HTML in a notebook; `save` writes it to a file.
     """
 
     dataset: str
@@ -49,12 +49,12 @@ class Story:
 
     @property
     def title(self) -> str:
-        """What was asked."""
+        """The question."""
         did = "came from" if self.direction == "backward" else "went"
         return f"Where {cells_of(self.dataset, self.asked)} {did}"
 
     def sentences(self) -> list[Sentence]:
-        """The story, one sentence for each thing that was done."""
+        """The story, one sentence for each activity."""
         groups = list(_grouped(self.answer.steps))
         sentences = [self._done(steps) for steps in groups[:MOST]]
         if len(groups) > MOST:
@@ -105,7 +105,7 @@ class Story:
                     yield f"{name} was committed{by} as {deed.commit[:12]}{message}."
 
     def endings(self) -> list[str]:
-        """Where the way ends, who had a hand in it, whether it is exact, and the notes."""
+        """The sources, the people, whether the answer is exact, and the notes."""
         ends = [cells_of(name, cells) for name, cells in self.answer.items() if cells]
         word = "Sources" if self.direction == "backward" else "Results"
         lines = [f"{word}: {listed(ends, 20)}."] if ends else []
@@ -123,7 +123,7 @@ class Story:
     __repr__ = __str__
 
     def to_svg(self) -> str:
-        """The picture of the way, as SVG."""
+        """The picture of the steps, as SVG."""
         from whence.story._picture import drawn
 
         return drawn(self.dataset, self.answer.reached, self.answer.steps)
@@ -134,7 +134,7 @@ class Story:
         return f"<h3>{escape(self.title)}</h3>\n<ol>{items}</ol>\n{self.to_svg()}\n{ends}"
 
     def to_html(self) -> str:
-        """The story as a document that needs nothing else."""
+        """The story as an HTML document without scripts or external files."""
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class Story:
         }
 
     def to_csv(self) -> str:
-        """The steps as a table: a line for each, from one dataset to the next."""
+        """The steps as CSV: one line for each, from one dataset to the next."""
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["step", "from", "to", "count", "cells", "activity", "exact", "reason"])
@@ -163,7 +163,7 @@ class Story:
         return text.getvalue()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file, as its name ends: .html, .svg (the picture), .csv (the steps), .json or .txt."""
+        """Write it to a file: .html, .svg (the picture), .csv (the steps), .json or .txt."""
         save(
             path,
             {
@@ -186,7 +186,7 @@ def story_of(
 
 
 def _grouped(steps: Iterable[Step]) -> Iterator[list[Step]]:
-    """Steps from one dataset by one activity are one thing that was done."""
+    """Group the steps from one dataset by one activity."""
     groups: dict[tuple[str, str | None], list[Step]] = {}
     for step in steps:
         groups.setdefault((step.previous, step.activity), []).append(step)
@@ -199,7 +199,7 @@ def _html(sentence: Sentence) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as HTML, with what stands between backticks as code."""
+    """Text as HTML, with backticks as code."""
     parts = escape(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)

@@ -27,7 +27,7 @@ def spans(selection: Selection, axis: int) -> list[tuple[int, int]]:
 
 
 def listed(texts: Sequence[str], most: int = SHOWN, between: str = ", ") -> str:
-    """Some of a list, and how many there are more.
+    """The first items of a list, and how many more there are.
 
     >>> listed(["a", "b", "c", "d", "e", "f"])
     'a, b, c, d and 2 more'
@@ -37,7 +37,7 @@ def listed(texts: Sequence[str], most: int = SHOWN, between: str = ", ") -> str:
 
 
 def cells_of(name: str, selection: Selection) -> str:
-    """Cells of a dataset as a sentence names them.
+    """Cells of a dataset in words.
 
     >>> cells_of("X", Selection.parse("3,0:4", (5, 4))), cells_of("data.csv@v1", Selection.all(()))
     ('X[3, 0:4]', 'data.csv@v1')
@@ -60,7 +60,7 @@ def _span(first: int, stop: int) -> str:
 
 
 def deed_of(deed: Deed) -> str:
-    """An activity as a sentence names it: what was run, where, by whom, when, at which commit.
+    """An activity in words: the command, where it ran, who ran it, when, and at which commit.
 
     >>> deed_of(Deed("train#1", "train", "python train.py", by=("ada",), started="2026-01-02T03:04:05.678Z"))
     '`python train.py` (train#1, run by ada on 2026-01-02 03:04)'

@@ -1,7 +1,7 @@
-"""The erasure report: all that some cells reached, and what has to be done about each.
+"""The erasure report: everything that some cells reached, and what to do about it.
 
-It says what to do and does none of it. What cannot be known, because a step is known only as a whole, is said: there is
-then more in the report than has to be done, never less.
+The report changes nothing. If a step is known only as a whole, the report says so, and lists too much, never too
+little.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = ("what", "kind", "how much", "do", "exact")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that the cells reached, or that holds them: what to `do` about it, and why it may not have to be."""
+    """A dataset or file that the cells reached: what to `do` about it, and why that may be unnecessary."""
 
     name: str
     kind: str  # array, table, file
@@ -40,7 +40,7 @@ class Item:
 
     @property
     def much(self) -> str:
-        """How much of it."""
+        """How many rows or cells of it."""
         if not self.cells.shape:
             return "all of it"
         if self.kind == "table":
@@ -59,7 +59,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Erasure:
-    """All that some cells reached, and what to do about each; `log.erasure` makes one."""
+    """Everything that some cells reached, and what to do about it; `log.erasure` makes one."""
 
     dataset: str
     asked: Selection
@@ -70,12 +70,12 @@ class Erasure:
 
     @property
     def title(self) -> str:
-        """What is to be erased."""
+        """The cells to erase."""
         return f"To erase {cells_of(self.dataset, self.asked)}"
 
     @property
     def precise(self) -> bool:
-        """Whether all of it has to be done."""
+        """Whether every item was certainly reached."""
         return not self.reasons
 
     def _said(self) -> list[str]:
@@ -95,7 +95,7 @@ class Erasure:
         return f"<h3>{escape(self.title)}</h3>\n{shown}\n" + "".join(f"<p>{escape(each)}</p>" for each in self._said())
 
     def to_html(self) -> str:
-        """The report as a document that needs nothing else."""
+        """The report as an HTML document without scripts or external files."""
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
@@ -111,12 +111,12 @@ class Erasure:
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file, as its name ends: .html, .json or .txt."""
+        """Write it to a file; the suffix chooses the format: .html, .json or .txt."""
         save(path, {".html": self.to_html, ".json": lambda: as_json(self.as_dict()), ".txt": lambda: f"{self}\n"})
 
 
 def erasure(store: Store, name: str, cells: object, columns: Sequence[str] | None = None) -> Erasure:
-    """What cells reached, and what holds them."""
+    """Report what cells reached, and what holds them."""
     answer = asking.ask(store, "forward", name, cells, "value+selection", columns)
     start, asked = answer.asked
     before = asking.ask(store, "backward", name, asked, "value+selection", None)
@@ -149,7 +149,7 @@ def _datasets(store: Store, names: Iterable[str]) -> dict[str, Dataset]:
 
 
 def _doubts(answer: Answer) -> dict[str, str]:
-    """Why it is not sure that a dataset was reached: at a step to it, or to what it came from."""
+    """Why a dataset may not have been reached: a step to it, or to its inputs, is not exact."""
     found: dict[str, str] = {}
     grew = True
     while grew:
@@ -169,7 +169,7 @@ def _erase(dataset: Dataset) -> str:
 
 
 def _holder(name: str, before: Answer, dataset: Dataset, start: str) -> Item | None:
-    """What the cells were read from holds them, too."""
+    """The file that the cells were read from holds them, too."""
     cells = before.reached[name]
     if not cells.shape:
         return Item(name, dataset.kind, cells, f"delete from it what {start} has of them, and write it again")
@@ -180,7 +180,7 @@ def _holder(name: str, before: Answer, dataset: Dataset, start: str) -> Item | N
 
 
 def _dos(name: str, cells: Selection, dataset: Dataset, around: Circumstances) -> Iterator[str]:
-    """What to do about one thing that was reached."""
+    """What to do about one dataset or file."""
     deeds = [around.deeds[label] for label in around.makers.get(_own(name, around.makers), ())]
     made = sorted((deed for deed in deeds if not deed.is_commit), key=lambda deed: deed.command is None)
     again = f" by {deed_of(made[0])}" if made else ""

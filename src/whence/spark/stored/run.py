@@ -1,4 +1,4 @@
-"""A run of a pipeline as a later program asks it: from the log and the files that it read."""
+"""A run of a pipeline in the log, which answers questions from the log and the files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLAN = "the plan of the run"
 
 
 def open_run(store: Store, run: Run | int) -> StoredRun:
-    """The run of a log, by its record or its number, ready to be asked. Nothing is read before a question."""
+    """Open a run by its record or its number. Nothing is read before the first question."""
     if isinstance(run, int):
         found = {each.id: each for each in runs.listed(store)}
         if run not in found:
@@ -55,10 +55,9 @@ def open_run(store: Store, run: Run | int) -> StoredRun:
 class StoredRun:
     """A run that is in the log.
 
-    It answers the questions that its pipeline answers, in a program that has neither the code nor a session.
-
-    DuckDB answers where it means the same as Spark. Where only Spark can answer, the session that is active is used, or
-    one is started, or the error says what is needed.
+    It answers the same questions as its pipeline, in a program without the pipeline's code. DuckDB answers wherever it
+    gives the same results as Spark. Otherwise the active Spark session is used, or one is started; if pyspark is not
+    installed, the error says so.
     """
 
     def __init__(self, store: Store, run: Run) -> None:
@@ -96,7 +95,7 @@ class StoredRun:
         return None if saved is None or "rows" not in saved else int(saved["rows"])
 
     def output_rows(self, numbers: object) -> pa.Table:
-        """Rows of the output by their places, the first being 0."""
+        """Return rows of the output by their numbers, from 0."""
         if self.rows is None:
             raise NotTraceable(
                 f"the output of {self} was not saved, because it was too large. Give rows by their columns"
@@ -115,7 +114,7 @@ class StoredRun:
         columns: Sequence[str] | None = None,
         lineage: str = BOTH,
     ) -> Lineage:
-        """The source rows that made the given output rows, as `Pipeline.backward` takes them; or those at `numbers`."""
+        """Find the source rows of output rows, given as for `Pipeline.backward` or by their `numbers`."""
         asked = self._asked(rows, numbers, self.rows)
         lost = self._lost()
         if columns is not None or lineage != BOTH:
@@ -139,7 +138,7 @@ class StoredRun:
         columns: Sequence[str] | None = None,
         lineage: str = BOTH,
     ) -> Reached:
-        """The output rows whose lineage holds the given rows of a source; or those at `numbers` over all its files."""
+        """Find the output rows that rows of a source reached, given by value or by `numbers` over all its files."""
         uses = self._uses(source)
         lost = self._lost()
         if source in lost:
@@ -156,16 +155,16 @@ class StoredRun:
         return self._tracer(witness, engine, lost).forward(uses, asked)
 
     def source_rows(self, source: str) -> int | None:
-        """How many rows a source has; None if they are not numbered, because it is not Parquet on this machine."""
+        """Return how many rows a source has; None if it is not Parquet on this machine."""
         found = numbering(self._uses(source)[0], self._analysis.jvm)
         return None if found is None else found.rows
 
     def source_numbers(self, lineage: Lineage, source: str) -> pa.ChunkedArray:
-        """Which rows of a source are in an answer, numbered from 0 over all its files in their order."""
+        """Return the numbers, from 0 over all files in order, of the rows of a source in an answer."""
         return by_number(lineage.identities(source), self._uses(source)[0], self._analysis.jvm)
 
     def reached_numbers(self, reached: Reached) -> pa.ChunkedArray:
-        """Which rows of the saved output an answer has, numbered from 0. Rows that are equal are all meant."""
+        """Return the numbers, from 0, of the rows of the saved output in an answer. Equal rows are all included."""
         return places_of(reached.arrow(), self._output)
 
     def _uses(self, source: str) -> list[Source]:
@@ -203,7 +202,7 @@ class StoredRun:
         return found
 
     def _lost(self) -> dict[str, WhenceError]:
-        """The sources that are not what they were, or were never files, each with the error that says so."""
+        """The sources that have changed, or that were never files, each with its error."""
         found: dict[str, WhenceError] = {}
         for source in self._analysis.sources:
             if source.name not in found:
@@ -247,7 +246,7 @@ class StoredRun:
 
     @contextmanager
     def _record_read(self) -> Iterator[None]:
-        """What is wrong in the catalog's record is damage."""
+        """Raise Damaged if the catalog's record is not valid."""
         try:
             yield
         except WhenceError:
@@ -291,7 +290,7 @@ class StoredRun:
 
     @cached_property
     def _output(self) -> pa.Table:
-        """The saved output, with all its columns, those that are shown twice too."""
+        """The saved output with all its columns, including duplicates."""
         import pyarrow.parquet as pq
 
         run = self._subject.run
@@ -311,7 +310,7 @@ class StoredRun:
         return held.select(chosen).rename_columns(list(self.columns))
 
     def as_dict(self) -> dict[str, Any]:
-        """What the log says of it, ready for JSON."""
+        """The record of the run as a dictionary for JSON."""
         return self.record.as_dict()
 
     def __eq__(self, other: object) -> bool:
