@@ -19,10 +19,10 @@ _HEAD = """\
 
 <!-- written by `whence bench pipelines` -->
 
-These pipelines are like those of notebooks: cleaning, imputing, encoding, ranking, sessions, cohorts, fuzzy joins,
-text, leagues, turnstiles, surveys. They are in `tests/pipelines`, over small tables with missing values and ties. The
-lineage of each was written by hand in pandas, from what the words mean. whence is compared with it backward and
-forward, before a run, after a run, and in eager mode; `make test-pipelines` does so for all.
+These pipelines resemble those of notebooks: cleaning, imputing, encoding, ranking, sessions, cohorts, fuzzy joins, text,
+leagues, turnstiles, surveys. They are in `tests/pipelines`, over small tables with missing values and ties. The lineage of
+each was written by hand in pandas. `make test-pipelines` compares whence with it, backward and forward, before a run,
+after a run, and in eager mode.
 """
 
 
@@ -39,9 +39,9 @@ def _summary(reports: Sequence[Report]) -> list[str]:
     added = [each.run - each.plain for each in reports]
     question = [each.question for each in reports]
     return [
-        "## Beside PredTrace",
+        "## Compared with PredTrace",
         "",
-        "PredTrace's figures are those of its paper (section 7.5), for other pipelines on another machine, in pandas.",
+        "PredTrace's figures are from its paper (section 7.5), for other pipelines on another machine, in pandas.",
         "",
         "| | PredTrace | whence |",
         "|---|---|---|",
@@ -54,8 +54,8 @@ def _summary(reports: Sequence[Report]) -> list[str]:
         f"| a question | below 0.1 s for most, on small inputs | median {_s(statistics.median(question))}, "
         f"at most {_s(max(question))} |",
         "",
-        f"Times are of one run each, on {os.cpu_count()} cores with a load of {os.getloadavg()[0]:.0f}: where that is",
-        "more than there are cores, they say little. Most of what a run adds, and of a question, is the start of jobs.",
+        f"Times are of one run each, on {os.cpu_count()} cores with a load of {os.getloadavg()[0]:.0f}. If the load is",
+        "larger than the number of cores, they mean little. Most of the time of a run or question is the start of jobs.",
     ]
 
 
@@ -64,7 +64,7 @@ def _kinds(reports: Sequence[Report]) -> list[str]:
     return [
         "## Kinds of operators",
         "",
-        "In how many pipelines a kind occurs, counted from Spark's analyzed plan, beside PredTrace's Table 7.",
+        "How many pipelines have an operator of each kind, counted from Spark's analyzed plan, and the counts of PredTrace's Table 7.",
         "",
         "| kind | PredTrace | whence |",
         "|---|---|---|",

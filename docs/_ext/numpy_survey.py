@@ -17,20 +17,20 @@ PAGE = Path(__file__).parents[1] / "reference" / "numpy.md"
 
 HEAD = """# NumPy functions
 
-Written by `docs/_ext/numpy_survey.py`, which calls every function with small random arrays, compares the values with
-NumPy's, and changes every input cell a little: what changes must be in the lineage.
+`docs/_ext/numpy_survey.py` writes this page. It calls every function with small random arrays, compares the values with
+NumPy's, and changes every input cell a little: if a result changes, the cell must be in its lineage.
 
-- **exact**: the lineage is the cells that matter in this call, and no others.
-- **safe**: it holds them and more: `max` comes from all it compared, a rounded number from the number, an entry of an
-  inverse from the whole matrix.
-- **refused**: an error names the function; nothing is lost in silence.
-- **rule**: lineage follows from shapes and arguments (and values, where they decide), without a run on annotations.
+- **exact**: the lineage has exactly the cells that matter in this call.
+- **safe**: the lineage has these cells and more: `max` comes from all cells it compared, a rounded number from the
+  number, an entry of an inverse from the whole matrix.
+- **refused**: an error names the function.
+- **rule**: a rule computes the lineage from shapes and arguments (and values, if it depends on them).
 
-A test gives an array to every parameter of these functions, of the methods of arrays and of ufuncs: what NumPy takes
-from it is in the lineage, or an error names the parameter.
+A test passes an array to every parameter of these functions, of array methods and of ufuncs: either its cells are in the
+lineage, or an error names the parameter.
 
-The column *dtype* is the same for arrays of `wh.tracked`. Complex numbers, which Fourier transforms return, are beyond
-the dtype, and `numpy.polynomial` asks for a type that it knows; `log.track` traces both.
+The column *dtype* says the same for arrays of `wh.tracked`. The dtype does not support complex numbers, which Fourier
+transforms return, and `numpy.polynomial` does not accept it; `log.track` traces both.
 
 """
 

@@ -60,23 +60,22 @@ PAGE = Path(__file__).parents[1] / "reference" / "operators.md"
 
 HEAD = """# Operators, and what is exact
 
-Written by `docs/_ext/operators.py` from the rules themselves. The examples read two tables, `t(a, b)` and `u(c, d)`,
-whose columns are whole numbers.
+`docs/_ext/operators.py` writes this page from the rules. The examples read two tables, `t(a, b)` and `u(c, d)`, with integer
+columns.
 
-- **comes from**: the rows of the inputs that are the lineage of an output row.
-- **by predicates, given**: the columns of the output row that have to be known, at least, for a predicate on each input
-  to select exactly these rows: nothing was saved, and nothing runs but a filter. *anything*: every question is exact;
-  *never*: none is, not even about a whole row. A question that gives less is answered from saved results or a replay.
-- **proven**: whether a solver has proven it, over all tables of two rows with nulls; *no theory* where the operator
-  has no meaning for the solver, and comparing with other ways to the answer has to do.
-- **saved**: where the pipeline's output does not show these columns, what a run saves beside those that it shows; a
-  question is then answered from there, exactly, and nothing runs again. `_key` is a group's key that was not selected.
-- **replayed**: what running the pipeline once more with row ids gives, over as much of the sources as is needed; where
-  that is more than the lineage, or may differ from run to run, `lin.reason` says so in these words. A run that may
-  differ is pinned: `p.run()` keeps the ids of its rows, and questions about it are exact. Ties are looked for in the
-  data.
+- **comes from**: the input rows that are the lineage of an output row.
+- **by predicates, given**: the columns of the output row that a question must give, so that a predicate on each input
+  selects exactly these rows. Such a question is only a filter; nothing needs to be saved. *anything*: every question is
+  exact; *never*: none is, not even about a whole row. Questions with fewer columns use saved results or a replay.
+- **proven**: whether a solver has proven the rule for all tables of two rows with nulls. *no theory*: the solver does not
+  support the operator, so the rule is only tested against other ways to answer.
+- **saved**: the columns that a run saves if the output does not have them. A question is then exact, and nothing runs
+  again. `_key` is a group key that was not selected.
+- **replayed**: whether a replay with row ids is exact. If it is a superset, or may differ from run to run, this is the
+  text of `lin.reason`. `p.run()` pins a run that may differ: it saves the ids of its rows, so questions about it are
+  exact. Ties are looked for in the data.
 
-What whence reads in a plan and does not find here is an error that names it.
+If a plan has an operator that is not in these tables, whence raises an error that names it.
 """
 
 
