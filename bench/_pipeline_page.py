@@ -19,10 +19,10 @@ _HEAD = """\
 
 <!-- written by `whence bench pipelines` -->
 
-These pipelines resemble those of notebooks: cleaning, imputing, encoding, ranking, sessions, cohorts, fuzzy joins, text,
-leagues, turnstiles, surveys. They are in `tests/pipelines`, over small tables with missing values and ties. The lineage of
-each was written by hand in pandas. `make test-pipelines` compares whence with it, backward and forward, before a run,
-after a run, and in eager mode.
+These pipelines resemble those of notebooks: cleaning, imputing, encoding, ranking, sessions, cohorts, fuzzy joins,
+text, leagues, turnstiles, surveys. They are in `tests/pipelines`, over small tables with missing values and ties. The
+lineage of each was written by hand in pandas. `make test-pipelines` compares whence with it, backward and forward,
+before a run, after a run, and in eager mode.
 """
 
 
@@ -55,7 +55,7 @@ def _summary(reports: Sequence[Report]) -> list[str]:
         f"at most {_s(max(question))} |",
         "",
         f"Times are of one run each, on {os.cpu_count()} cores with a load of {os.getloadavg()[0]:.0f}. If the load is",
-        "larger than the number of cores, they mean little. Most of the time of a run or question is the start of jobs.",
+        "larger than the number of cores, they mean little. Most time of a run or question is the start of jobs.",
     ]
 
 
@@ -64,7 +64,7 @@ def _kinds(reports: Sequence[Report]) -> list[str]:
     return [
         "## Kinds of operators",
         "",
-        "How many pipelines have an operator of each kind, counted from Spark's analyzed plan, and the counts of PredTrace's Table 7.",
+        "How many pipelines have a kind of operator, counted from Spark's analyzed plan, and in PredTrace's Table 7.",
         "",
         "| kind | PredTrace | whence |",
         "|---|---|---|",

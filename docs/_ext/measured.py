@@ -17,8 +17,9 @@ HEAD = """# What was measured
 
 <!-- written by docs/_ext/measured.py from docs/_data/bench.json -->
 
-Less is better in every claim; *ratio* is the best baseline divided by ours. [Run the benchmarks](../howto/benchmarks.md)
-says what is compared, and how to measure on your own machine: `whence bench --json claims.json`.
+Less is better in every claim; *ratio* is the best baseline divided by ours. [Run the
+benchmarks](../howto/benchmarks.md) says what is compared, and how to measure on your own
+machine: `whence bench --json claims.json`.
 """
 
 

@@ -26,8 +26,8 @@ NumPy's, and changes every input cell a little: if a result changes, the cell mu
 - **refused**: an error names the function.
 - **rule**: a rule computes the lineage from shapes and arguments (and values, if it depends on them).
 
-A test passes an array to every parameter of these functions, of array methods and of ufuncs: either its cells are in the
-lineage, or an error names the parameter.
+A test passes an array to every parameter of these functions, of array methods and of ufuncs: either its cells are in
+the lineage, or an error names the parameter.
 
 The column *dtype* says the same for arrays of `wh.tracked`. The dtype does not support complex numbers, which Fourier
 transforms return, and `numpy.polynomial` does not accept it; `log.track` traces both.

@@ -60,15 +60,15 @@ PAGE = Path(__file__).parents[1] / "reference" / "operators.md"
 
 HEAD = """# Operators, and what is exact
 
-`docs/_ext/operators.py` writes this page from the rules. The examples read two tables, `t(a, b)` and `u(c, d)`, with integer
-columns.
+`docs/_ext/operators.py` writes this page from the rules. The examples read two tables, `t(a, b)` and `u(c, d)`, with
+integer columns.
 
 - **comes from**: the input rows that are the lineage of an output row.
 - **by predicates, given**: the columns of the output row that a question must give, so that a predicate on each input
   selects exactly these rows. Such a question is only a filter; nothing needs to be saved. *anything*: every question is
   exact; *never*: none is, not even about a whole row. Questions with fewer columns use saved results or a replay.
-- **proven**: whether a solver has proven the rule for all tables of two rows with nulls. *no theory*: the solver does not
-  support the operator, so the rule is only tested against other ways to answer.
+- **proven**: whether a solver has proven the rule for all tables of two rows with nulls. *no theory*: the solver does
+  not support the operator, so the rule is only tested against other ways to answer.
 - **saved**: the columns that a run saves if the output does not have them. A question is then exact, and nothing runs
   again. `_key` is a group key that was not selected.
 - **replayed**: whether a replay with row ids is exact. If it is a superset, or may differ from run to run, this is the

@@ -16,13 +16,15 @@ from whence.testing.strategies import effort, shapes
 
 Cell = tuple[int, ...]
 Edge = tuple[str, str, RawRelation, str]
-Deed = tuple[list[str], list[str]]
+ActivityInfo = tuple[list[str], list[str]]
 
 
 class Known:
     """Datasets, derivations with relations, and activities without: as the walk has them, and as pairs of cells."""
 
-    def __init__(self, datasets: dict[str, tuple[int, ...]], edges: list[Edge], deeds: list[Deed], order: list[int]):
+    def __init__(
+        self, datasets: dict[str, tuple[int, ...]], edges: list[Edge], deeds: list[ActivityInfo], order: list[int]
+    ):
         self.datasets, self.edges, self.deeds = datasets, edges, deeds
         self.graph = Adjacency()
         for name, shape in datasets.items():

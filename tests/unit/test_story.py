@@ -16,9 +16,9 @@ import whence as wh
 from whence.cli._group import whence
 from whence.errors import BadCells, BadType, StoreError
 from whence.selection import Selection
-from whence.store.answers import Answer, Deed, Step
+from whence.store.answers import ActivityInfo, Answer, Step
 from whence.story import Story
-from whence.story._words import cells_of, deed_of
+from whence.story._words import activity_text, cells_of
 
 NASTY = "<script>alert('x')</script> & \"q\""
 
@@ -163,8 +163,8 @@ def test_a_long_story_says_how_much_it_leaves_out() -> None:
 def test_words() -> None:
     many = wh.Selection.of([(i, i) for i in range(9)], (9, 9))
     assert cells_of("X", many) == "X[0, 0; 1, 1; 2, 2; 3, 3; and 5 more]"
-    assert deed_of(Deed("f#1", "f")) == "`f#1`"
-    assert deed_of(Deed("f#1", "f", place="a.py:3", failed="no\nspace")) == (
+    assert activity_text(ActivityInfo("f#1", "f")) == "`f#1`"
+    assert activity_text(ActivityInfo("f#1", "f", place="a.py:3", failed="no\nspace")) == (
         "`f` (f#1, a.py:3, which failed: no\\nspace)"
     )
 

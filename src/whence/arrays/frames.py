@@ -30,7 +30,7 @@ Column = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TableResult:
     """A result, and its lineage from each table that was read; `decided` is what chose the rows, beside it."""
 
     result: Any
@@ -125,7 +125,7 @@ def _deciding(out_shape: tuple[int, int], in_shape: tuple[int, int], rows: Facto
     return product(out_shape, in_shape, [rows, every, factor([], [1], [row((column, column))])])
 
 
-def filter_rows(table: Any, keep: Any) -> Done:
+def filter_rows(table: Any, keep: Any) -> TableResult:
     """The rows for which `keep` holds: a mask, or a function of the table that gives one."""
     rows, columns = _shape_of_table(table)
     mask = np.asarray(keep(table) if callable(keep) else keep)
@@ -137,16 +137,16 @@ def filter_rows(table: Any, keep: Any) -> Done:
     out = (len(kept), columns)
     if 0 in out:
         empty = Relation.empty(out, (rows, columns))
-        return Done(_take_rows(table, kept), (empty,), (empty,))
+        return TableResult(_take_rows(table, kept), (empty,), (empty,))
     chosen = _picked_rows(kept, rows)
     own = product(out, (rows, columns), [chosen, affine(1, 1, columns)])
     whole = [chosen, factor([1], [], [row((0, columns - 1))]), factor([], [1], [row((0, columns - 1))])]
-    return Done(_take_rows(table, kept), (own,), (product(out, (rows, columns), whole),))
+    return TableResult(_take_rows(table, kept), (own,), (product(out, (rows, columns), whole),))
 
 
 def add_columns(
     table: Any, make: Mapping[Column, Callable[[Any], Any]] | Callable[[Any], Any], reads: Any = None
-) -> Done:
+) -> TableResult:
     """New columns behind the others, each computed row by row: from the columns in `reads`, or from all.
 
     `make` is a function of the table that gives one column, or maps names to such functions; `reads` is a list of
@@ -169,7 +169,7 @@ def add_columns(
         result = table.assign(**{str(name): values for name, values in zip(functions, made, strict=True)})
     else:
         result = np.column_stack([np.asarray(table), *made])
-    return Done(result, (own,), (Relation.empty(out, (rows, columns)),))
+    return TableResult(result, (own,), (Relation.empty(out, (rows, columns)),))
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
@@ -183,7 +183,7 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
-def one_hot(table: Any, column: Column) -> Done:
+def one_hot(table: Any, column: Column) -> TableResult:
     """A column of categories replaced by one column of flags for each, behind the others."""
     rows, columns = _shape_of_table(table)
     at = _column_position(table, column)
@@ -202,10 +202,10 @@ def one_hot(table: Any, column: Column) -> Done:
         )
     else:
         result = np.column_stack([np.delete(np.asarray(table), at, axis=1), flags])
-    return Done(result, (own,), (Relation.empty(out, (rows, columns)),))
+    return TableResult(result, (own,), (Relation.empty(out, (rows, columns)),))
 
 
-def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) -> Done:
+def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) -> TableResult:
     """One row a distinct key, in order: the key, then each other column aggregated over the group's rows.
 
     Every cell of a group contributes to the aggregate of its column; the key column decided about all of them.
@@ -246,10 +246,10 @@ def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) 
         result: Any = pd.DataFrame({names[at]: keys, **{names[i]: data[i] for i in others}})
     else:
         result = np.column_stack([keys, *(data[i] for i in others)])
-    return Done(result, (own,), (decided,))
+    return TableResult(result, (own,), (decided,))
 
 
-def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> Done:
+def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> TableResult:
     """The rows of both whose keys are equal, in the left one's order: the left columns, then the right but its key.
 
     A joined cell comes from the cell it was copied from, the key from both sides.
@@ -265,7 +265,7 @@ def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> Don
     out = (len(left_rows), shapes[0][1] + len(others))
     if not len(left_rows):
         empty = tuple(Relation.empty(out, shape) for shape in shapes)
-        return Done(_joined_table(left, right, left_rows, right_rows, others), empty, empty)
+        return TableResult(_joined_table(left, right, left_rows, right_rows, others), empty, empty)
     width = shapes[0][1]
     from_left = factor([1], [1], [row((0, width - 1), (0, 0, 0, 1, 1))])
     from_right = factor([1], [1], [
@@ -279,7 +279,7 @@ def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> Don
         product(out, shapes[1], [picked[1], from_right]),
     )
     decided = (_deciding(out, shapes[0], picked[0], at), _deciding(out, shapes[1], picked[1], other_at))
-    return Done(_joined_table(left, right, left_rows, right_rows, others), relations, decided)
+    return TableResult(_joined_table(left, right, left_rows, right_rows, others), relations, decided)
 
 
 def _joined_table(left: Any, right: Any, left_rows: Ints, right_rows: Ints, others: list[int]) -> Any:

@@ -94,14 +94,14 @@ class _Probe:
         self._tries = tries
         self.calls = 0
         self.raised = 0  # of these calls
-        self.result = self._called(self.x)
+        self.result = self._call(self.x)
         self.shape = self.result.shape
-        if self._differs(self._called(self.x)).any():
+        if self._differs(self._call(self.x)).any():
             raise BadType(
                 "the function returns different results for the same input, so probing cannot find what they depend on"
             )
 
-    def _called(self, x: NDArray[Any]) -> NDArray[Any]:
+    def _call(self, x: NDArray[Any]) -> NDArray[Any]:
         self.calls += 1
         if self.calls > MOST_CALLS:
             raise TooLarge(
@@ -137,7 +137,7 @@ class _Probe:
             x[cells] = self._others(x[cells], scale, sign)
             try:
                 with np.errstate(all="ignore"):
-                    result = self._called(x)
+                    result = self._call(x)
             except (ArithmeticError, LookupError, ValueError, np.linalg.LinAlgError):
                 failed += 1
                 continue

@@ -172,7 +172,7 @@ class Sink:
 
     def __init__(self, layout: Layout, out_shape: Shape, in_shape: Shape, encoded: Sequence[Encoded] = ()) -> None:
         self.layout, self.out_shape, self.in_shape = layout, out_shape, in_shape
-        self._plain = layout == natural(out_shape, in_shape)
+        self._is_natural = layout == natural(out_shape, in_shape)
         self._folder = new_folder(layout)
         self._encoded = list(encoded)
         self._spilled = 0
@@ -184,7 +184,7 @@ class Sink:
 
     def feed(self, tuples: Tuples) -> str:
         """Take tuples under the shapes; says "unsorted" if they stop being so."""
-        if not self._plain:
+        if not self._is_natural:
             return self.feed_keys(encode(tuples, self.out_shape, self.in_shape))
         fed = self._folder.feed(tuples)
         if fed == "out_of_range":

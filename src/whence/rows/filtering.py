@@ -34,11 +34,11 @@ LARGEST = 1000  # parts of an expression that may be written into a filter
 ALL_ROWS = (o.Project, o.Sort, o.Arrange, o.Union, o.Expand, o.Window, o.Aggregate)  # what leaves no input row out
 
 
-def stopped(rows: o.Operator) -> o.Operator:
+def with_barrier(rows: o.Operator) -> o.Operator:
     """The same rows; no filter above moves below this.
 
     >>> a = Attr(1, "a", "long")
-    >>> print(stopped(o.Source("t", 0, (a,))))
+    >>> print(with_barrier(o.Source("t", 0, (a,))))
     Project a#1
       Filter _here#-... >= 0
         Project a#1, monotonically_increasing_id() as _here#-...
@@ -55,7 +55,7 @@ def stopped(rows: o.Operator) -> o.Operator:
 def settled(rows: o.Operator, condition: Expr) -> o.Operator:
     """The rows, ready for a filter by the condition: it stays above where moving it down would do harm."""
     found = _survey(rows)
-    return stopped(rows) if condition.attrs & found.exposed or _harmful(condition, found) else rows
+    return with_barrier(rows) if condition.attrs & found.exposed or _harmful(condition, found) else rows
 
 
 def filtered(rows: o.Operator, condition: Expr) -> o.Operator:
@@ -69,7 +69,7 @@ def in_steps(rows: o.Operator, condition: Expr, select: Callable[[o.Operator, Ex
     The conjuncts of a condition stand in the order in which the pipeline asks them.
     """
     for index, step in enumerate(steps(condition)):
-        rows = select(stopped(rows) if index else rows, step)
+        rows = select(with_barrier(rows) if index else rows, step)
     return rows
 
 

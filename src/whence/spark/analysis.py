@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import BadType
 from whence.rows import TRUE, Operator, Source
 from whence.rows.columns import ColumnLineage, columns
-from whence.rows.determinism.clock import stopped
+from whence.rows.determinism.clock import pin_time
 from whence.rows.determinism.reasons import Cause
 from whence.rows.duck import DuckQuery, count
 from whence.rows.eager import WITNESSES, Tagged, eager
@@ -80,7 +80,7 @@ class Analysis:
         """The operators, with the time written in if it is fixed."""
         if self.time is None:
             return self.unpinned_plan
-        return stopped(self.unpinned_plan, self.time, str(self.session.conf.get("spark.sql.session.timeZone")))
+        return pin_time(self.unpinned_plan, self.time, str(self.session.conf.get("spark.sql.session.timeZone")))
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
@@ -116,7 +116,7 @@ class Analysis:
     def trace_plan(self) -> TracePlan:
         """What a run saves, and how rows are traced with it."""
         found = trace_plan(self.plan, self.settings.witness, self.sizes)
-        return found if self.settings.save == "always" else found.with_virtual(cheap_to_recompute)
+        return found if self.settings.save == "always" else found.with_recomputed(cheap_to_recompute)
 
     @cached_property
     def nondeterminism(self) -> Nondeterminism:

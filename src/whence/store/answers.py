@@ -44,7 +44,7 @@ class Listed(list[Each]):
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ActivityInfo:
     """What is known of an activity: the command, where it ran, who ran it, when, and at which commit."""
 
     label: str
@@ -71,7 +71,7 @@ class Deed:
 class Circumstances:
     """The context of an answer: `deeds` (activities) by label, `makers` of each dataset, files, people, commits."""
 
-    deeds: Mapping[str, Deed] = field(default_factory=dict)
+    deeds: Mapping[str, ActivityInfo] = field(default_factory=dict)
     makers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of datasets: labels of deeds
     files: tuple[str, ...] = ()
     people: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from whence.selection import Selection
 from whence.store.answers import Answer, Circumstances, Step, boxes, selection_dict
 from whence.store.derivations import asking
 from whence.story._saving import as_json, page, save
-from whence.story._words import cells_of, deed_of, listed
+from whence.story._words import activity_text, cells_of, listed
 
 if TYPE_CHECKING:
     from whence.store import Store
@@ -85,7 +85,7 @@ class Story:
         there = listed([self._cells(step.dataset, step.cells) for step in steps])
         did = "came from" if self.direction == "backward" else "went into"
         deed = self.around.deeds.get(first.activity or "")
-        by = f" by {deed_of(deed)}" if deed is not None else f" by `{first.activity}`" if first.activity else ""
+        by = f" by {activity_text(deed)}" if deed is not None else f" by `{first.activity}`" if first.activity else ""
         doubt = "; ".join(dict.fromkeys(step.reason for step in steps if step.reason)) or None
         return Sentence(f"{self._cells(first.previous)} {did} {there}{by}.", doubt)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whence.selection import Selection
-from whence.store.answers import Deed
+from whence.store.answers import ActivityInfo
 from whence.words import one_line
 
-SHOWN = 4  # boxes, rows or names before "and more"
+SHOWN_BOXES = 4  # boxes, rows or names before "and more"
 
 
 def spans(selection: Selection, axis: int) -> list[tuple[int, int]]:
@@ -26,7 +26,7 @@ def spans(selection: Selection, axis: int) -> list[tuple[int, int]]:
     return found
 
 
-def listed(texts: Sequence[str], most: int = SHOWN, between: str = ", ") -> str:
+def listed(texts: Sequence[str], most: int = SHOWN_BOXES, between: str = ", ") -> str:
     """The first items of a list, and how many more there are.
 
     >>> listed(["a", "b", "c", "d", "e", "f"])
@@ -50,19 +50,21 @@ def cells_of(name: str, selection: Selection) -> str:
         word = "row" if sum(stop - first for first, stop in rows) == 1 else "rows"
         which = f" ({listed(columns)})" if len(columns) < selection.shape[1] else ""
         return f"{name} {word} {listed([_span(*each) for each in rows])}{which}"
-    boxes = [", ".join(_span(first, last + 1) for first, last in box) for box in selection.boxes[: SHOWN + 1].tolist()]
-    more = len(selection.boxes) - SHOWN
-    return f"{name}[{'; '.join(boxes[:SHOWN])}{f'; and {more:,} more' if more > 0 else ''}]"
+    boxes = [
+        ", ".join(_span(first, last + 1) for first, last in box) for box in selection.boxes[: SHOWN_BOXES + 1].tolist()
+    ]
+    more = len(selection.boxes) - SHOWN_BOXES
+    return f"{name}[{'; '.join(boxes[:SHOWN_BOXES])}{f'; and {more:,} more' if more > 0 else ''}]"
 
 
 def _span(first: int, stop: int) -> str:
     return str(first) if stop == first + 1 else f"{first}:{stop}"
 
 
-def deed_of(deed: Deed) -> str:
+def activity_text(deed: ActivityInfo) -> str:
     """An activity in words: the command, where it ran, who ran it, when, and at which commit.
 
-    >>> deed_of(Deed("train#1", "train", "python train.py", by=("ada",), started="2026-01-02T03:04:05.678Z"))
+    >>> activity_text(ActivityInfo("train#1", "train", "python train.py", by=("ada",), started="2026-01-02T03:04:05Z"))
     '`python train.py` (train#1, run by ada on 2026-01-02 03:04)'
     """
     about = [deed.label] if deed.command or deed.place else []

@@ -17,7 +17,7 @@ from whence.selection import Selection
 from whence.store.answers import Answer, Circumstances, as_html, selection_dict
 from whence.store.derivations import asking
 from whence.story._saving import as_json, page, save
-from whence.story._words import cells_of, deed_of, listed, spans
+from whence.story._words import activity_text, cells_of, listed, spans
 from whence.words import counted, table
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _dos(name: str, cells: Selection, dataset: Dataset, around: Circumstances) -
     """What to do about one dataset or file."""
     deeds = [around.deeds[label] for label in around.makers.get(_own(name, around.makers), ())]
     made = sorted((deed for deed in deeds if not deed.is_commit), key=lambda deed: deed.command is None)
-    again = f" by {deed_of(made[0])}" if made else ""
+    again = f" by {activity_text(made[0])}" if made else ""
     fits = any(_FITS.search(f"{deed.name} {deed.command or ''}") for deed in made)
     is_file = not dataset.shape and bool(dataset.properties.get("artifact"))
     if is_file:

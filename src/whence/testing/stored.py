@@ -49,7 +49,7 @@ def recorded(log: Log, plan: Operator, tables: Tables, folder: Path, witness: st
         return replace(part, format="parquet", paths=(path,), origin=StoredLeaf("parquet", listing, schema))
 
     plan = transform(plan, placed)
-    trace = trace_plan(plan, witness).with_virtual(cheap_to_recompute)
+    trace = trace_plan(plan, witness).with_recomputed(cheap_to_recompute)
     if trace.unavailable_reason or trace.limit_to_check is not None:
         return None
     results: list[runs.File] = []

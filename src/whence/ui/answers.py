@@ -37,7 +37,7 @@ def reached(log: Log, direction: Direction, name: str, cells: Selection) -> Reac
     start = time.perf_counter()
     answer = log.backward(name, cells) if direction == "backward" else log.forward(name, cells)
     seconds = time.perf_counter() - start
-    own = {name, *_called(log, name)}
+    own = {name, *_names_of(log, name)}
     return Reached({each: found for each, found in answer.reached.items() if each not in own}, answer, seconds)
 
 
@@ -46,7 +46,7 @@ def selected(log: Log, name: str, cells: str) -> Selection:
     return log._store.reader.selected(asking.latest(log._store, name), cells)
 
 
-def _called(log: Log, name: str) -> tuple[str, str]:
+def _names_of(log: Log, name: str) -> tuple[str, str]:
     """What a dataset is called in the catalog, and in answers: of several versions, the first is `B@v1`."""
     own = asking.latest(log._store, name)
     return own, _planned(log, own, "backward")[0]

@@ -51,18 +51,20 @@ class Guard:
 
         refusal = self._refusal(scope["method"], headers)
         if refusal is not None:
-            await _plain(strict, 403, refusal)
+            await _send_text(strict, 403, refusal)
             return
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         if "token" in query and scope["path"] == "/" and self._is_token(query.pop("token")):
             # The token leaves the address bar, so that a copied address gives nothing away.
             place = "/?" + urlencode(query) if query else "/"
             cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-            await _plain(strict, 303, "", {"location": place, "set-cookie": cookie})
+            await _send_text(strict, 303, "", {"location": place, "set-cookie": cookie})
             return
         jar: SimpleCookie = SimpleCookie(headers.get("cookie", ""))
         if self._cookie not in jar or not self._is_token(jar[self._cookie].value):
-            await _plain(strict, 401, "Open the address that `whence ui` printed: it holds the token of this session.")
+            await _send_text(
+                strict, 401, "Open the address that `whence ui` printed: it holds the token of this session."
+            )
             return
         await self._app(scope, receive, strict)
 
@@ -80,7 +82,7 @@ class Guard:
         return None if method in ("GET", "HEAD") else "This page is read only."
 
 
-async def _plain(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+async def _send_text(send: Send, status: int, text: str, headers: dict[str, str] | None = None) -> None:
     sent = {"content-type": "text/plain; charset=utf-8", **(headers or {})}
     await send(
         {

@@ -121,7 +121,7 @@ def pipeline(explorer: Explorer, params: Params) -> dict[str, Any]:
             {"rows": each.get("rows"), "columns": len(each.get("columns", ())), "place": each.get("place")}
             for each in saved
         ],
-        "recomputed": len(document.get("virtual", [])), "failures": document.get("failures", []),
+        "recomputed": len(document.get("recomputed", [])), "failures": document.get("failures", []),
         "reason": document.get("missing"), "columns": _planned_columns(run) or _columns(columns),
         "counted": bool(params.get("counts")),
         **(_drawn(explorer, tree, run.rows, row, counts, reached) if tree else {"picture": None}),

@@ -172,7 +172,7 @@ def vertex(explorer: Explorer, params: Params) -> dict[str, Any]:
             if word is not None:
                 around.setdefault(word, []).append(_brief(graph, int(ends[row])))
     return {
-        **_brief(graph, at), "properties": _plain(own), "around": around,
+        **_brief(graph, at), "properties": _short_properties(own), "around": around,
         "versions": _versions(graph, at, own) if kind == ENTITY else [], "opens": _opens(explorer, graph.ids[at], own),
     }  # fmt: skip
 
@@ -181,7 +181,7 @@ _FROM = {USED: "used", GENERATED: "made by", 2: "derived from", ASSOCIATED: "don
 _TO = {USED: "used by", GENERATED: "made", 2: "led to", ASSOCIATED: "did"}
 
 
-def _plain(properties: dict[str, Any]) -> dict[str, Any]:
+def _short_properties(properties: dict[str, Any]) -> dict[str, Any]:
     """Properties that can be read at a glance; plans and column lineage have views of their own."""
     found: dict[str, Any] = {}
     for key, value in properties.items():

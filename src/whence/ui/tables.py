@@ -28,7 +28,7 @@ _READ = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TableFiles:
     """Files that hold a table, and whether they are what the log saw: None if that is not known.
 
     `columns` maps what columns are called to what the files call them. `starts` are the numbers of the first rows of
@@ -65,7 +65,7 @@ def may_be_table(name: str) -> bool:
     return Path(split_version(name)[0]).suffix.lower() in _READ
 
 
-def _place(explorer: Explorer, name: str) -> Place | None:
+def _place(explorer: Explorer, name: str) -> TableFiles | None:
     """Where the rows of a dataset are: those of a table in the log, or the file that it is a version of."""
     graph = explorer.graph()
     at = graph.ids.find(name)
@@ -84,15 +84,15 @@ def _place(explorer: Explorer, name: str) -> Place | None:
     if not path.is_file():
         return None
     size = own.get("size")
-    return Place(name, (str(path),), reader, path.stat().st_size == size if isinstance(size, int) else None)
+    return TableFiles(name, (str(path),), reader, path.stat().st_size == size if isinstance(size, int) else None)
 
 
-def _held(explorer: Explorer, name: str) -> Place:
+def _held(explorer: Explorer, name: str) -> TableFiles:
     from whence.spark.tables.held import held_table
 
     held = held_table(explorer.log._store, name)
     columns = tuple(zip(held.names, (attr.name for attr in held.files.columns), strict=True))
-    return Place(name, tuple(held.files.paths), "read_parquet", True, columns, tuple(held.numbering.offsets))
+    return TableFiles(name, tuple(held.files.paths), "read_parquet", True, columns, tuple(held.numbering.offsets))
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _source_of(place: Place) -> tuple[str, list[Any]]:
+def _source_of(place: TableFiles) -> tuple[str, list[Any]]:
     """The rows of a place with their numbers, as a query and its parameters."""
     files: list[Any] = [list(place.paths)]
     if place.reader != "read_parquet":
@@ -143,7 +143,7 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
 class Held:
     """The rows of a place, read by DuckDB in blocks: the next page is read ahead."""
 
-    def __init__(self, explorer: Explorer, place: Place) -> None:
+    def __init__(self, explorer: Explorer, place: TableFiles) -> None:
         self._explorer, self._place = explorer, place
         try:
             stats = [Path(path).stat() for path in place.paths]
@@ -189,7 +189,7 @@ def _pipeline(explorer: Explorer, name: str) -> str | None:
     return next((each.pipeline for each in explorer.log.runs() if each.id == run), None) if run is not None else None
 
 
-def _found(explorer: Explorer, name: str) -> Place:
+def _found(explorer: Explorer, name: str) -> TableFiles:
     place = _place(explorer, name)
     if place is None:
         raise BadRequest(f"the rows of {name!r} are not known: it is not a table, or its file is gone")

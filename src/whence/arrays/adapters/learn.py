@@ -94,7 +94,7 @@ def _replace(kind: type) -> None:
 def _method(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _called(self, name, functools.partial(original, self), args, kwargs)
+        return _call_estimator(self, name, functools.partial(original, self), args, kwargs)
 
     return called
 
@@ -113,7 +113,7 @@ class _Method:
 
         @functools.wraps(found)
         def called(*args: Any, **kwargs: Any) -> Any:
-            return _called(instance, self._name, found, args, kwargs)
+            return _call_estimator(instance, self._name, found, args, kwargs)
 
         return called
 
@@ -126,7 +126,7 @@ def _reading(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
         model = _model(self)
         if model is None:
             return read(self)
-        with _plain(self):
+        with _on_plain_arrays(self):
             found = read(self)
         if not isinstance(found, np.ndarray) or found.dtype.kind not in "biuf":
             return found
@@ -151,7 +151,7 @@ def _busy() -> bool:
     return bool(getattr(_inside, "depth", None))
 
 
-def _called(estimator: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
+def _call_estimator(estimator: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
     kind = type(estimator)
     own = kind.__module__.startswith("sklearn.") and kind.__name__ not in PASSING
     if not own or _busy():
@@ -182,7 +182,7 @@ def _followed(
         raise NoRule(f"{type(estimator).__name__}(copy=False) writes into its argument: leave out copy=False")
     data = next(iter(arguments.values()), None)  # X, or y of what works on labels
     operands = [each for each in _flat(arguments) if hasattr(type(each), "_is_traced")]
-    with _plain(estimator):
+    with _on_plain_arrays(estimator):
         result = original(*map(_numbers, args), **{key: _numbers(each) for key, each in kwargs.items()})
     if name in FITTING:
         before = [model.cells] if model and (name == "partial_fit" or getattr(estimator, "warm_start", False)) else []
@@ -200,7 +200,7 @@ def _followed(
     cells = model.cells if model else None
     parts = [each for each in (data if hasattr(type(data), "_is_traced") else None, cells) if each is not None]
     plain = np.asarray(_numbers(data))
-    with _plain(estimator):
+    with _on_plain_arrays(estimator):
         links = learned.links(estimator, name, plain, found, None if cells is None else cells.value.shape)
     at = {"data": 0, "model": len(parts) - 1}
     wanted = [
@@ -315,7 +315,7 @@ def _reveal(estimator: Any) -> None:
 
 
 @contextmanager
-def _plain(estimator: Any) -> Iterator[None]:
+def _on_plain_arrays(estimator: Any) -> Iterator[None]:
     """Let scikit-learn itself work, on plain arrays and attributes."""
     _inside.depth = getattr(_inside, "depth", 0) + 1
     _hide(estimator)

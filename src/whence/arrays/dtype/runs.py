@@ -20,8 +20,8 @@ from whence.arrays.recording.calls import ALL_OF_IT, Call, Captured, Edge, place
 from whence.arrays.recording.structures import Array, outputs_of, replaced_fields
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
-from whence.arrays.tracing._holding import laid_out
 from whence.arrays.tracing._left import RunArray, plain_afterwards
+from whence.arrays.tracing._tracked_array import laid_out
 from whence.errors import NoRule
 from whence.relation import Relation
 

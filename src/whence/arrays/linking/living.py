@@ -133,14 +133,14 @@ class Living:
             same = owned.exact.get(layout)
             if same is not None and not same.stale and same.digest == digest:
                 return Arrival("same", digest, ((same, None),))
-            holding = self._holding(layout, digest, owned)
+            holding = self._containing(layout, digest, owned)
             if holding is not None:
                 return holding
             if any(_overlap(array, seen) for seen in owned.wide):
                 return self._around(array, digest, owned)
         return self._by_content(array, digest)
 
-    def _holding(self, layout: Layout, digest: bytes, owned: _Owned) -> Arrival | None:
+    def _containing(self, layout: Layout, digest: bytes, owned: _Owned) -> Arrival | None:
         """By the array itself, or the latest that holds all of its cells; one that was not changed comes first."""
         changed: Arrival | None = None
         itself = owned.exact.get(layout)

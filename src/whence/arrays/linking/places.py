@@ -25,7 +25,7 @@ class UnknownOrigin(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodeLine:
     """A line of a program."""
 
     file: str
@@ -50,9 +50,9 @@ def caller() -> types.FrameType | None:
     return nearest
 
 
-def place_of(frame: types.FrameType | None) -> Place:
+def place_of(frame: types.FrameType | None) -> CodeLine:
     """Where a frame is."""
-    return Place("an unknown place", 0) if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
+    return CodeLine("an unknown place", 0) if frame is None else CodeLine(frame.f_code.co_filename, frame.f_lineno)
 
 
 def variable_of(frame: types.FrameType | None, value: Any) -> str | None:

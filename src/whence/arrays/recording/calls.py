@@ -60,7 +60,7 @@ class Call:
     selection: bool
     winner: bool
     inputs: tuple[Array, ...]
-    memory: Memory | None = None
+    memory: ReuseLookup | None = None
 
     @property
     def named(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Captured:
     guessed: str = ""  # why the function could not be followed, and is taken to use all it is given
 
 
-class Memory(Protocol):
+class ReuseLookup(Protocol):
     """Lineage that is known by what was done; see whence.arrays.reuse."""
 
     def find(self, call_record: CallRecord, outputs: tuple[Shape, ...]) -> Known | None: ...
@@ -109,7 +109,7 @@ class Known(Protocol):
     def notes(self) -> Mapping[str, int]: ...
 
 
-def _known(memory: Memory | None, call_record: CallRecord | None, outputs: Sequence[Array]) -> Known | None:
+def _known(memory: ReuseLookup | None, call_record: CallRecord | None, outputs: Sequence[Array]) -> Known | None:
     if memory is None or call_record is None:
         return None
     return memory.find(call_record, tuple(each.shape for each in outputs))
@@ -350,7 +350,7 @@ def captured(
     *,
     selection: bool,
     winner: bool = False,
-    memory: Memory | None = None,
+    memory: ReuseLookup | None = None,
     unknown: Unknown = "error",
 ) -> Captured:
     """Call the function and find the lineage of what it returns: in memory, if a call that did the same is there."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from whence.arrays import frames
-from whence.arrays.frames import Column, Done
+from whence.arrays.frames import Column, TableResult
 from whence.arrays.recording.calls import Captured, Edge
 from whence.arrays.recording.structures import Array
 from whence.arrays.recording.track import Recorder
@@ -74,7 +74,9 @@ class Tables:
             "inner_join", {"left": left, "right": right}, frames.inner_join(left, right, on), names, lineage
         )
 
-    def _recorded(self, operation: str, given: Mapping[str, Any], done: Done, names: Names, lineage: Lineage) -> Any:
+    def _recorded(
+        self, operation: str, given: Mapping[str, Any], done: TableResult, names: Names, lineage: Lineage
+    ) -> Any:
         if lineage not in ("value", "value+selection"):
             raise BadType(f"lineage is 'value' or 'value+selection', not {lineage!r}")
         self._recorder.ready()

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from whence.arrays.adapters.labelled import is_labelled
-from whence.arrays.recording.calls import Captured, Edge, Memory, captured
+from whence.arrays.recording.calls import Captured, Edge, ReuseLookup, captured
 from whence.arrays.recording.handing import handed_over, with_opaque
 from whence.arrays.recording.structures import Array, Function, arrays_in, parameters_of
 from whence.arrays.recording.unknown import WAYS, Unknown
@@ -30,7 +30,7 @@ class LineageLost(UserWarning):
     """Numbers were taken out of arrays on the way: what was computed from them has no lineage."""
 
 
-class Learned(Memory, Protocol):
+class Learned(ReuseLookup, Protocol):
     """What earlier calls taught; see whence.arrays.reuse."""
 
     def learn(self, found: Captured) -> None: ...

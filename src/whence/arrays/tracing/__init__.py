@@ -10,8 +10,8 @@
 Selection(shape=(2, 3), 2 cells: [0:2, 2])
 """
 
-from whence.arrays.tracing._holding import TrackedArray
 from whence.arrays.tracing._run import Run
 from whence.arrays.tracing._traced import Traced
+from whence.arrays.tracing._tracked_array import TrackedArray
 
 __all__ = ["Run", "Traced", "TrackedArray"]

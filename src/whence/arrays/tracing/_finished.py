@@ -32,10 +32,10 @@ class Finished(NDArrayOperatorsMixin, Body):
 
     @property  # type: ignore[misc]  # as typing sees it, a class does not change
     def __class__(self) -> Any:
-        return type(self._plain)
+        return type(self._plain_value)
 
     @property
-    def _plain(self) -> Any:
+    def _plain_value(self) -> Any:
         return self.value[()] if not self.value.shape and self.value.base is None else self.value
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -50,24 +50,24 @@ class Finished(NDArrayOperatorsMixin, Body):
         return function(*plain(args), **plain(kwargs))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._plain, name)
+        return getattr(self._plain_value, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.value, name, value)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self._plain.__reduce_ex__(protocol)
+        return self._plain_value.__reduce_ex__(protocol)
 
     def __copy__(self) -> Any:
-        return self._plain.__copy__()
+        return self._plain_value.__copy__()
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self._plain.__deepcopy__(memo)
+        return self._plain_value.__deepcopy__(memo)
 
 
 def _delegating(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any) -> Any:
-        return getattr(self._plain, name)(*plain(args))
+        return getattr(self._plain_value, name)(*plain(args))
 
     method.__name__ = name
     return method
@@ -81,7 +81,7 @@ for _name in (
 
 
 def __hash__(self: Any) -> int:
-    return hash(self._plain)  # of an array that is an error
+    return hash(self._plain_value)  # of an array that is an error
 
 
 setattr(Finished, "__hash__", __hash__)  # noqa: B010  # a class that compares has none unless it is set
@@ -90,7 +90,7 @@ setattr(Finished, "__hash__", __hash__)  # noqa: B010  # a class that compares h
 def plain(item: Any) -> Any:
     """The same with the numbers of finished arrays."""
     if type(item) is Finished:
-        return item._plain
+        return item._plain_value
     if isinstance(item, (list, tuple)) and not hasattr(item, "_fields"):
         return type(item)(map(plain, item))
     if isinstance(item, dict):
@@ -104,7 +104,7 @@ def finish(arrays: Iterable[Any]) -> None:
     become = object.__dict__["__class__"].__set__
     for each in left:
         become(each, Finished)
-    replace({id(each): each._plain for each in left}, left)
+    replace({id(each): each._plain_value for each in left}, left)
 
 
 def replace(new: dict[int, Any], old: list[Any]) -> None:

@@ -16,7 +16,7 @@ from whence.arrays.dtype import sources
 from whence.arrays.dtype.arrays import is_tracked, values
 from whence.arrays.tracing._code import mentioned
 from whence.arrays.tracing._finished import replace
-from whence.arrays.tracing._holding import TrackedArray
+from whence.arrays.tracing._tracked_array import TrackedArray
 
 UNSEEN = frozenset(["array", "asarray", "ascontiguousarray", "asfortranarray", "as_strided", "require", "view"])
 """What takes an array out of its class, so that it is not known who has it."""

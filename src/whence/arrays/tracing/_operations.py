@@ -31,7 +31,7 @@ MOST_ROWS = 1 << 9
 """Relations of more rows are not kept."""
 
 
-class Place(NamedTuple):
+class NumberedLink(NamedTuple):
     """A link whose operand is given by which array of the call it is."""
 
     array: int
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     kind: rules.Kind
 
 
-Places = tuple[tuple[Place, ...], ...]  # of each output
+Places = tuple[tuple[NumberedLink, ...], ...]  # of each output
 
 
 class Operation(NamedTuple):
@@ -218,7 +218,9 @@ class _Drawn:
         """The links of traced arrays, by which array of the call they are."""
         at = {id(each): n for n, (each, traced) in enumerate(zip(self.made, self._traced, strict=True)) if traced}
         return tuple(
-            tuple(Place(at[id(each.operand)], each.relation, each.kind) for each in links if id(each.operand) in at)
+            tuple(
+                NumberedLink(at[id(each.operand)], each.relation, each.kind) for each in links if id(each.operand) in at
+            )
             for links in found
         )
 
@@ -243,5 +245,5 @@ def indexed(shape: Shape, key: Any, spelled: Spelled) -> Index:
         text, given = text_of(tuple(spelled.key))
         known = Index(short(text), given, relation)
         if spelled.complete:
-            _keep(_indices, at, known, ((Place(0, relation, "value"),),) if relation is not None else ())
+            _keep(_indices, at, known, ((NumberedLink(0, relation, "value"),),) if relation is not None else ())
     return known

@@ -2,7 +2,7 @@
 
 Nothing here knows who runs it. A task gets numbers of cells (their places in C order), in batches; it sorts them, on
 disk where they are many, folds them with the compiled core, and writes each part that has more than a few boxes. It
-reports one `Done` a part: small enough for whoever started it to hold all of them.
+reports one `PartReport` a part: small enough for whoever started it to hold all of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEW_BOXES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class PartReport:
     """A part that was written, or the bytes of a small one that was not; and how many tuples it has."""
 
     tuples: int
@@ -49,7 +49,7 @@ def parts_of(
     ordered: bool = False,
     few: int = FEW_BOXES,
     columns: tuple[int, int] | None = None,
-) -> Iterator[Done]:
+) -> Iterator[PartReport]:
     """Make parts of the tuples in batches: numbers of output cells, and of the input cells they came from.
 
     Tasks share no tuple if each has its own stretch of output cells, or of (output, input) pairs. `ordered` says that
@@ -74,7 +74,7 @@ def parts_of_keys(
     place: Place,
     *,
     few: int = FEW_BOXES,
-) -> Iterator[Done]:
+) -> Iterator[PartReport]:
     """The same of tuples that are one number each: that of the output cell, times the input cells, plus the input cell.
 
     The shapes have less than 2^63 pairs.
@@ -85,18 +85,18 @@ def parts_of_keys(
 def _parts(
     chunks: Iterable[Keys | Ints], out_shape: Shape, in_shape: Shape, place: Place, few: int,
     columns: tuple[int, int] | None,
-) -> Iterator[Done]:  # fmt: skip
+) -> Iterator[PartReport]:  # fmt: skip
     for chunk in chunks:
         made = _made(chunk, out_shape, in_shape)
         if columns is not None:
             made = over_columns(made, *columns)
         if len(made) <= few:
-            yield Done(made.count(), small=made.to_bytes())
+            yield PartReport(made.count(), small=made.to_bytes())
         else:
-            yield Done(made.count(), entry=write_part(place, made))
+            yield PartReport(made.count(), entry=write_part(place, made))
 
 
-def finished(done: Iterable[Done], out_shape: Shape, in_shape: Shape, place: Place) -> Relation | list[Entry]:
+def finished(done: Iterable[PartReport], out_shape: Shape, in_shape: Shape, place: Place) -> Relation | list[Entry]:
     """One relation, if all parts are small and few boxes hold them; else the entries of all parts, now all written."""
     small, entries = [], []
     for each in done:

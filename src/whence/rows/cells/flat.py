@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from whence.rows.cells.groups import _called, _entered
+from whence.rows.cells.groups import _aggregate_inputs, _entered
 from whence.rows.cells.reads import reads
 from whence.rows.cells.terms import ROWS, Key, Masks, Noted, Terms, union
 from whence.rows.expressions import AggCall, Attr, Expr
@@ -64,7 +64,7 @@ def flat_cells(
     if any(read.where is not None for each in wanted for read in each.read):
         return None
     slots = dict.fromkeys(key for each in wanted for key in each.keys)
-    called = {slot: _called(plan, slot, selection) for slot in slots if isinstance(slot, AggCall)}
+    called = {slot: _aggregate_inputs(plan, slot, selection) for slot in slots if isinstance(slot, AggCall)}
     if any(each.witnessed for each in called.values()) or not all(isinstance(slot, Expr) for slot in slots):
         return None
     of_keys = [reads([key], selection) for key in plan.keys if selection or key in slots]

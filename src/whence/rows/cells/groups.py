@@ -54,7 +54,7 @@ def aggregate(plan: Aggregate, ask: Ask) -> Noted:
     items = _items(plan, ask)
     read = dict.fromkeys(key for each in wanted.values() for key in each.keys)
     slots = dict.fromkeys((*read, *items.values()))
-    called = {slot: _called(plan, slot, ask.selection) for slot in slots if _call(slot) is not None}
+    called = {slot: _aggregate_inputs(plan, slot, ask.selection) for slot in slots if _call(slot) is not None}
     shown = [key for key in plan.keys if key in slots or ROWS in ask.need]
     keys = {key: reads([key], ask.selection or ROWS in ask.need) for key in shown}
     need = [key for each in called.values() for key in each.keys]
@@ -112,7 +112,7 @@ def _opaque(call: AggCall) -> tuple[str, ...]:
     return (f"the Python function ({call.name}) is assumed to read all its arguments in all rows of the group",)
 
 
-def _called(plan: Aggregate, slot: Tree, selection: bool) -> Called:
+def _aggregate_inputs(plan: Aggregate, slot: Tree, selection: bool) -> Called:
     call = _call(slot)
     assert call is not None
     conditions = (call.where,) if call.where is not None and selection else ()

@@ -212,7 +212,7 @@ def _aggregate(plan: o.Aggregate, below: list[_Found], selection: bool) -> _Foun
     reasons = list(found.reasons)
     for call in plan.calls:
         shown = [named.attr for named in plan.outputs if named.expr == call]
-        slots[call] = _or_unknown(_called, call, found, selection, shown)
+        slots[call] = _or_unknown(_aggregate_places, call, found, selection, shown)
         reasons += reads(call.args, selection).reasons
         if call.python:
             reasons.append(f"the Python function ({call.name}) is assumed to read all its arguments in its group")
@@ -238,7 +238,7 @@ def _aggregate(plan: o.Aggregate, below: list[_Found], selection: bool) -> _Foun
     return _Found(places, exprs, frozenset(counted), tuple(reasons))
 
 
-def _called(call: AggCall, found: _Found, selection: bool, shown: list[Attr]) -> Places:
+def _aggregate_places(call: AggCall, found: _Found, selection: bool, shown: list[Attr]) -> Places:
     if call.name in ("Min", "Max") and shown and call.args[0].dtype == call.dtype:
         return _attained(call, found, selection, shown[0])
     if call.name in WITNESSED | PICKED or call.name == "PivotFirst":

@@ -1,4 +1,4 @@
-"""The time of a run: `current_timestamp()` is one moment in each run, and a plan can be fixed to it."""
+"""The time of a run: `current_timestamp()` is one time in each run, and a plan can be fixed to it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def reads_clock(plan: Operator) -> bool:
     return any(isinstance(part, Call) and part.name in INSTANTS | LOCAL for part in walk(plan))
 
 
-def stopped(plan: Operator, moment: datetime, zone: str) -> Operator:
-    """The plan with the time fixed to one moment, in a time zone. Local times stay calls where the zone is not known.
+def pin_time(plan: Operator, time: datetime, zone: str) -> Operator:
+    """The plan with the time fixed to one time, in a time zone. Local times stay calls where the zone is not known.
 
     >>> from whence.rows import Attr, Named, Project, Source
     >>> today = Call("CurrentDate", (), "date", pure=False)
     >>> plan = Project(Source("t", 0, ()), (Named(Attr(1, "day", "date"), today),))
-    >>> print(stopped(plan, datetime(2024, 5, 1, 23, tzinfo=UTC), "+02:00"))
+    >>> print(pin_time(plan, datetime(2024, 5, 1, 23, tzinfo=UTC), "+02:00"))
     Project 2024-05-02 as day#1
       Source t (memory):
     """
@@ -34,10 +34,10 @@ def stopped(plan: Operator, moment: datetime, zone: str) -> Operator:
         if not isinstance(part, Call) or part.name not in INSTANTS | LOCAL:
             return part
         if part.name in INSTANTS:
-            return Literal(moment.astimezone(UTC), part.dtype)
+            return Literal(time.astimezone(UTC), part.dtype)
         if there is None:
             return part
-        local = moment.astimezone(there).replace(tzinfo=None)
+        local = time.astimezone(there).replace(tzinfo=None)
         return Literal(local.date() if part.name == "CurrentDate" else local, part.dtype)
 
     made: Operator = transform(plan, change)

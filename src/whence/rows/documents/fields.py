@@ -68,7 +68,7 @@ def optional(of: Field) -> Field:
     )
 
 
-def _plain(kind: type, what: str, fits: Callable[[Any], bool] = lambda _: True) -> Field:
+def _of_type(kind: type, what: str, fits: Callable[[Any], bool] = lambda _: True) -> Field:
     def read(given: Any, _: Reads, where: str) -> Any:
         if type(given) is not kind or not fits(given):
             raise Damaged(f"{where}: {what} is expected, not {_shown(given)}")
@@ -131,9 +131,9 @@ def _shown(given: object) -> str:
     return f"{type(given).__name__} {str(given)[:60]!r}"
 
 
-TEXT = _plain(str, f"a text of at most {LONGEST} characters", lambda text: len(text) <= LONGEST)
-FLAG = _plain(bool, "true or false")
-INTEGER = _plain(int, "an integer of 64 bits", lambda number: -WIDEST_INTEGER <= number < WIDEST_INTEGER)
+TEXT = _of_type(str, f"a text of at most {LONGEST} characters", lambda text: len(text) <= LONGEST)
+FLAG = _of_type(bool, "true or false")
+INTEGER = _of_type(int, "an integer of 64 bits", lambda number: -WIDEST_INTEGER <= number < WIDEST_INTEGER)
 NUMBER = Field(lambda value, _: value, _number)
 TYPE = Field(lambda value, _: type_json(value), lambda given, _, where: type_of(given, where))
 VALUE = Field(lambda value, _: value_json(value), lambda given, _, where: value_of(given, where))

@@ -35,9 +35,9 @@ class NotHeld:
 def opaque_reason(node: object) -> str | None:
     """Why a part of a plan cannot be computed from its document; None if it can, or if its name says what it is."""
     if isinstance(node, Udf):
-        return f"{_called(node.detail) or node.name} is a Python function, whose code the log does not hold"
+        return f"{_name_in_detail(node.detail) or node.name} is a Python function, whose code the log does not hold"
     if isinstance(node, AggCall | WindowCall) and node.python:
-        return f"{_called(node.detail) or node.name} is a Python aggregate, whose code the log does not hold"
+        return f"{_name_in_detail(node.detail) or node.name} is a Python aggregate, whose code the log does not hold"
     if isinstance(node, Opaque):
         return f"it is made by the pipeline's own code, which the log does not hold: {node.why}"
     if isinstance(node, GroupedMap | Cogroup):
@@ -47,7 +47,7 @@ def opaque_reason(node: object) -> str | None:
     return None
 
 
-def _called(detail: str) -> str:
+def _name_in_detail(detail: str) -> str:
     """The name of a function as Catalyst's details have it: `name="f"`."""
     _, found, rest = detail.partition('name="')
     return rest.partition('"')[0] if found else ""

@@ -152,7 +152,7 @@ SAVED: dict[str, Field] = {
     "predicate": EXPR,
     "sure": FLAG,
     "why": TEXT,
-    "virtual": FLAG,
+    "recomputed": FLAG,
 }
 USE: dict[str, Field] = {"source": part(Source), "table": PATH, "predicate": EXPR}
 

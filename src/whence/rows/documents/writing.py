@@ -100,7 +100,7 @@ def _trace(trace: TracePlan, writer: _Writer) -> dict[str, Any]:
             "predicate": writer.add(each.predicate),
             "sure": each.sure,
             "why": each.why,
-            "virtual": each.virtual,
+            "recomputed": each.recomputed,
         }
         for each in trace.saved
     ]

@@ -51,7 +51,7 @@ def narrowed(op: Operator, where: Expr) -> Operator:
         return op
     for fact in conjuncts(where):
         for attr in fact.attrs if len(fact.attrs) == 1 else ():
-            op = _narrowed(op, attr, _holding(fact, attr))
+            op = _narrowed(op, attr, _values_in(fact, attr))
     return _reduced(op)
 
 
@@ -74,7 +74,7 @@ def loosened(op: Operator) -> Operator | None:
     return None if left is None and right is None else replace(op, left=left or op.left, right=right or op.right)
 
 
-def _holding(fact: Expr, attr: Attr) -> Cut:
+def _values_in(fact: Expr, attr: Attr) -> Cut:
     return lambda rows, at: Filter(rows, substituted(fact, {attr: at}))
 
 
@@ -140,7 +140,7 @@ def _less(op: Operator, facts: list[tuple[Values, Attr]]) -> Operator:
     alone = [(value, attr) for values, attr in facts if (value := _only_value(*values)) is not None]
     if alone:
         for value, attr in alone:
-            op = _narrowed(op, attr, _holding(Compare("=", attr, value), attr))
+            op = _narrowed(op, attr, _values_in(Compare("=", attr, value), attr))
         return op
     for (rows, column), attr in facts:
         if rows is not None and not isinstance(rows, Source):

@@ -29,7 +29,7 @@ def _refused(dtype: str, what: str) -> str:
     return f"CAST(error('{what}') AS {duckdb_type(dtype)})"
 
 
-def _plain(function: str, *constants: int) -> Made:
+def _same_function(function: str, *constants: int) -> Made:
     """A function of the same name and arguments; those at the given places are constants."""
 
     def make(call: Call, of: Of) -> str | None:
@@ -113,18 +113,18 @@ CALLS: dict[str, Made] = {
     "IntegralDivide": _integral,
     "Left": _left,
     "Lower": _case("lower"),
-    "OctetLength": _plain("strlen"),
+    "OctetLength": _same_function("strlen"),
     "RLike": _matches,
-    "Right": _plain("right", 1),
-    "SplitPart": _plain("split_part", 1, 2),
-    "StringInstr": _plain("instr", 1),
-    "StringLPad": _plain("lpad", 1, 2),
-    "StringRPad": _plain("rpad", 1, 2),
-    "StringReplace": _plain("replace", 1, 2),
-    "StringTranslate": _plain("translate", 1, 2),
-    "StringTrim": _plain("trim", 1),
-    "StringTrimLeft": _plain("ltrim", 1),
-    "StringTrimRight": _plain("rtrim", 1),
+    "Right": _same_function("right", 1),
+    "SplitPart": _same_function("split_part", 1, 2),
+    "StringInstr": _same_function("instr", 1),
+    "StringLPad": _same_function("lpad", 1, 2),
+    "StringRPad": _same_function("rpad", 1, 2),
+    "StringReplace": _same_function("replace", 1, 2),
+    "StringTranslate": _same_function("translate", 1, 2),
+    "StringTrim": _same_function("trim", 1),
+    "StringTrimLeft": _same_function("ltrim", 1),
+    "StringTrimRight": _same_function("rtrim", 1),
     "Upper": _case("upper"),
     "WeekDay": _weekday,
 }

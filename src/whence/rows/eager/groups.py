@@ -81,13 +81,13 @@ def _beside(plan: Aggregate, below: Tagged) -> Tagged:
     )
     rows = Window(below.plan, calls, plan.keys, ()) if calls else below.plan
     ids = {number: new_ids(number) for number in below.ids}
-    merged = tuple(Named(new.attr, _each_once(lists[number], below.ids[number].many)) for number, new in ids.items())
+    merged = tuple(Named(new.attr, _distinct_ids(lists[number], below.ids[number].many)) for number, new in ids.items())
     ready = Project(rows, (*keep(*_unique(below.plan.output)), *merged))
     more = tuple(each.attr for each in ids.values())
     return Tagged(Aggregate(ready, (*plan.keys, *more), (*plan.outputs, *keep(*more))), ids, below.reasons)
 
 
-def _each_once(lists: Expr, many: bool) -> Expr:
+def _distinct_ids(lists: Expr, many: bool) -> Expr:
     return Call("array_distinct", (Call("flatten", (lists,), LIST) if many else lists,), LIST)
 
 

@@ -30,7 +30,7 @@ def translate_columns(function: object, arguments: Sequence[str], returns: str) 
         return Untranslated("it is nested too deeply")
 
     def of_one_row(*row: Any) -> Any:
-        return _called(function, [[value] for value in row], found.parameters)[0]
+        return _results(function, [[value] for value in row], found.parameters)[0]
 
     different = disagreement(of_one_row, found.parameters, found.value, found.domain, returns, "pandas")
     different = different or _batch_differs(function, found, returns)
@@ -62,7 +62,7 @@ def _column(attr: Attr) -> Column:
     raise Refusal(f"a column of {attr.dtype} changes its type in pandas if a value is missing")
 
 
-def _called(function: Any, columns: list[list[Any]], parameters: tuple[Attr, ...]) -> list[Any]:
+def _results(function: Any, columns: list[list[Any]], parameters: tuple[Attr, ...]) -> list[Any]:
     """What the function gives for some rows, as Python's values."""
     import pandas as pd
 
@@ -78,7 +78,7 @@ def _batch_differs(function: Any, found: Inside, returns: str) -> str | None:
     if not rows:
         return None
     try:
-        made = _called(function, [list(column) for column in zip(*rows, strict=True)], found.parameters)
+        made = _results(function, [list(column) for column in zip(*rows, strict=True)], found.parameters)
     except Exception:  # where it raises an error, its translation may say anything
         return None
     if len(made) != len(rows):

@@ -44,11 +44,11 @@ def call(node: ast.Call, at: Looking) -> Value:
 
     function = evaluate(node.func, at)
     if len(function) != 1:
-        return each(function, lambda item: _called(item, node, at), at)
-    return _called(function[0].item, node, at)
+        return each(function, lambda item: _call_value(item, node, at), at)
+    return _call_value(function[0].item, node, at)
 
 
-def _called(function: Item, node: ast.Call, at: Looking) -> Value:
+def _call_value(function: Item, node: ast.Call, at: Looking) -> Value:
     from whence.rows.functions.expressions import evaluate
 
     if any(isinstance(arg, ast.Starred) for arg in node.args) or any(word.arg is None for word in node.keywords):

@@ -34,14 +34,14 @@ class Opaque(Operator):
     @property
     def triable(self) -> bool:
         """Whether it is a function of pandas' frames, which can be called with fewer rows."""
-        return len(self.inputs) == 1 and self.why.startswith("MapInPandas(") and _each_once(self.inputs[0].output)
+        return len(self.inputs) == 1 and self.why.startswith("MapInPandas(") and _unique_names(self.inputs[0].output)
 
     @property
     def output(self) -> tuple[Attr, ...]:
         return (*self.columns, *(out for _, out in self.annotated))
 
 
-def _each_once(attrs: tuple[Attr, ...]) -> bool:
+def _unique_names(attrs: tuple[Attr, ...]) -> bool:
     return len(set(attrs)) == len(attrs)
 
 

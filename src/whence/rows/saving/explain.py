@@ -28,7 +28,7 @@ def explained(plan: Operator, found: TracePlan) -> str:
     names = _names_of_parameters(plan, found)
     numbers = {each.place: number for number, each in enumerate(found.saved, 1)}
     why = {each.place: each.why for each in found.saved}
-    how = {each.place: "recomputed on demand" if each.virtual else "saved" for each in found.saved}
+    how = {each.place: "recomputed on demand" if each.recomputed else "saved" for each in found.saved}
     columns = {each.place: ", ".join(attr.name for attr in each.columns) for each in found.saved}
     asked: dict[PlanPath, Expr] = {}
     for note in found.notes:

@@ -31,7 +31,7 @@ class Saved:
     """An intermediate result: of the operator at `place`, widened to `operator`, the `columns`.
 
     The rows that matter are those for which `predicate` holds with some row of `table`. `sure`: there is at least one
-    such row for every row of that table. `virtual`: nothing is written; a question computes it from the sources again.
+    such row for every row of that table. `recomputed`: nothing is written; a question computes it from the files.
     """
 
     place: PlanPath
@@ -42,7 +42,7 @@ class Saved:
     sure: bool
     why: str
     cost: float
-    virtual: bool = False
+    recomputed: bool = False
 
     @property
     def places(self) -> list[int]:
@@ -86,8 +86,8 @@ class TracePlan:
     @property
     def written(self) -> tuple[Saved, ...]:
         """What a run writes."""
-        return () if self.unavailable_reason else tuple(each for each in self.saved if not each.virtual)
+        return () if self.unavailable_reason else tuple(each for each in self.saved if not each.recomputed)
 
-    def with_virtual(self, virtual: Callable[[Saved], bool]) -> TracePlan:
-        """The same plan, with the results recomputed on demand for which `virtual` is true."""
-        return replace(self, saved=tuple(replace(each, virtual=virtual(each)) for each in self.saved))
+    def with_recomputed(self, recomputed: Callable[[Saved], bool]) -> TracePlan:
+        """The same plan, with the results recomputed on demand for which `recomputed` is true."""
+        return replace(self, saved=tuple(replace(each, recomputed=recomputed(each)) for each in self.saved))

@@ -29,7 +29,7 @@ def shrunk(
     wanted = {each.place: _independent_columns(each, results[each.place]) for each in written}
     chosen = {each.place: each.places for each in planned.saved}
     chosen |= {place: [results[place].places[index] for index in indexes] for place, indexes in wanted.items()}
-    refined = trace_plan(plan, witness, chosen=chosen).with_virtual(lambda each: each.place not in wanted)
+    refined = trace_plan(plan, witness, chosen=chosen).with_recomputed(lambda each: each.place not in wanted)
     if refined.unavailable_reason or {each.place for each in refined.saved} != chosen.keys():
         wanted = {each.place: list(range(len(each.columns))) for each in written}
         refined = planned

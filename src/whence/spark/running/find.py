@@ -69,9 +69,9 @@ def _artifacts_of_run(store: Store, analysis: Analysis, run: Run) -> RunArtifact
         files = opened(store, run.files, run.document["saved"], {ANNOTATED: table})
         missing = TracePlan(unavailable_reason=run.document["missing"])
         return RunArtifacts(missing, files, annotated=True, row_id=shown, recorded=run.id)
-    virtual = {tuple(each["place"]): each["columns"] for each in run.document.get("virtual", ())}
-    chosen = virtual | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
-    found = trace_plan(plan, witness, chosen=chosen).with_virtual(lambda each: each.place in virtual)
+    recomputed = {tuple(each["place"]): each["columns"] for each in run.document.get("recomputed", ())}
+    chosen = recomputed | {place: each["columns"] for place, each in saved.items() if place != OUTPUT}
+    found = trace_plan(plan, witness, chosen=chosen).with_recomputed(lambda each: each.place in recomputed)
     if (
         run.document["missing"]
         or found.unavailable_reason

@@ -74,7 +74,9 @@ def _stored(
     document: dict[str, Any] = {
         "plan": _plan(analysis, run, files),
         "saved": saved,
-        "virtual": [{"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.virtual],
+        "recomputed": [
+            {"place": each.place, "columns": each.places} for each in run.trace_plan.saved if each.recomputed
+        ],
         "sources": analysis.files,
         "failures": list(run.failures),
         "missing": run.trace_plan.unavailable_reason,

@@ -20,7 +20,7 @@ from whence.relation.blocks import Ints
 from whence.relation.compress import fits_key
 from whence.relation.layout import Shape
 from whence.relation.parts import Directory, Entry, PartedRelation, Place, index_of, publish
-from whence.relation.parts.tasks import FEW_BOXES, PART, Done, finished, parts_of, parts_of_keys
+from whence.relation.parts.tasks import FEW_BOXES, PART, PartReport, finished, parts_of, parts_of_keys
 from whence.spark.progress import Count, watched
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import AGAIN, Numbered, classic, numbered
@@ -121,7 +121,7 @@ def task(
     keyed = fits_key(out_shape, in_shape)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        columns_of = (tuple(map(_plain, batch.columns)) for batch in batches)
+        columns_of = (tuple(map(_as_ints, batch.columns)) for batch in batches)
         if keyed:
             keys = (some.view(np.uint64) for (some,) in columns_of)
             made = parts_of_keys(keys, out_shape, in_shape, place, few=few)
@@ -136,14 +136,14 @@ def task(
     return run
 
 
-def _plain(column: pa.Array) -> Ints:
+def _as_ints(column: pa.Array) -> Ints:
     """A column of numbers, none of which is missing."""
     if column.null_count:
         raise BadType(AGAIN)
     return np.asarray(column.to_numpy(), np.int64)
 
 
-def reported(done: Done, *before: pa.Array) -> pa.RecordBatch:
+def reported(done: PartReport, *before: pa.Array) -> pa.RecordBatch:
     """What a task says of a part: the columns of REPORT, after others."""
     import pyarrow as pa
 
@@ -153,10 +153,10 @@ def reported(done: Done, *before: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*before, *said], names)
 
 
-def read_report(row: Any) -> Done:
+def read_report(row: Any) -> PartReport:
     """What a row of such a report says."""
     entry = None if row["entry"] is None else Entry.from_bytes(bytes(row["entry"]))
-    return Done(int(row["tuples"]), entry, None if row["small"] is None else bytes(row["small"]))
+    return PartReport(int(row["tuples"]), entry, None if row["small"] is None else bytes(row["small"]))
 
 
 def _words(given: Numbered) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from whence.relation import Relation
 from whence.relation.parts import Entry, PartedRelation, hash_of, index_of
-from whence.relation.parts.tasks import PART, Done, finished, parts_of
+from whence.relation.parts.tasks import PART, PartReport, finished, parts_of
 from whence.spark.scale.compressing import REPORT, read_report, reported, require_seen
 from whence.spark.scale.failures import explained
 from whence.spark.sources.numbering import Ints, Numbering
@@ -205,7 +205,7 @@ def relations(
     rows = sum(piece.rows for piece in pieces)
     names = list(sources)
     work = [(name, task) for name in names for task in stretches(pieces, sources[name].uses, PART)]
-    done: dict[str, list[Done]] = {name: [] for name in names}
+    done: dict[str, list[PartReport]] = {name: [] for name in names}
     if work:
         every = tuple(uses)
 
@@ -243,7 +243,7 @@ def _pairs(task: Iterable[Piece], source: Stored, uses: tuple[Use, ...], blobs: 
             yield places + piece.first, source.numbering.numbers(ids)
 
 
-def _relation(done: list[Done], shape: tuple[int, int], source: Stored, blobs: Blobs) -> Relation:
+def _relation(done: list[PartReport], shape: tuple[int, int], source: Stored, blobs: Blobs) -> Relation:
     into = source.numbering.rows, source.columns
     made: Relation | list[Entry] = finished(done, shape, into, blobs)
     if isinstance(made, Relation):

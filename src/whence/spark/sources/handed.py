@@ -19,13 +19,13 @@ _files: dict[str, HandedFile] = {}  # by the path that Spark reads
 
 def remember_file(path: str, name: str, digest: str) -> None:
     """From now on a source that reads this file alone has that name."""
-    _files[_plain(path)] = HandedFile(name, digest)
+    _files[_local_path(path)] = HandedFile(name, digest)
 
 
 def handed_file(paths: Sequence[str]) -> HandedFile | None:
     """The table that a source is which reads these paths."""
-    return _files.get(_plain(paths[0])) if len(paths) == 1 else None
+    return _files.get(_local_path(paths[0])) if len(paths) == 1 else None
 
 
-def _plain(path: str) -> str:
+def _local_path(path: str) -> str:
     return "/" + path.removeprefix("file:").lstrip("/")

@@ -336,10 +336,10 @@ def _read_by(subject: Subject, tracer: Tracer) -> set[str]:
         return set()
     if type(tracer) is not SavedTracer or subject.run is None or OUTPUT not in subject.run.results:
         return everything
-    virtual: list[Source] = [
-        source for each in subject.run.trace_plan.saved if each.virtual for source in sources_of(each.operator)
+    recomputed: list[Source] = [
+        source for each in subject.run.trace_plan.saved if each.recomputed for source in sources_of(each.operator)
     ]
-    return {source.name for source in virtual}
+    return {source.name for source in recomputed}
 
 
 def _since(error: SourceChanged, time: str) -> SourceChanged:

@@ -16,8 +16,8 @@ from whence.rows.questions.rows import Asked
 from whence.spark.catalyst.write import frame
 from whence.spark.lineage import LOST, Found, Lineage, Replayed
 from whence.spark.reached import Reached, SparkRows
-from whence.spark.tracing.kept import Kept, Numbered, source_numbers
 from whence.spark.tracing.questions import RowNumbers, asked_of, matching
+from whence.spark.tracing.saved_ids import Numbered, SavedIds, source_numbers
 from whence.spark.tracing.tracer import Asking, absent, require_one
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class AnnotatedTracer:
     def backward(self, rows: object, *, one: bool = False) -> Lineage:
         analysis, spark = self._analysis, self._analysis.session
         asked = rows if isinstance(rows, RowNumbers) else asked_of(self._askable(), rows, spark)
-        kept = self._kept()
-        found = None if kept is None else self._from_kept(kept, asked, one)
+        kept = self._saved_ids()
+        found = None if kept is None else self._from_saved_ids(kept, asked, one)
         if found is not None:
             return found
         if isinstance(asked, RowNumbers):
@@ -64,7 +64,7 @@ class AnnotatedTracer:
 
     def forward(self, uses: Sequence[Source], row: object) -> Reached:
         analysis = self._analysis
-        tagged, kept = self._tagged(None), self._kept()
+        tagged, kept = self._tagged(None), self._saved_ids()
         if kept is not None:
             asked = row if isinstance(row, RowNumbers) else asked_of(uses[0].columns, row, analysis.session)
             known = source_numbers(uses[0], asked, kept.matcher)
@@ -83,7 +83,7 @@ class AnnotatedTracer:
         reached = frame(Project(found, keep(*self._askable())), analysis.jvm)
         return Reached(uses[0].name, SparkRows(reached), self._reasons(tagged))
 
-    def _from_kept(self, kept: Kept, asked: tuple[Asked, ...] | RowNumbers, one: bool) -> Lineage | None:
+    def _from_saved_ids(self, kept: SavedIds, asked: tuple[Asked, ...] | RowNumbers, one: bool) -> Lineage | None:
         """The answer from the files of the run; None if Spark has to read them."""
         analysis, rows = self._analysis, kept.rows(asked)
         if rows is None:
@@ -100,12 +100,12 @@ class AnnotatedTracer:
         answer = Numbered(analysis.jvm, kept.matcher, kept.ids(rows))
         return Lineage(analysis.sources, answer, reasons, self.how, count)
 
-    def _kept(self) -> Kept | None:
+    def _saved_ids(self) -> SavedIds | None:
         """The files that the run wrote, where DuckDB may read them."""
         output, matcher = self._subject.annotated, self._asking.matcher
         if output is None or output.table is None or not output.table.paths or matcher.engine == "spark":
             return None
-        return Kept(output.table, output.tagged, output.row_id, matcher)
+        return SavedIds(output.table, output.tagged, output.row_id, matcher)
 
     def _askable(self) -> tuple[Attr, ...]:
         """The columns of the output, and the ids of its rows where the run showed them."""

@@ -29,7 +29,7 @@ from whence.rows import (
 )
 from whence.rows.duck import DuckQuery, Files, numbered, select
 from whence.rows.fallible import may_fail, may_fail_by, sure_part
-from whence.rows.filtering import filtered, settled, steps, stopped
+from whence.rows.filtering import filtered, settled, steps, with_barrier
 from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import Tree, transform
 from whence.spark.catalyst.write import frame
@@ -171,7 +171,7 @@ class Matcher:
         asked = disjunction(*(where for where, _ in clauses))
         rows = settled(rows, asked)
         if may_fail(asked):  # for the rows alone that something else asks for, too
-            rows = stopped(self._matched(rows, [(sure_part(where), by) for where, by in clauses]))
+            rows = with_barrier(self._matched(rows, [(sure_part(where), by) for where, by in clauses]))
         return self._matched(rows, clauses)
 
     def _semi(self, rows: Operator, where: Expr, by: RowSet) -> Operator:
@@ -184,7 +184,7 @@ class Matcher:
                 if careful:
                     found = self.arrow(RowSet(by.columns, Join(table, rows, "semi", asked)))
                     table = self.operator(RowSet(by.columns, found))
-                rows = stopped(rows)
+                rows = with_barrier(rows)
             asked = conjunction(asked, step)
             rows = Join(rows, table, "semi", asked)
         return rows

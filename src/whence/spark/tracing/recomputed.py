@@ -44,7 +44,7 @@ class RecomputedTracer(SavedTracer):
 
     @cached_property
     def _trace_plan(self) -> TracePlan:
-        return self._analysis.trace_plan.with_virtual(cheap_to_recompute)
+        return self._analysis.trace_plan.with_recomputed(cheap_to_recompute)
 
     def _run(self) -> RunArtifacts:
         return RunArtifacts(self._trace_plan)

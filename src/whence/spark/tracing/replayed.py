@@ -11,8 +11,8 @@ from whence.rows.questions.restrict import restrict
 from whence.rows.questions.rows import Asked, is_simple, predicate
 from whence.spark.catalyst.write import frame
 from whence.spark.tracing.annotated import AnnotatedTracer
-from whence.spark.tracing.kept import Kept
 from whence.spark.tracing.questions import matching
+from whence.spark.tracing.saved_ids import SavedIds
 from whence.spark.tracing.tracer import absent
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ReplayTracer(AnnotatedTracer):
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
         return None
 
-    def _kept(self) -> Kept | None:
+    def _saved_ids(self) -> SavedIds | None:
         return None
 
     def _askable(self) -> tuple[Attr, ...]:

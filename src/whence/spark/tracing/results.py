@@ -60,7 +60,7 @@ class Results:
         if place == OUTPUT:
             return self._output
         saved = self.saved[place]
-        if saved.virtual:
+        if saved.recomputed:
             return RowSet(saved.columns, duck_query(saved.operator, saved.columns) or saved.operator)
         result = self._run.results[place]
         return RowSet(result.columns, result.files)
@@ -182,7 +182,7 @@ class SavedAnswer:
 
         Where a number leads to a source, no column has to.
         """
-        if not saved.virtual or self._engine.engine == "spark":
+        if not saved.recomputed or self._engine.engine == "spark":
             return None
         operator, numbers = annotated(saved.operator)
         if not numbers:

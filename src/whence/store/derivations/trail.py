@@ -79,21 +79,21 @@ class Trail:
         for each in self._taken.values():
             if is_activity(each.here):
                 first = towards[each.here][0]
-                found.append(self._step(first.here, each, self._called(each.here), "activity"))
+                found.append(self._step(first.here, each, self._public_name(each.here), "activity"))
             elif not is_activity(each.way.there):
                 found.append(self._step(each.here, each, each.way.activity, each.how))
             elif each is not towards[each.way.there][0] and (beyond := away.get(each.way.there)):
-                found.append(self._step(each.here, beyond[0], self._called(each.way.there), "activity"))
+                found.append(self._step(each.here, beyond[0], self._public_name(each.way.there), "activity"))
         return tuple(found)
 
-    def _called(self, name: str) -> str:
+    def _public_name(self, name: str) -> str:
         return self._plan.public.get(name, name)
 
     def _step(self, here: str, taken: _Taken, activity: str | None, how: str) -> Step:
         there = taken.way.there
         why = "; ".join(self._reasons(here, taken, activity)) or None
         return Step(
-            self._called(there), self._called(here), self._plan.direction, activity, taken.arrived.count, how,
+            self._public_name(there), self._public_name(here), self._plan.direction, activity, taken.arrived.count, how,
             taken.seconds, why, taken.arrived,
         )  # fmt: skip
 
@@ -101,7 +101,7 @@ class Trail:
         plan, there = self._plan, taken.way.there
         output, input = (here, there) if plan.direction == "backward" else (there, here)
         if output in plan.doubts:
-            yield f"{self._called(output)!r} {plan.notes[output]}"
+            yield f"{self._public_name(output)!r} {plan.notes[output]}"
         why = taken.reason
         if why is None and taken.way.kind == "whole" and math.prod(plan.shapes[there]) > 1:
             why = WHOLE
@@ -109,4 +109,4 @@ class Trail:
             why = WEIGHED
         if why is not None:
             by = f" by {activity}" if activity else ""
-            yield f"{self._called(output)!r} from {self._called(input)!r}{by}: {why}"
+            yield f"{self._public_name(output)!r} from {self._public_name(input)!r}{by}: {why}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from whence.store.answers import Circumstances, Deed
+from whence.store.answers import ActivityInfo, Circumstances
 from whence.store.catalog import schema as t
 from whence.store.catalog.statements import label
 
@@ -94,7 +94,7 @@ def _agents(connection: sa.Connection, table: sa.Table, of: Any, ids: Iterable[i
     return found
 
 
-def _deeds(connection: sa.Connection, numbers: Iterable[int]) -> dict[int, Deed]:
+def _deeds(connection: sa.Connection, numbers: Iterable[int]) -> dict[int, ActivityInfo]:
     numbers = set(numbers)
     agents = _agents(connection, t.was_associated_with, t.was_associated_with.c.activity, numbers)
     return {
@@ -104,10 +104,10 @@ def _deeds(connection: sa.Connection, numbers: Iterable[int]) -> dict[int, Deed]
     }
 
 
-def _deed(row: Any, by: tuple[str, ...]) -> Deed:
+def _deed(row: Any, by: tuple[str, ...]) -> ActivityInfo:
     own: Mapping[str, Any] = {**row.args, **row.properties}
     command = own.get("command")
-    return Deed(
+    return ActivityInfo(
         label(row.id, row.name, row.identifier), row.name,
         command if isinstance(command, str) and command != row.name else None,
         _place(own), by, row.started, _text(own, "git_commit"), _text(own, "message"), _failure(own),

@@ -17,7 +17,7 @@ from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
 from whence.arrays.linking.making import made_from_nothing
 from whence.arrays.linking.numbers import Numbers
 from whence.arrays.linking.places import (
-    Place,
+    CodeLine,
     UnknownOrigin,
     arrays_held,
     assigned_to,
@@ -82,7 +82,7 @@ class Arrived:
     base: Base | None = None  # the array that it is a part of, if the program holds that
 
 
-Handed = tuple[tuple[Arrived, ...], Place]
+Handed = tuple[tuple[Arrived, ...], CodeLine]
 """What was passed to a call, and where."""
 
 
@@ -169,7 +169,7 @@ class Links:
     # --- after it
 
     def input(
-        self, label: str, shape: Shape, arrived: Arrived, chosen: str | None, place: Place, draft: Draft,
+        self, label: str, shape: Shape, arrived: Arrived, chosen: str | None, place: CodeLine, draft: Draft,
         links: list[Draft],
     ) -> str:  # fmt: skip
         """The dataset that an input is; what links it to others is added to the links."""
@@ -257,7 +257,7 @@ class Links:
         if is_frame(value):
             self._hold(value, name, table_digest(value) if array is None else digest_of(array))
 
-    def around(self, arrived: Arrived, written: str, place: Place) -> Draft | None:
+    def around(self, arrived: Arrived, written: str, place: CodeLine) -> Draft | None:
         """The array around a part that a call wrote: what it was, but for the cells of that part."""
         found = arrived.found
         if found is None or found.how != "view" or (seen := self.living.kept(found.sources[0][0])) is None:
@@ -302,7 +302,7 @@ class Links:
             return draft.needs(name, shape, there=there, digest=digest.hex())
         return draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
 
-    def _new_base(self, base: Base, label: str, place: Place, draft: Draft) -> None:
+    def _new_base(self, base: Base, label: str, place: CodeLine, draft: Draft) -> None:
         name = base.seen.name = self._names.fresh(base.variable)
         note = _note(Arrival("new", base.seen.digest), (), place)
         draft.needs(name, base.array.shape, there=False, note=note, line=str(place))
@@ -310,7 +310,7 @@ class Links:
         if base.suspicious:
             self._warn(label, base.variable, place, "")
 
-    def _changed(self, change: Change, place: Place, draft: Draft) -> None:
+    def _changed(self, change: Change, place: CodeLine, draft: Draft) -> None:
         seen = change.seen
         if seen.digest == change.digest and not seen.stale:
             return  # another input of the same call said so
@@ -322,7 +322,7 @@ class Links:
         draft.revisions[name] = before
         self.living.changed(change, name)
 
-    def _warn(self, label: str, variable: str | None, place: Place, why: str) -> None:
+    def _warn(self, label: str, variable: str | None, place: CodeLine, why: str) -> None:
         key = (place.file, place.line, label)
         if key in self._said:
             return
@@ -340,7 +340,7 @@ _FOREIGN = "it is the result of a call in another log, or in this one before it 
 _OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "new": "part"}
 
 
-def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
+def _note(found: Arrival, names: Sequence[str], place: CodeLine) -> str:
     names = list(dict.fromkeys(names))
     some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     if found.how == "copy":

@@ -21,7 +21,7 @@ import numpy as np
 
 from whence.arrays.linking.content import digest_of
 from whence.arrays.linking.frames import array_behind, table_digest
-from whence.arrays.linking.places import Place
+from whence.arrays.linking.places import CodeLine
 from whence.arrays.recording.calls import Captured, Doubt, Edge, said
 from whence.arrays.recording.structures import Array
 from whence.arrays.reuse import Level, ReuseIndex, ReuseRule
@@ -72,7 +72,7 @@ class _Waiting:
     draft: Draft
     args: dict[str, Any]
     started: str
-    place: Place | None = None  # of the call
+    place: CodeLine | None = None  # of the call
 
 
 class Tracker:
@@ -349,7 +349,7 @@ def _is_started_by_another() -> bool:
     return found is not None and found.parent_process() is not None
 
 
-def _where(place: Place | None) -> dict[str, Any]:
+def _where(place: CodeLine | None) -> dict[str, Any]:
     return {} if place is None or not place.line else {"script": os.path.basename(place.file), "line": place.line}
 
 

@@ -133,10 +133,10 @@ def _united(pairs: Iterable[tuple[str, Cell]]) -> OfSources:
 
 def key_of(values: Iterable[Any]) -> str:
     """What rows are compared by: NULL and NaN are values, and there is one zero."""
-    return repr([_plain(each) for each in values])
+    return repr([_comparable(each) for each in values])
 
 
-def _plain(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else round(value, 9) + 0.0
     return value

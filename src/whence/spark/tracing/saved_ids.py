@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kept:
+class SavedIds:
     """The rows of a run as files: the columns of its tagged plan, and then the row's place."""
 
     table: Result
