@@ -1,9 +1,14 @@
-"""Filters that whence adds to a plan, such that Spark computes nothing for rows that the pipeline left out.
+"""Filters that whence adds to a plan, so that Spark computes nothing for rows that the pipeline removed.
 
-Spark moves a filter down as far as it can, and writes the expressions behind columns into it. Two things go wrong then:
-an expression that may fail meets rows that a join or a user's function kept from it, and an expression that was built
-up step by step (`x = CASE WHEN x > 1 THEN x + 1 ELSE x`, many times) doubles with every step. No filter passes a
-column that is not deterministic, and such a column is what stops it here.
+Spark moves a filter down as far as it can, and substitutes the expressions of columns. This causes two problems. An
+expression that may fail may see rows that a join or a Python function removed. And an expression that was built up
+step by step (`x = CASE WHEN x > 1 THEN x + 1 ELSE x`, many times) doubles with every step. Spark moves no filter
+below a nondeterministic column, so whence adds such a column as a barrier:
+
+    before: Filter int(s) = 5         after: Filter int(s) = 5
+              Filter is_number(s)              Project s, (nondeterministic) as barrier
+                Source t                         Filter is_number(s)
+                                                   Source t
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.arrays.tracing._operations import Place
+from whence.arrays.tracing._operations import NumberedLink
 from whence.relation import Relation
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def step(run: Run, what: str, operands: Sequence[Any], value: Any, links: Sequen
 
     The relations themselves go onto the tape, so that runs with the same call record have the same.
     """
-    places = tuple(Place(*each) for each in links)
+    places = tuple(NumberedLink(*each) for each in links)
     said = [(each.array, each.kind, _digest(each.relation)) for each in places]
     run.tape.add((what, [each._number_in_run for each in operands], said))
     return operands[0]._new(np.asarray(value), operands[0]._origins_of(places, operands))

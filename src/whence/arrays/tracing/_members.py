@@ -14,7 +14,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from whence.arrays.rules.shapes import reshaped
 from whence.arrays.tracing._methods import METHODS
-from whence.arrays.tracing._operations import Place
+from whence.arrays.tracing._operations import NumberedLink
 from whence.errors import BadType, NoRule
 from whence.relation import Relation
 
@@ -35,7 +35,7 @@ class Members(NDArrayOperatorsMixin):
         _number_in_run: int
 
         def _origins(self) -> Origins | Later: ...
-        def _made(self, result: Any, links: tuple[Place, ...], arrays: list[Any]) -> Any: ...
+        def _made(self, result: Any, links: tuple[NumberedLink, ...], arrays: list[Any]) -> Any: ...
         def __getitem__(self, key: Any) -> Any: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
         def _reshaped(self, before: tuple[int, ...]) -> None: ...
@@ -221,7 +221,7 @@ class Members(NDArrayOperatorsMixin):
         own = self.value.shape
         self._run.tape.add(("held", self._number_in_run))
         relation = Relation.identity(own) if result.shape == own else reshaped(own, result.shape)
-        return self._made(result, (Place(0, relation, "value"),), [self])
+        return self._made(result, (NumberedLink(0, relation, "value"),), [self])
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         """The same cells under another shape."""

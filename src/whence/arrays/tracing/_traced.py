@@ -21,7 +21,7 @@ from whence.arrays.tracing._composed import COMPOSED, nan_to_num_in_place
 from whence.arrays.tracing._finished import Body, Finished
 from whence.arrays.tracing._later import Later, now
 from whence.arrays.tracing._members import Members
-from whence.arrays.tracing._operations import LARGE, Index, Operation, Place, Places, Step, indexed
+from whence.arrays.tracing._operations import LARGE, Index, NumberedLink, Operation, Places, Step, indexed
 from whence.arrays.tracing._origins import Origins, Shape, composed, merged, union
 from whence.arrays.tracing._spelling import PLAIN_ARRAYS, Spelled
 from whence.arrays.tracing._tape import content
@@ -214,7 +214,7 @@ class Traced(Members, Body):
             return made[0]
         return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
 
-    def _made(self, result: Any, links: tuple[Place, ...], arrays: list[Any]) -> Traced:
+    def _made(self, result: Any, links: tuple[NumberedLink, ...], arrays: list[Any]) -> Traced:
         value = np.asarray(result)
         same = False
         for link in links:
@@ -225,7 +225,7 @@ class Traced(Members, Body):
             return self._new(value, self._origins_of(links, arrays))
         return self._maybe_shown(value, links, arrays, same)
 
-    def _maybe_shown(self, value: Any, links: tuple[Place, ...], arrays: list[Any], same: bool) -> Traced:
+    def _maybe_shown(self, value: Any, links: tuple[NumberedLink, ...], arrays: list[Any], same: bool) -> Traced:
         if same and any(arrays[each.array].value is not value for each in links):
             raise NoRule("a function that writes into its argument (out= by position) is not followed")
         values = [link for link in links if link.kind == "value"]
@@ -242,7 +242,12 @@ class Traced(Members, Body):
         return Traced(self._run, Buffer(value.shape, origins), None, value)
 
     def _shown(
-        self, value: Any, source: Traced, relation: Relation, links: Sequence[Place] = (), arrays: Sequence[Any] = ()
+        self,
+        value: Any,
+        source: Traced,
+        relation: Relation,
+        links: Sequence[NumberedLink] = (),
+        arrays: Sequence[Any] = (),
     ) -> Traced:
         """A view of another array's memory."""
         self._run.tape.add(("view", source._number_in_run, value.ndim), (), value.shape)
@@ -251,7 +256,7 @@ class Traced(Members, Body):
             made._decided = self._origins_of([link for link in links if link.kind != "value"], arrays)
         return made
 
-    def _origins_of(self, links: Sequence[Place], arrays: Sequence[Any]) -> Origins | Later:
+    def _origins_of(self, links: Sequence[NumberedLink], arrays: Sequence[Any]) -> Origins | Later:
         self._run.selects |= any(link.kind != "value" for link in links)
         parts = [
             Later(composed, link.relation, arrays[link.array]._origins(), link.kind)

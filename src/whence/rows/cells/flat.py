@@ -1,7 +1,10 @@
-"""Cells of groups without the groups: the rows that entered a group, with the ids of their cells, one row for each.
+"""Cells of groups without computing the groups: the rows that entered a group, one by one, with the ids of their cells.
 
-The group of an output row is known by its keys, which the row shows. So neither lists of ids nor sums have to be
-computed: the rows below the group that have these keys say which cells entered it.
+    before: Aggregate by city: city, sum(n) as total, for the row with city = 'Oslo'
+    after:  Filter city = 'Oslo': (id, n) for each row
+
+The output row has the keys of its group, so the rows below with these keys are the group. Neither lists of ids nor
+sums have to be computed.
 """
 
 from __future__ import annotations

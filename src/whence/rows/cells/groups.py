@@ -1,4 +1,8 @@
-"""Groups: of each aggregate the rows that entered it, of min, max and first the rows that attain them."""
+"""Groups: the cells of the rows that entered an aggregate; for min, max and first, of the rows that attain them.
+
+before: Aggregate by city: city, sum(n) as total
+after:  the same, with collect_list(id) filter (n is not null) as the ids of `total`, for the source column n
+"""
 
 from __future__ import annotations
 

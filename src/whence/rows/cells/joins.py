@@ -1,4 +1,8 @@
-"""Joins: a cell keeps to its own side; the keys of both rows decide that they met."""
+"""Joins: a cell comes from its own side; selection lineage adds the keys of both rows.
+
+before: Join inner on a = c: a, b, c, d
+after:  b comes from (id1, b); with selection also from (id1, a) and (id2, c)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users' functions over tables and groups: all cells of the table or the group, which may be a superset."""
+"""Python functions of tables and groups: all cells of the table or the group, which may be a superset."""
 
 from __future__ import annotations
 

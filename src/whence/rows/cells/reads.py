@@ -1,4 +1,8 @@
-"""What an expression reads, and when: of CASE and coalesce only the branch that is taken."""
+"""The cells that an expression reads: for CASE and coalesce only those of the branch that is taken.
+
+before: case when a > 0 then b else c end
+after:  b where a > 0, c where not a > 0; with selection also a
+"""
 
 from __future__ import annotations
 

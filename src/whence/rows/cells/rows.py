@@ -1,4 +1,8 @@
-"""Operators whose row comes from one row, or from one row of each side: cells are passed on."""
+"""Operators whose row comes from one row, or from one row of each side: cells are passed on.
+
+before: Project n * price as total
+after:  total comes from (id, n) and (id, price)
+"""
 
 from __future__ import annotations
 

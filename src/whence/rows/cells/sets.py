@@ -1,4 +1,4 @@
-"""Intersection and difference: the cells of the rows that are equal."""
+"""Intersection and difference: the cells of all equal rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Windows: each function reads the rows of its own frame; ranks read only their order."""
+"""Windows: each function reads the rows of its own frame; ranks read only their order.
+
+before: Window sum(n) over (partition by city order by day) as total
+after:  the same, with collect_list(id) over (the same) as the ids of `total`, for the source column n
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Groups: the ids of all their rows, or of the rows that attain their values."""
+"""Groups: the ids of all their rows, or of the rows that attain their values.
+
+before: Aggregate by city: city, sum(n) as total
+          Source sales: city, n
+after:  Aggregate by city: city, sum(n) as total, collect_list(id) as ids
+          Source sales: city, n, id
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Joins: the ids of both sides, side by side."""
+"""Joins: the ids of both sides, in separate columns.
+
+    before: Join inner on a = c       after: Join inner on a = c
+              Source t: a, b                   Source t: a, b, id1
+              Source u: c, d                   Source u: c, d, id2
+
+A semi-join collects the ids of its right side by key, and joins them to the left rows.
+"""
 
 from __future__ import annotations
 

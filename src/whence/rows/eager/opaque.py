@@ -1,4 +1,8 @@
-"""Users' functions over tables: all rows of the input, a superset that says so; over groups: the group's rows."""
+"""Python functions of tables come from all rows of the input, a superset that says so; those of groups from the group.
+
+before: GroupedMap f by city      after: GroupedMap (f, and the list of ids beside its rows) by city
+          Source sales: city, n            Source sales: city, n, id
+"""
 
 from __future__ import annotations
 

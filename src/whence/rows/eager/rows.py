@@ -1,4 +1,8 @@
-"""Operators whose output row comes from one input row, and unions: ids are passed on."""
+"""Operators whose output row comes from one input row, and unions: ids are passed on.
+
+before: Filter n > 5              after: Filter n > 5
+          Source sales: city, n            Source sales: city, n, id
+"""
 
 from __future__ import annotations
 

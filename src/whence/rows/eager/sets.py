@@ -1,4 +1,8 @@
-"""Intersection and difference: equal rows share their lineage, so they are handled together."""
+"""Intersection and difference: equal rows share their lineage, so they are grouped.
+
+before: Intersect(t, u)
+after:  Join of (t grouped by all columns, with lists of ids) and (u grouped by all columns, with lists of ids)
+"""
 
 from __future__ import annotations
 

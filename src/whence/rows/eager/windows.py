@@ -1,4 +1,8 @@
-"""Windows: the row, and the rows of the frames."""
+"""Windows: the ids of the row, and of the rows of the frames.
+
+before: Window sum(n) over (partition by city order by day) as total
+after:  Window sum(n) over (partition by city order by day) as total, collect_list(id) over (the same) as ids
+"""
 
 from __future__ import annotations
 

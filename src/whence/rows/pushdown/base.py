@@ -1,4 +1,4 @@
-"""What a rule gives: for each input of an operator the predicate that the question becomes there."""
+"""The result of a pushdown rule: a predicate for each input of an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Facts that constants decide."""
+"""Simplify predicates with constants.
+
+before: 'web' <=> 'store' and a <=> :a
+after:  false
+"""
 
 from __future__ import annotations
 

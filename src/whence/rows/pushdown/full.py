@@ -1,4 +1,10 @@
-"""The full outer join: a match, or either side alone."""
+"""The full outer join: a match, or a row of either side alone.
+
+before: a <=> :a and c <=> :c  on  Join(t, u, full, a = c)
+after:  (:a = :c or NULL <=> :c) and a <=> :a  on  t;  (:a = :c or NULL <=> :a) and c <=> :c  on  u
+
+The conditions on the parameters say which case it is: a match, or a row of one side alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Generators: the row that was expanded."""
+"""Generators: the row that was expanded.
+
+before: id <=> :id and item <=> :item  on  Generate(explode(items) as item)
+after:  id <=> :id and exists(items, x -> x <=> :item)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Aggregate, distinct, grouped functions: the rows of a group."""
+"""Aggregate, distinct, functions of groups: the rows of a group.
+
+before: city <=> :city and total <=> :total  on  Aggregate(by city: city, sum(n) as total)
+after:  city <=> :city
+
+before: city <=> :city and most <=> :most  on  Aggregate(by city: city, max(n) as most)
+after:  city <=> :city and n <=> :most        (with witness="group": city <=> :city)
+"""
 
 from __future__ import annotations
 

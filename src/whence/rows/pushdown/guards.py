@@ -1,4 +1,8 @@
-"""Expressions that may fail are computed only for rows that the pipeline computes them for."""
+"""Drop conjuncts that may fail for rows for which the pipeline does not compute them.
+
+before: int(s) <=> :n  below a Join that removes rows in which s is not a number
+after:  true        (not precise, but it cannot fail)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Joins: what a pair of rows says of either row alone."""
+"""Joins: predicates on pairs of rows, as predicates on each side.
+
+    before: a <=> :a and d <=> :d  on  Join(t, u, inner, a = c)
+    after:  a <=> :a  on  t;  d <=> :d and c <=> :a  on  u
+
+If the output row has no column of the condition (neither `a` nor `c`), the predicates are not precise: they select
+rows of `t` and `u` that do not belong together.
+"""
 
 from __future__ import annotations
 

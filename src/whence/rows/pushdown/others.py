@@ -1,4 +1,11 @@
-"""Limits, samples, and operators whose inside is unknown."""
+"""Limits, samples, and opaque operators.
+
+before: a <=> :a and b <=> :b  on  Limit(3, Sort(by a, b))
+after:  a <=> :a and b <=> :b        (precise if no two rows can be equal)
+
+before: a <=> :a  on  Opaque(mapInPandas)
+after:  true        (not precise)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Which columns a predicate pins to one value, and what that says of other predicates."""
+"""Columns that a predicate fixes to one value, and how other predicates can use these values.
+
+before: a <=> :a and a = c
+after:  a <=> :a and c = :a
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Which inputs can have given the row that is asked for at all."""
+"""Which inputs can have produced the row of a question.
+
+before: channel <=> 'store'  on  Union(Project('web' as channel), Project('store' as channel))
+after:  only the second input is possible
+"""
 
 from __future__ import annotations
 

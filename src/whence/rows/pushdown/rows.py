@@ -1,4 +1,14 @@
-"""Filter, project, sort, repartition, expand, union: each output row is made of one input row."""
+"""Filter, project, sort, repartition, expand, union: each output row is made from one input row.
+
+before: city <=> :city  on  Filter(n > 5, sales)
+after:  n > 5 and city <=> :city  on  sales
+
+before: total <=> :total  on  Project(n * price as total, sales)
+after:  n * price <=> :total  on  sales
+
+before: city <=> :city  on  Union(north, south)
+after:  city <=> :city  on  north;  city <=> :city  on  south
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of contents: which rule pushes a predicate through which operator."""
+"""The table of pushdown rules, by operator."""
 
 from __future__ import annotations
 

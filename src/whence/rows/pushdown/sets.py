@@ -1,4 +1,8 @@
-"""Intersection and difference: equal rows, known by all their columns."""
+"""Intersection and difference: equal rows, identified by all their columns.
+
+before: a <=> :a and b <=> :b  on  Intersect(t, u)
+after:  a <=> :a and b <=> :b  on  t;  c <=> :a and d <=> :b  on  u
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Windows: the partition, or the part of it that a frame holds."""
+"""Windows: the partition, or the rows of the frame.
+
+before: city <=> :city and day <=> :day  on  Window(sum(n) over (partition by city order by day))
+after:  city <=> :city and (day is null or day < :day or day <=> :day)        (NULLs come first)
+"""
 
 from __future__ import annotations
 

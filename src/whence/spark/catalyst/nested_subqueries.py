@@ -1,7 +1,10 @@
-"""Subqueries inside EXISTS and IN: made into joins there, before the subquery around them becomes one.
+"""Turn subqueries inside EXISTS and IN into joins, before the outer subquery becomes one.
 
-Catalyst's rule for EXISTS and IN goes on into the plan that it has just joined, and takes what it finds there for
-pulled up. Its optimizer gets by because it optimizes subqueries first, with rules that whence leaves out.
+    before: where exists (select * from u where c = a and d in (select e from v))
+    after:  where exists (select * from u semi join v on d = e where c = a)
+
+Catalyst's rule for EXISTS and IN would continue inside the plan that it has just joined, and treat its contents as
+pulled up. Spark's optimizer avoids this by optimizing subqueries first, with rules that whence leaves out.
 """
 
 from __future__ import annotations

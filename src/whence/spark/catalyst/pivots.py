@@ -1,4 +1,8 @@
-"""Pivots, which Catalyst has made aggregates of: the rows whose value became a column."""
+"""Find pivots, which Catalyst has turned into aggregates, and mark the rows whose value became a column.
+
+before: Aggregate by city: city, pivotfirst(kind, n)
+after:  Aggregate by city: city, pivotfirst(kind, n), of rows where kind in ('a', 'b')
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,20 @@
-"""Catalyst's own rules, those that leave lineage as it is, applied to an analyzed plan.
+"""Catalyst's own rules that preserve lineage, applied to an analyzed plan.
 
-Why each is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is its plan;
-filters only move to where the same rows meet them earlier; joins are only reordered. Left out on purpose, though Spark
-optimizes with them: ColumnPruning and RemoveRedundantAggregates (an unused aggregate decides witnesses),
+    before: select * from t where exists (select * from u where c = a)
+    after:  t semi join u on c = a
+
+    before: with big as (select * from t where b > 5) select * from big
+    after:  Filter b > 5 over t
+
+    before: Filter b > 5 over (t join u)
+    after:  (Filter b > 5 over t) join u
+
+Why each is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is its plan; filters
+only move to where they see the same rows earlier; joins are only reordered. Left out on purpose, though Spark
+optimizes with them: ColumnPruning and RemoveRedundantAggregates (an unused aggregate has witnesses),
 EliminateOuterJoin, ReplaceDeduplicateWithAggregate, RewriteExceptAll, RewriteIntersectAll, RewriteDistinctAggregates,
-MergeSubplans, RewriteNonCorrelatedExists, ConvertToLocalRelation, PropagateEmptyRelation: each changes which
-rows contributed.
+MergeSubplans, RewriteNonCorrelatedExists, ConvertToLocalRelation, PropagateEmptyRelation: each changes which rows
+contributed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A relation that stands in a plan twice with the same columns: each use gets columns of its own."""
+"""Give each use of a relation its own columns, if it occurs twice in a plan with the same columns.
+
+before: Join(Source t: a#1, Source t: a#1)
+after:  Join(Source t: a#1, Source t: a#9)
+"""
 
 from __future__ import annotations
 
