@@ -31,7 +31,7 @@ Column = Hashable
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """A result, and its lineage from each table that was read; `decided` is what chose the rows, beside it."""
+    """A result, and its lineage from each input table; `decided` is the selection lineage."""
 
     result: Any
     relations: tuple[Relation, ...]
@@ -126,7 +126,7 @@ def _deciding(out_shape: tuple[int, int], in_shape: tuple[int, int], rows: Facto
 
 
 def filter_rows(table: Any, keep: Any) -> TableResult:
-    """The rows for which `keep` holds: a mask, or a function of the table that gives one."""
+    """Keep the rows for which `keep` is true: a mask, or a function of the table that returns one."""
     rows, columns = _shape_of_table(table)
     mask = np.asarray(keep(table) if callable(keep) else keep)
     if mask.shape != (rows,) or mask.dtype != bool:
@@ -147,10 +147,10 @@ def filter_rows(table: Any, keep: Any) -> TableResult:
 def add_columns(
     table: Any, make: Mapping[Column, Callable[[Any], Any]] | Callable[[Any], Any], reads: Any = None
 ) -> TableResult:
-    """New columns behind the others, each computed row by row: from the columns in `reads`, or from all.
+    """Append columns, each computed row by row from the columns in `reads`, or from all.
 
-    `make` is a function of the table that gives one column, or maps names to such functions; `reads` is a list of
-    columns, or maps the names to lists.
+    `make` is a function of the table that returns one column, or a dictionary of names and such functions; `reads` is a
+    list of columns, or a dictionary of names and lists.
     """
     rows, columns = _shape_of_table(table)
     functions = dict(make) if isinstance(make, Mapping) else {"added": make}
@@ -184,7 +184,7 @@ def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def one_hot(table: Any, column: Column) -> TableResult:
-    """A column of categories replaced by one column of flags for each, behind the others."""
+    """Replace a column of categories by one column of flags for each, after the others."""
     rows, columns = _shape_of_table(table)
     at = _column_position(table, column)
     classes, (codes,) = _keys_and_codes(column, _keys(table, at))
@@ -206,9 +206,10 @@ def one_hot(table: Any, column: Column) -> TableResult:
 
 
 def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) -> TableResult:
-    """One row a distinct key, in order: the key, then each other column aggregated over the group's rows.
+    """Make one row per distinct key, in order: the key, then each other column aggregated over the group's rows.
 
-    Every cell of a group contributes to the aggregate of its column; the key column decided about all of them.
+    Every cell of a group contributes to the aggregate of its column; the key column is selection lineage of all of
+    them.
     """
     rows, columns = _shape_of_table(table)
     at = _column_position(table, key)
@@ -250,7 +251,8 @@ def group_by(table: Any, key: Column, aggregate: Callable[[Any], Any] = np.sum) 
 
 
 def inner_join(left: Any, right: Any, on: Column | tuple[Column, Column]) -> TableResult:
-    """The rows of both whose keys are equal, in the left one's order: the left columns, then the right but its key.
+    """Join the rows whose keys are equal, in the order of the left table: the left columns, then the right without its
+    key.
 
     A joined cell comes from the cell it was copied from, the key from both sides.
     """

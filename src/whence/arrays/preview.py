@@ -80,7 +80,7 @@ def _little(array: NDArray[Any]) -> bytes:
 
 
 def preview_of(values: object, tiles: int = TILES) -> Preview:
-    """The preview of an array of numbers, with at most so many tiles. It is read once, a part at a time."""
+    """The preview of an array of numbers, with at most `tiles` tiles. The array is read once, a part at a time."""
     array: NDArray[Any] = np.asanyarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise BadType(f"a preview needs an array of numbers, not of {array.dtype}: convert it, or leave out preview=")

@@ -1,10 +1,11 @@
 """The lineage of a function that cannot be followed: change its input, and see which results change.
 
-A result that changes depends on what was changed: that is certain. One that does not change, however the input was
-changed, is taken not to depend on it: that was tried, not proven, so an answer says how often. Three things keep the
-number of calls small. Many cells are changed at once, and halved only while one of the results asked about changes.
-Cells that are asked about alone need few halvings. And where results depend on neighbours only, cells that are far
-enough from each other are changed together, which takes a few calls for an array of any size.
+If a result changes, it certainly depends on the changed cells. If it never changes, it is assumed not to depend on
+them; this is not a proof, so an answer says how many changes were tried.
+
+Three things keep the number of calls small. Many cells are changed at once, and divided only while one of the results
+of interest changes. Few results need few divisions. And if results depend only on neighbours, cells that are far apart
+are changed together, which takes a few calls for an array of any size.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ Mask = NDArray[np.bool_]
 Box = tuple[slice, ...]
 
 SCALES = (1e-3, 1.0, 1e3)
-"""By how much numbers are changed, as a multiple of their spread: a maximum answers to large changes alone."""
+"""How far numbers are changed, as multiples of their spread: a maximum responds only to large changes."""
 
 NEIGHBOURS = 15
-"""A window of neighbours has at most so many cells on each axis."""
+"""The most cells on each axis of a window of neighbours."""
 
 MOST_CALLS = 20_000
 
@@ -38,8 +39,8 @@ MOST_CALLS = 20_000
 class Probed:
     """Which input cells changed which output cells.
 
-    `precise` is true where that is proven: every cell of the input changed every result that was asked about.
-    Otherwise cells are missing if no change that was tried shows that they matter; `reason` says so.
+    `precise` is true if every cell of the input changed every result of interest. Otherwise cells may be missing, if no
+    change that was tried shows their influence; `reason` says so.
     """
 
     relation: Relation
@@ -52,16 +53,16 @@ class Probed:
         return self.relation.backward(cells)
 
     def forward(self, cells: Any) -> Selection:
-        """The output cells, among those asked about, that the given input cells changed."""
+        """The output cells of interest that the given input cells changed."""
         return self.relation.forward(cells)
 
 
 def probe(function: Function, x: Any, cells: Any = None, *, tries: int = 1, seed: int = 0) -> Probed:
-    """The lineage of a function of one array, by calling it with changed inputs.
+    """Find the lineage of a function of one array by calling it with changed inputs.
 
-    The function must be pure: the same input gives the same result. `cells` are the output cells asked about; without
-    them, all are. Each change is made `tries` times. For a function of several arrays, hold the others fixed:
-    `wh.probe(lambda x: f(x, y), x)`.
+    The function must be pure: the same input gives the same result. `cells` are the output cells of interest (default:
+    all). Each change is made `tries` times. For a function of several arrays, hold the others fixed: `wh.probe(lambda
+    x: f(x, y), x)`.
 
     >>> found = probe(lambda x: x / np.linalg.norm(x), np.arange(8.0), (3,))
     >>> len(found.backward((3,))), found.precise
@@ -81,7 +82,7 @@ def probe(function: Function, x: Any, cells: Any = None, *, tries: int = 1, seed
 
 
 class _Probe:
-    """A function, its input and its result, and how the result answers to changes."""
+    """A function, its input and its result, and how the result responds to changes."""
 
     def __init__(self, function: Function, x: Any, tries: int, seed: int) -> None:
         self.x: NDArray[Any] = np.array(x)
@@ -130,7 +131,7 @@ class _Probe:
         return f"{self.calls:,} changed inputs were tried{raised}: cells that matter for other values may be missing"
 
     def changed(self, cells: Mask | Box) -> Mask:
-        """Which results change when these cells of the input do: all, if the function raises whatever they are."""
+        """The results that change when these cells of the input change; all if the function always raises an error."""
         found, failed = np.zeros(self.shape, bool), 0
         for scale, sign in itertools.product(SCALES, (1, -1) * self._tries):  # a minimum answers to small numbers alone
             x = self.x.copy()
@@ -161,7 +162,7 @@ class _Probe:
     # --- halving
 
     def by_halves(self, wanted: Mask) -> NDArray[np.int64]:
-        """All tuples of the wanted results: boxes of the input are halved while they change one."""
+        """Find all tuples of the wanted results by dividing boxes of the input while they change one."""
         found: list[NDArray[np.int64]] = [np.empty((0, len(self.shape) + self.x.ndim), np.int64)]
         waiting: list[Box] = [tuple(slice(0, side) for side in self.x.shape)] if self.x.size else []
         while waiting:
@@ -180,7 +181,7 @@ class _Probe:
     # --- windows
 
     def by_windows(self, wanted: Mask) -> NDArray[np.int64] | None:
-        """All tuples where each result depends on its neighbours alone; None where that is not so."""
+        """Find all tuples if each result depends only on its neighbours; None if that is not so."""
         if self.shape != self.x.shape or 0 in self.shape:
             return None
         reach = self._reach()
@@ -202,7 +203,7 @@ class _Probe:
         return np.concatenate(found)
 
     def _reach(self) -> list[int] | None:
-        """How far, on each axis, changes of some single cells are felt; None if it is too far."""
+        """How far, on each axis, changes of some single cells reach; None if too far."""
         reach = [0] * self.x.ndim
         for cell in _spread_out(self.x.shape):
             hit = np.argwhere(self.changed(tuple(slice(at, at + 1) for at in cell)))

@@ -1,6 +1,6 @@
-"""What other packages do with arrays: one module for each, loaded once the program itself has imported the package.
+"""Adapters for other packages, one module each, loaded once the program has imported the package.
 
-An adapter has a function `install`, which is called whenever the program has imported something new. It gives rules for
+An adapter has a function `install`, which is called whenever the program has imported something new. It adds rules for
 functions (`foreign.follow`), or replaces functions by ones that work on traced arrays (`foreign.compose`).
 """
 

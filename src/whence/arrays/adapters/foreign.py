@@ -1,7 +1,8 @@
-"""Functions of other packages in a traced run: known by a rule, or replaced by one that works on traced arrays.
+"""Functions of other packages in a traced run: followed by a rule, or replaced by a function that works on traced
+arrays.
 
-They read the memory of what they are given, so a traced array must never reach them. The tracked function runs with
-stand-ins for them under the names that its code uses: the function itself, or the module that it is in.
+They read the memory of their arguments, so a traced array must never reach them. The tracked function runs with
+replacements under the names that its code uses: the function itself, or its module.
 """
 
 from __future__ import annotations

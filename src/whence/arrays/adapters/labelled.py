@@ -1,4 +1,4 @@
-"""xarray: its arrays hold any array that behaves as NumPy's, so they hold traced ones while a function runs.
+"""xarray: a DataArray can hold any array that behaves like NumPy's, so it holds traced arrays while a function runs.
 
 The places of xarray that would make a plain array of them are patched. Coordinates are not followed, because they
 mostly say where. Coordinates that the code of a function names as attributes are inputs as a whole.

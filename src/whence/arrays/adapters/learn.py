@@ -1,12 +1,10 @@
-"""scikit-learn: what estimators learn, and what they give.
+"""scikit-learn: the lineage of fitted estimators and of their results.
 
-What an estimator learns comes from the data that it was fitted on. A result comes from its own row and from what was
-learned.
-
-Their methods are replaced by ones that do as before unless a traced array is involved. What an estimator learns is kept
-as one traced array beside it: a cell for each column where columns are learned from one by one (scalers, encoders,
-imputers), else a single one. Attributes that hold what was learned (`coef_`) are traced as long as the run lasts.
-Pipelines and column transformers only pass arrays on, so they are as they were.
+The state of an estimator comes from the data that it was fitted on. A result comes from its own row and from that
+state. Methods of estimators are replaced; without a traced array, they behave as before. The state is one traced array:
+a cell for each column if columns are independent (scalers, encoders, imputers), else a single cell. Fitted attributes
+(`coef_`) are traced as long as the run lasts. Pipelines and column transformers only pass arrays on, so they are not
+replaced.
 """
 
 from __future__ import annotations

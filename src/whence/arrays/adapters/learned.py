@@ -1,4 +1,4 @@
-"""How the results of scikit-learn's estimators come from what they are given, and from what they learned."""
+"""How results of scikit-learn's estimators depend on their arguments and on the fitted state."""
 
 from __future__ import annotations
 

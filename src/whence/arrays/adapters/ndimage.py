@@ -1,4 +1,4 @@
-"""scipy.ndimage: filters see a window around each cell; labels are of all cells that could join or come before."""
+"""scipy.ndimage: filters read a window around each cell; the label of an object depends on all cells."""
 
 from __future__ import annotations
 

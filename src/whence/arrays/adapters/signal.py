@@ -1,4 +1,4 @@
-"""scipy.signal: convolutions, filters along an axis, and what needs a whole line."""
+"""scipy.signal: convolutions, filters along an axis, and functions of a whole lane."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""pandas: traced numbers do not go into its tables.
+"""pandas: refuse to put traced numbers into tables.
 
-pandas takes what it does not know for objects: a traced NaN would not be missing, a column of traced numbers would have
-another type than the program's own. So what makes tables, and what writes into them, is replaced by a function that
-does as before unless it is given traced numbers, and refuses these. The run is then one that is not followed.
+pandas treats unknown types as objects: a traced NaN would not be missing, and a column of traced numbers would have
+another type. So functions that make or change tables are replaced. Without traced numbers they behave as before;
+with traced numbers they raise an error, and the run is not followed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Windows that move over an axis, as filters have them, and what they see beyond its ends."""
+"""Windows that move along an axis, as in filters, with every way to pad the ends."""
 
 from __future__ import annotations
 

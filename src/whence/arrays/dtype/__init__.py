@@ -1,1 +1,1 @@
-"""The tracked dtype: float64 arrays whose cells know where they came from."""
+"""The tracked dtype: float64 arrays whose cells hold their own lineage."""

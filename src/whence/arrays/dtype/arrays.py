@@ -1,4 +1,4 @@
-"""Tracked arrays: float64 whose cells know where they came from."""
+"""Tracked arrays: float64 arrays whose cells hold their own lineage."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ MOST_CELLS = (1 << 36) - 2
 
 
 def tracked(array: Any, name: str, *, lineage: str = "value") -> NDArray[Any]:
-    """A copy of an array that NumPy computes with as before, while each result remembers the cells it came from.
+    """Return a tracked copy of an array: NumPy computes with it as before, and each result holds the cells it came
+    from.
 
-    Float64 is held as it is; float32, float16, integers and booleans as float64, if that is exact. The order of axes in
-    memory is kept, because NumPy adds along it. A comparison gives
-    plain booleans, so selection lineage is lost here: `log.track` and `log.capture` record it.
+    Other floats, integers and booleans are converted to float64, if that is exact. The order of axes in memory is kept,
+    because NumPy adds in that order. A comparison returns plain booleans, so selection lineage is lost; `log.track`
+    and `log.capture` record it.
 
     >>> import numpy as np
     >>> x = tracked(np.array([[1.0, 2.0], [3.0, 4.0]]), "A")
@@ -84,7 +85,7 @@ def values(array: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def whole(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, if its strides do not cut its cells apart, which np.lib.stride_tricks lets them."""
+    """Return the array if its strides are multiples of a cell; np.lib.stride_tricks allows others."""
     steps = [step for step, side in zip(array.strides, array.shape, strict=True) if side > 1]
     if is_tracked(array) and any(step % array.itemsize for step in steps):
         raise BadType(
@@ -134,7 +135,7 @@ def _holds_exactly(given: NDArray[Any], held: NDArray[np.float64]) -> bool:
 
 
 def register_ufuncs(module: object) -> int:
-    """Teach every ufunc of a module (such as scipy.special) tracked operands; how many there were."""
+    """Make every ufunc of a module (such as scipy.special) accept tracked operands. Return how many there are."""
     found = {id(each): each for each in vars(module).values() if isinstance(each, np.ufunc)}
     fresh = [each for key, each in found.items() if key not in _registered]
     for each in fresh:

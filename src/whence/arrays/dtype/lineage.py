@@ -1,4 +1,4 @@
-"""The relation of a tracked array to one of its inputs, straight from the annotations.
+"""The relation of a tracked array to one of its inputs, read from the annotations of its cells.
 
 Output cells whose lineage moves evenly are read as one run of moving boxes, and runs are folded into rows: nothing
 is made in proportion to the tuples, and nothing but a look at each handle in proportion to the cells.
@@ -21,19 +21,19 @@ from whence.relation.compress import FEW_ROWS, finish, fits_key, fold, new_folde
 from whence.relation.layout import Layout, candidates, natural
 
 ROWS_AT_A_TIME = 1 << 18
-"""How many rows are read before they are folded."""
+"""The number of rows that are read before they are folded."""
 
 BUDGETS = (FEW_ROWS, 64, 1024)
-"""All views are tried with so many rows at most, one budget after the other; then the natural one without."""
+"""Budgets of rows for trying all views, one after the other; then the natural view is used without a budget."""
 
 HELD = 64
-"""How many runs may be growing at a time while a few rows are hoped for."""
+"""The most runs that may grow at a time while the lineage may still fold into a few rows."""
 
 ORIGIN, HALF = 36, 31
 """Bits of a handle that number a cell, and each of two: native/npdtype/handle.hpp."""
 
 FEW_TUPLES = 1 << 22
-"""An irregular relation of so few tuples is folded once more from its tuples, in every order of its axes."""
+"""The most tuples of an irregular relation that is folded again from its tuples, in every order of its axes."""
 
 
 def relation_of(array: Any, name: str) -> Relation:

@@ -1,7 +1,7 @@
-"""What leaves the lineage behind: casts to plain numbers, and decisions taken by looking at one.
+"""Losses of lineage: casts to plain numbers, and branches that depend on a cell.
 
-A cast from the tracked dtype to a plain one is never made unasked, because it is not safe in NumPy's sense. One that is
-asked for (`astype`, `float(x)`) and a decision (`if x > 0`) cannot be followed; they are counted, in each thread.
+NumPy never casts the tracked dtype to a plain one implicitly, because the cast is not safe. Explicit casts (`astype`,
+`float(x)`) and branches (`if x > 0`) cannot be followed; they are counted, in each thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from whence import _tracked
 
 @dataclass(slots=True)
 class Losses:
-    """How many cells were cast, turned into floats one by one, and decided upon.
+    """How many cells were cast, converted to floats one by one, and used in branches.
 
     >>> import numpy as np, whence as wh
     >>> x = wh.tracked(np.array([1.0, 2.0]), "x")
@@ -34,12 +34,12 @@ class Losses:
 
     @property
     def any(self) -> bool:
-        """Whether lineage may be missing: numbers left it, or the program's course depended on one."""
+        """Whether lineage may be missing: numbers were taken out, or a branch depended on a cell."""
         return bool(self.cast_cells or self.floats or self.decisions)
 
     @property
     def control_dependent(self) -> bool:
-        """Whether the program looked at a cell to decide how to go on."""
+        """Whether a branch of the program depended on a cell."""
         return self.decisions > 0
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Lineage of a model's output, from explanations: which parts of the input it went by, and by how much.
+"""Estimated lineage of a model's output: which parts of the input contributed, and with which weight.
 
 >>> import numpy as np, whence as wh
 >>> x = np.arange(1.0, 7.0)

@@ -1,4 +1,4 @@
-"""Uncertain lineage: contributions with a weight, kept in bands so that a question can ask for those above a level.
+"""Estimated lineage: contributions with a weight, stored in bands, so that a question can select those above a level.
 
 A band is a relation: the tuples whose weight lies between its level and the next. A question above a level unites the
 bands from there on, so it is exact at the levels; between two of them it would be a guess, and the question is refused.
@@ -37,11 +37,11 @@ class Contributions:
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """What a question may ask to be above."""
+        """The levels that a question may use."""
         return tuple(level for level, _ in self.bands)
 
     def backward(self, cells: Any, above: float | None = None) -> Selection:
-        """The input cells that contributed to these output cells, by at least so much."""
+        """The input cells that contributed to these output cells with at least this weight."""
         chosen = self._above(above)
         found = Selection.empty(chosen[0].in_shape)
         for relation in chosen:
@@ -49,7 +49,7 @@ class Contributions:
         return found
 
     def forward(self, cells: Any, above: float | None = None) -> Selection:
-        """The output cells that these input cells contributed to, by at least so much."""
+        """The output cells that these input cells contributed to with at least this weight."""
         chosen = self._above(above)
         found = Selection.empty(chosen[0].out_shape)
         for relation in chosen:
@@ -90,10 +90,10 @@ def from_weights(
     relative: bool = True,
     segments: Any = None,
 ) -> Contributions:
-    """Contributions from any matrix of weights (output cells, input cells), such as captum's or shap's attributions.
+    """Make contributions from a matrix of weights (output cells, input cells), such as attributions of captum or shap.
 
-    Relative levels are fractions of each output cell's largest weight. What lies below the lowest level is no
-    contribution. With `segments`, the columns are segments of the input, and label its cells.
+    Relative levels are fractions of each output cell's largest weight. Weights below the lowest level are dropped. With
+    `segments`, the columns are segments of the input, and label its cells.
     """
     out, into = tuple(out_shape), tuple(in_shape)
     matrix: NDArray[np.float64] = np.abs(np.asarray(weights, float))

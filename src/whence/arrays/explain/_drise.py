@@ -1,4 +1,4 @@
-"""D-RISE on NumPy: hide random parts of an image, and see which parts a detection survives with."""
+"""D-RISE with NumPy: hide random parts of an image, and see which detections remain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def similarity(targets: Any, proposals: Any) -> Floats:
-    """How much each proposal is the target's detection: overlap x objectness x likeness of the classes.
+    """How similar each proposal is to the target: overlap x objectness x similarity of the classes.
 
     A detection is (x0, y0, x1, y1, objectness, one score a class).
 
@@ -73,11 +73,12 @@ def drise(
     relative: bool = True,
     seed: int = 0,
 ) -> Contributions:
-    """What each pixel contributes to each target detection; by default the targets are the image's own detections.
+    """Estimate what each pixel contributes to each target detection; by default the targets are the image's own
+    detections.
 
     `detector` takes an image (height, width) or (height, width, channels) and returns rows of (x0, y0, x1, y1,
-    objectness, one score a class). A pixel's weight is the mean likeness of what is detected while it is shown,
-    less the mean over all masks.
+    objectness, one score a class). A pixel's weight is the mean similarity of detections while the pixel is visible,
+    minus the mean over all masks.
     """
     picture = np.array(image, float)
     if picture.ndim not in (2, 3):

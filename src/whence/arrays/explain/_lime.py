@@ -1,4 +1,4 @@
-"""LIME on NumPy: switch random segments of the input off, and fit a line to what the model makes of it."""
+"""LIME with NumPy: hide random segments of the input, and fit a linear model to the outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEGMENTS = 64
 
 
 def grid(shape: Sequence[int], most: int = SEGMENTS) -> NDArray[np.int64]:
-    """Labels that divide an array into at most so many blocks of about equal sides; small arrays, into their cells.
+    """Labels that divide an array into at most `most` blocks of about equal sides; small arrays are divided into cells.
 
     >>> grid((4, 4), most=4)
     array([[0, 0, 1, 1],
@@ -42,7 +42,7 @@ def grid(shape: Sequence[int], most: int = SEGMENTS) -> NDArray[np.int64]:
 
 
 ROUNDING = 1e-10
-"""What is smaller than this, beside an output, came about by rounding."""
+"""Weights smaller than this fraction of an output are rounding errors."""
 
 
 def lime(
@@ -58,10 +58,10 @@ def lime(
     relative: bool = True,
     seed: int = 0,
 ) -> Contributions:
-    """What each segment of `x` contributes to each output of the model, as a local linear model has it.
+    """Estimate what each segment of `x` contributes to each output of the model, with a local linear model.
 
-    `segments` labels the cells of `x` from 0 on (default: a grid); `baseline` replaces what is switched off
-    (default: the mean of `x`). Samples nearer to `x` weigh more, by exp(-(distance / width)^2).
+    `segments` labels the cells of `x` from 0 on (default: a grid); `baseline` replaces hidden segments (default: the
+    mean of `x`). Samples nearer to `x` weigh more, by exp(-(distance / width)^2).
     """
     given = np.array(x, float)  # a copy: the model may write into its caller's arrays
     labels = grid(given.shape) if segments is None else np.array(segments)

@@ -1,1 +1,1 @@
-"""What plain code did between tracked calls: which known array an array is a view, a copy or a changed version of."""
+"""Link arrays between tracked calls: find the known array that an array is a view, a copy or a changed version of."""

@@ -1,4 +1,4 @@
-"""What an array holds: a digest of all of it, and whether finding it twice could be chance."""
+"""The content of an array: a digest of all of it, and whether equal content could be a coincidence."""
 
 from __future__ import annotations
 

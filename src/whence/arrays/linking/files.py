@@ -1,8 +1,8 @@
-"""Files that plain code reads arrays from and writes arrays to, while they are watched.
+"""Notice the files that plain code reads arrays from and writes arrays to.
 
-NumPy's and pandas's functions are replaced, for as long as a block that watches is open, by ones that also report what
-they read and wrote: in their own packages, and in modules of the program that have imported them by name. Only files
-that are named by a path count. Of an archive (`.npz`) each array is read when somebody asks for it.
+While a block is open, functions of NumPy and pandas are replaced by functions that also report what they read and
+wrote: in their own packages, and in modules of the program that have imported them by name. Only files given by a path
+count. An array of an archive (`.npz`) is read when the program takes it out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables and lists as arrays: what is behind a DataFrame, a Series, a list of numbers."""
+"""The arrays behind DataFrames, Series and lists of numbers."""
 
 from __future__ import annotations
 

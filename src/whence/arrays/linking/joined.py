@@ -1,4 +1,4 @@
-"""Arrays that were put together from known ones, by content: concatenated or stacked along one axis."""
+"""Recognise arrays that were concatenated or stacked from known ones, by content."""
 
 from __future__ import annotations
 

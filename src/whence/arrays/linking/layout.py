@@ -1,8 +1,8 @@
-"""Where the cells of an array lie, and which cells of another array lie there.
+"""Find the cells of a known array that a view shows, from addresses and strides.
 
-An array's cell [i, j, ...] is at address + i * strides[0] + j * strides[1] + ... . If no two cells overlap, the indices
-follow from a place digit by digit, the largest stride first. So whatever shows the memory of a known array (slices,
-steps, flips, transposes, new axes, reshapes, diagonals, windows) has an exact relation to it, and no cell is read.
+An array's cell [i, j, ...] is at address + i * strides[0] + j * strides[1] + ... . If no two cells overlap, an offset
+gives the indices digit by digit, the largest stride first. So every view of a known array (slices, steps, flips,
+transposes, new axes, reshapes, diagonals, windows) has an exact relation to it, and no cell is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from whence.relation import Relation
 Shape = tuple[int, ...]
 
 MOST_CELLS = 1 << 22
-"""Views without a simple form are followed cell by cell up to so many."""
+"""The most cells of a view without a simple form, which is followed cell by cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Layout:
 
 
 class _Shown:
-    """Memory by its address; whoever holds the array holds the owner."""
+    """Memory by its address, with its owner."""
 
     def __init__(self, layout: Layout, owner: Any) -> None:
         self.owner = owner
@@ -79,7 +79,7 @@ class _Axis:
 
 
 def shown(view: Layout, known: Layout) -> Relation | None:
-    """The relation of an array to a known one of which it shows cells; None if it shows others, or that is not known.
+    """The relation of a view to a known array; None if it shows other cells, or the relation is not known.
 
     >>> x = np.arange(24.0).reshape(4, 6)
     >>> shown(Layout.of(x[::2, 5]), Layout.of(x)).to_array().tolist()

@@ -1,7 +1,7 @@
-"""The arrays that a log knows and that may still be seen: by their memory while it lives, and by their content.
+"""The arrays that a log knows, by their memory while it is in use, and by their content.
 
-An array is looked up when it is passed to a tracked call, before the function runs. In this order: memory with the same
-layout, memory that it is a part of, content. Its digest shows whether the memory was changed in between.
+An array is looked up when it is passed to a tracked call, before the function runs: first by memory with the same
+layout, then by memory that it is a part of, then by content. Its digest shows whether it was changed in place.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Owned:
 
 
 class Living:
-    """The index; whoever uses it takes turns."""
+    """The index of known arrays; it is locked while it is used."""
 
     def __init__(self) -> None:
         self._owned: dict[int, tuple[weakref.ref[Any], _Owned]] = {}
@@ -160,7 +160,7 @@ class Living:
         return self.find(array) if self._of(array) is not None else None
 
     def _around(self, array: NDArray[Any], digest: bytes, owned: _Owned) -> Arrival:
-        """An array of which parts are known: sources that turn out to be views of it, or results that lie in it."""
+        """Handle an array whose parts are known: sources that are views of it, or results inside it."""
         layout = Layout.of(array)
         inside = [(seen, shown(seen.layout, layout)) for seen in owned.wide if _overlap(array, seen)]
         kept = [(seen, relation) for seen, relation in inside if relation is not None and not self._changes(seen)]

@@ -1,4 +1,4 @@
-"""Whether an array was made from nothing that a program computed before: by its source, not by its numbers.
+"""Whether the statement that made an array used no other array of the program.
 
 `rng.random(5)` and `np.load(path)` use no array of the program, so that no link can have been lost there. What the code
 says is read from the instructions of the statement that made the array: every name in it must stand for a module, a

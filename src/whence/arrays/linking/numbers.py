@@ -1,8 +1,8 @@
-"""Single numbers that tracked calls gave, known by identity: a float cannot hold more than its value.
+"""Recognise numbers that tracked calls returned by identity, because a float cannot hold more than its value.
 
-The objects themselves are kept, the latest of them, so that none gets the identity of another. What Python computes
-from such a number is another object, and is not known. A number outlives the log that recorded it: of one that another
-log gave, or the same log when it was open before, nothing is known here but that, and that is what an answer says.
+The latest objects are kept alive, so that no other object gets the same identity. If Python computes something from
+such a number, the result is another object, which is not known. A number outlives its log: a number of another log, or
+of this log before it was opened again, is a source, and the answer says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 MOST = 1 << 14
 
 _given: dict[int, Any] = {}
-"""Numbers that calls gave in this process, into any log, also into those that are closed by now."""
+"""Numbers that tracked calls of this process returned, for all logs, including closed ones."""
 
 
 class Numbers:
@@ -37,7 +37,7 @@ class Numbers:
         return found[1] if found is not None and found[0] is number else None
 
     def foreign(self, number: Any) -> NDArray[Any] | None:
-        """The array that stands for a number which another log gave, or this one when it was open before."""
+        """The placeholder array of a number that another log returned, or this log when it was open before."""
         if _given.get(id(number)) is not number:
             return None
         found = self._foreign.get(id(number))
@@ -47,7 +47,7 @@ class Numbers:
         return found[1]
 
     def is_foreign(self, array: Any) -> bool:
-        """Whether an array stands for such a number."""
+        """Whether an array is such a placeholder."""
         return any(own is array for _, own in self._foreign.values())
 
     def rename(self, other: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Where in the user's program something happens, and what that program holds there."""
+"""The line of the user's program that is running, and the variables there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 OWN = __name__.partition(".")[0]
 MOST_FRAMES = 32
 INSTALLED = tuple({*(each for each in sys.path if "-packages" in each), os.path.dirname(os.__file__), "<frozen"})
-"""Where code lies that is not of the program."""
+"""Directories of code that does not belong to the program."""
 
 
 class UnknownOrigin(UserWarning):

@@ -1,4 +1,4 @@
-"""What one call of a function of plain arrays did: its arrays, its results, and the lineage between them."""
+"""One call of a function of plain arrays: its arrays, its results, and the lineage between them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ ALL_OF_IT = "is a number that Python computed from numbers taken out of arrays: 
 
 
 class Halfway(rules.NoRule):
-    """A run that stopped after it had changed its inputs."""
+    """A run stopped after it had changed its inputs."""
 
 
 class TooMuch(rules.NoRule):
-    """Lineage that is known, and takes too many tuples to be written down."""
+    """The lineage is known, but has too many tuples to be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ class Captured:
 
 
 class ReuseLookup(Protocol):
-    """Lineage that is known by what was done; see whence.arrays.reuse."""
+    """Finds known lineage by call record; see whence.arrays.reuse."""
 
     def find(self, call_record: CallRecord, outputs: tuple[Shape, ...]) -> Known | None: ...
 
 
 class Known(Protocol):
-    """What is known of a call before its lineage is computed."""
+    """The known lineage of a call."""
 
     @property
     def edges(self) -> tuple[Edge, ...]: ...

@@ -1,8 +1,7 @@
-"""What is passed to a tracked call besides arrays: numbers that other calls returned, tables, lists of numbers.
+"""Arguments of a tracked call that are not arrays: numbers that other calls returned, tables, lists of numbers.
 
-A number that is known becomes an array without axes for the traced run, so that its lineage is followed. No run follows
-tables, lists of numbers, and arrays that the function finds among its globals: every result may come from all of them,
-and says so.
+A known number becomes an array without axes in the traced run, so that its lineage is followed. Tables, lists of
+numbers and global arrays are not followed: every result may come from all of them, and the answer says so.
 """
 
 from __future__ import annotations

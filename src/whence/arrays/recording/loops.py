@@ -1,9 +1,8 @@
 """Functions that fill an array cell by cell.
 
-Each write takes cells away from the rows of an array's lineage and adds others, so a loop over n cells costs n times
-the rows. The tracked dtype keeps the lineage of each cell with the cell: it is linear in cells. A run that wrote so
-often is therefore done again on tracked cells, which is of use if its results are the same as before, and is not tried
-if the function seems to do more than compute.
+Each write changes the rows of an array's lineage, so a loop over n cells costs n times the rows. The tracked dtype
+keeps the lineage of each cell with the cell, which is linear. So after many writes, the function runs again on tracked
+cells. That lineage is used if the results are the same, and not tried if the function may have side effects.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from whence.arrays.recording.structures import Array
 
 MANY_WRITES = 48
-"""Writes into one array after which it is worth while to run the function once more."""
+"""After this many writes into one array, the function is run again on the tracked dtype."""
 
 EFFECTS = frozenset([
     "print", "open", "input", "write", "writelines", "append", "extend", "add", "update", "pop", "remove", "clear",
@@ -32,7 +31,7 @@ EFFECTS = frozenset([
     "permutation", "choice", "normal", "uniform", "seed", "time", "time_ns", "perf_counter", "monotonic", "now",
     "today", "urandom", "uuid4", "next",
 ])  # fmt: skip
-"""Names of what has effects, or may differ the next time."""
+"""Names of functions that have side effects, or may return something else the next time."""
 
 
 def edges_by_cells(call: Call, outputs: Sequence[Array], selects: bool) -> tuple[Edge, ...] | None:

@@ -1,4 +1,4 @@
-"""Tracked functions in other processes: found by name where they are defined, or made anew there."""
+"""Tracked functions in other processes: imported by name, or created again."""
 
 from __future__ import annotations
 

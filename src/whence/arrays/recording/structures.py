@@ -55,9 +55,8 @@ def named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def is_followed(item: Any) -> bool:
-    """Whether it is an array of which lineage is kept: of real numbers; others are arguments like any other.
-
-    Masked arrays and matrices compute in ways of their own, so they are others.
+    """Whether it is an array whose lineage is followed: a plain array of real numbers. Masked arrays and matrices
+    compute differently, so they are not followed.
 
     >>> is_followed(np.arange(3)), is_followed(np.array(["a"])), is_followed(np.ma.masked_less([1, 2], 2))
     (True, False, False)

@@ -29,7 +29,7 @@ class Tables:
         self._recorder = recorder
 
     def filter_rows(self, table: Any, keep: Any, *, names: Names = None, lineage: Lineage = "value") -> Any:
-        """The rows for which `keep` holds: a mask, or a function of the table that gives one."""
+        """Keep the rows for which `keep` is true: a mask, or a function of the table that returns one."""
         return self._recorded("filter_rows", {"table": table}, frames.filter_rows(table, keep), names, lineage)
 
     def add_columns(
@@ -45,7 +45,7 @@ class Tables:
         return self._recorded("add_columns", {"table": table}, frames.add_columns(table, make, reads), names, lineage)
 
     def one_hot(self, table: Any, column: Column, *, names: Names = None, lineage: Lineage = "value") -> Any:
-        """A column of categories replaced by one column of flags for each, behind the others."""
+        """Replace a column of categories by one column of flags for each, after the others."""
         return self._recorded("one_hot", {"table": table}, frames.one_hot(table, column), names, lineage)
 
     def group_by(
@@ -57,7 +57,7 @@ class Tables:
         names: Names = None,
         lineage: Lineage = "value",
     ) -> Any:
-        """One row a distinct key, in order: the key, then each other column aggregated over the group's rows."""
+        """Make one row per distinct key, in order: the key, then each other column aggregated over the group's rows."""
         return self._recorded("group_by", {"table": table}, frames.group_by(table, key, aggregate), names, lineage)
 
     def inner_join(

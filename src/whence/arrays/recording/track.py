@@ -27,7 +27,7 @@ Extremes = Literal["all", "winner"]
 
 
 class LineageLost(UserWarning):
-    """Numbers were taken out of arrays on the way: what was computed from them has no lineage."""
+    """Numbers were taken out of arrays; what was computed from them has no lineage."""
 
 
 class Learned(ReuseLookup, Protocol):
@@ -191,7 +191,7 @@ def _warn_of_casts(name: str, notes: Mapping[str, int], stacklevel: int) -> None
 class Capture:
     """A piece of code whose arrays are traced: `read` gives inputs, `write` takes results; all is recorded at the end.
 
-    An exception on the way leaves the log as it was.
+    After an exception, nothing is recorded.
     """
 
     def __init__(self, recorder: Recorder, name: str, lineage: Lineage = "value", extremes: Extremes = "all") -> None:

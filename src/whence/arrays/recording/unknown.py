@@ -1,7 +1,6 @@
 """Calls that cannot be followed: compiled code, SciPy, scikit-learn, NumPy functions that have no rule.
 
-The function has run, or runs now, and its results are returned whatever is known of them. `unknown=` says what its
-lineage is taken to be:
+The function runs as usual, and its results are returned. `unknown=` chooses its lineage:
 
 - `whole`: every result comes from every cell. That holds for any function, and the answer says that it may be too much.
 - `elementwise`: each result comes from the cells at its own place, because the caller says so.

@@ -1,4 +1,4 @@
-"""Lineage that need not be computed twice: learned from runs, kept in the log, used for runs that did the same.
+"""Reuse of lineage: learned from runs, stored in the log, used for runs with the same call record.
 
 The call record of a run (`whence.arrays.tracing`) holds everything that its lineage is computed from. Another run
 reuses the lineage only if its call record is the same, so it does not matter which files, globals or random numbers a
@@ -23,10 +23,10 @@ __all__ = ["Known", "Level", "ReuseIndex", "ReuseRule", "Shelf"]
 MOST_OBSERVATIONS = 60
 MOST_KNOWN = 1 << 12
 MOST_ROWS = 1 << 22
-"""So many rows of relations are kept in memory for each function, at most; and the latest lineage."""
+"""The most rows of relations that are kept in memory for each function, besides the latest lineage."""
 
 MOST_STORED = 1 << 8
-"""So many rules of a function go into the log; a function whose contents decide has another one for each call."""
+"""The most rules of a function in the log; if lineage depends on contents, each call makes another rule."""
 
 
 @dataclass(slots=True)

@@ -36,13 +36,13 @@ from whence.arrays.tracing._tape import SMALL
 
 Columns = dict[tuple[int, ...], list[int]]  # of each term, its value in each observation
 FEW_LENGTHS = 3
-"""Of so few lengths every product of two is tried: the Kronecker product of two vectors is as long as one."""
+"""With at most this many lengths, every product of two is tried: a Kronecker product has that length."""
 
 SPARE = 2
-"""So many observations more than unknowns."""
+"""How many more observations than unknowns a fit needs."""
 
 MOST_FREE = 3
-"""Of so many integers on the tape that do not follow from lengths, at most, is a fit sought."""
+"""The most integers on the tape that do not follow from lengths, for which a fit is tried."""
 
 MODULI = (2, 3, 4)
 """Remainders by these are tried where a number does not follow from the lengths."""

@@ -1,4 +1,4 @@
-"""Reuse rules: lineage learned from calls, as it is kept in the log and shared between programs."""
+"""Reuse rules: lineage learned from calls, stored in the log and shared between programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lineage with its numbers taken out, and put in again for other lengths."""
+"""Lineage as a template whose numbers are filled in for other lengths."""
 
 from __future__ import annotations
 

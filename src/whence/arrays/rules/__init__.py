@@ -1,4 +1,4 @@
-"""Known operations straight to boxes: the lineage of a single NumPy call from its shapes and arguments.
+"""Rules: the lineage of a single NumPy call from its shapes and arguments.
 
 >>> import numpy as np
 >>> x = np.zeros((1000, 1000))

@@ -1,4 +1,4 @@
-"""How arrays lie in memory, and in which order NumPy reads their cells for that."""
+"""Memory layouts of arrays, and the order in which NumPy reads their cells."""
 
 from __future__ import annotations
 

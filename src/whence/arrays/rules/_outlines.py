@@ -1,7 +1,8 @@
-"""Does the lineage of a call follow from the numbers in its arrays, or from their shapes alone? The rule is watched.
+"""Whether the lineage of a call depends on the numbers in its arrays, or only on their shapes: the rule is observed.
 
 A rule takes what the function takes, and an array may be given where an axis, an index or a length is meant:
-`np.take(a, indices)`, `np.roll(a, shifts)`. What followed from such numbers holds for no other call of these shapes.
+`np.take(a, indices)`, `np.roll(a, shifts)`. Lineage that depends on such numbers does not hold for other calls with
+these shapes.
 """
 
 from __future__ import annotations

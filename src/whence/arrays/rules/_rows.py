@@ -1,7 +1,7 @@
-"""Relations written down as rows: a product of small factors, each of a few axes of either side.
+"""Relations as products of small factors, each over a few axes of either side.
 
 Most NumPy operations treat their axes independently. A factor says what one axis (or a few that belong together) of the
-output has to do with one of the input; the product of the factors is the relation. Nothing here looks at a cell.
+output has to do with one of the input; the product of the factors is the relation. Nothing here reads a cell.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 FREE: Axis = (-1, 0, 0)
 
 SAMPLE = 1 << 14
-"""How many cells are looked at to see whether neighbours come from neighbours."""
+"""How many cells are sampled to see whether neighbours come from neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ def whole_out(position: int, side: int) -> Factor:
 
 
 def whole_in(position: int, side: int) -> Factor:
-    """An input axis of which every cell contributes."""
+    """An input axis whose cells all contribute."""
     return factor([], [position], [row((0, side - 1))])
 
 
 def only_in(position: int, index: int) -> Factor:
-    """An input axis of which one index contributes."""
+    """An input axis with one index that contributes."""
     return factor([], [position], [row((index, index))])
 
 

@@ -73,7 +73,7 @@ def shape(operand: Any) -> Shape:
 
 
 def axes_of(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Axes as sorted positions; None stands for all."""
+    """Axes as sorted positions; None means all."""
     if axis is None:
         return tuple(range(ndim))
     return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, ndim)))

@@ -1,4 +1,4 @@
-"""Functions that return a view: NumPy itself says which cell went where, by the strides of what it returns."""
+"""Functions that return a view: the strides of the result say which cell went where."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from whence.relation import Relation
 View = Callable[[Any], Any]
 
 MOST_ROWS = 64
-"""Windows of so many cells are written as rows, one for each."""
+"""The most cells of a window that is written as one row per cell."""
 
 MOST_CELLS = 1 << 22
-"""Views without a simple form are followed cell by cell up to so many."""
+"""The most cells of a view without a simple form, which is followed cell by cell."""
 
 
 def viewed(in_shape: Shape, view: View) -> Relation:

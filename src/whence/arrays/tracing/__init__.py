@@ -1,4 +1,4 @@
-"""Runs of functions on arrays that know where their cells came from, by the rules of whence.arrays.rules.
+"""Traced runs: run functions on traced arrays, with the rules of whence.arrays.rules.
 
 >>> import numpy as np
 >>> run = Run()

@@ -1,4 +1,4 @@
-"""The memory behind traced arrays, and what their methods do when there is no rule."""
+"""The memory behind traced arrays, and methods of arrays without a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the code of a function says of it before it runs: the names in it, and whether it handles exceptions."""
+"""Read the code of a function before it runs: the names in it, and whether it handles exceptions."""
 
 from __future__ import annotations
 

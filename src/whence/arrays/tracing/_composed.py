@@ -1,4 +1,4 @@
-"""NumPy's functions that call functions of the user or write into an argument, as operations that have rules."""
+"""NumPy functions that call a user's function or write into an argument, as operations that have rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Arrays that outlive the run that traced them: a function stored them in an object, a global or a closure.
+"""Arrays that outlive their run, because the function stored them in an object, a global or a closure.
 
-When a run ends, such an array becomes a plain one where it is stored. Where that cannot be done (in the frame of a
-generator, in a set), the traced array itself turns into a stand-in that does whatever its plain array does.
+When a run ends, such an array becomes a plain one where it is stored. If that is not possible (in the frame of a
+generator, in a set), the traced array itself changes its class and behaves like its plain array.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 ROUNDS = 8
-"""Tuples are replaced by new ones, then whatever holds them, up to so many levels."""
+"""How many levels of containers are replaced: tuples by new tuples, then the objects that hold them."""
 
 
 class Body:
@@ -25,7 +25,7 @@ class Body:
 
 
 class Finished(NDArrayOperatorsMixin, Body):
-    """An array of a run that has ended: it stands for its numbers, and gives plain arrays."""
+    """An array of a run that has ended: it behaves like its plain array."""
 
     __slots__ = ()
     value: Any

@@ -1,4 +1,4 @@
-"""Lineage that is computed when it is asked for, and not before: most runs turn out to be known."""
+"""Lineage that is computed only when it is needed: most runs turn out to be known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Later:
-    """A function and what it is given, some of which is itself computed later. It is called once, or never.
+    """A deferred call of a function, whose arguments may be deferred, too. It is called at most once.
 
     Functions must be pure and their arguments immutable, since they may be called at any time.
 

@@ -1,4 +1,4 @@
-"""Tracked arrays that a function stored somewhere while it ran on the tracked dtype: they are plain ones afterwards."""
+"""Replace tracked arrays that a function stored somewhere during a run on the tracked dtype by plain ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a traced array has because NumPy's arrays have it, and how numbers leave it.
+"""Attributes and methods that a traced array shares with NumPy's arrays, and how numbers leave it.
 
-The function under trace must not notice the difference: it asks for the class, prints, compares, sorts in place. What
-would take numbers out of the traced world is counted, or refused.
+The function must not notice the difference: it checks the class, prints, compares, sorts in place. Taking numbers out
+of traced arrays is counted, or raises an error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The lineage of single operations, looked up: what a rule says of the same arguments it says again.
+"""Cache the lineage of single operations: a rule gives the same result for the same arguments.
 
-Most rules go by shapes and arguments alone. They are first asked with outlines in the place of all arrays, which have
-no numbers; a rule that wants numbers is asked again with those of plain arrays, then with all. What it wants is part of
-what identifies the operation.
+Most rules depend only on shapes and arguments. A rule is first called with outlines instead of arrays, which have no
+numbers. If it needs numbers, it is called again with the numbers of plain arrays, then with all. What it needs is part
+of the key of the operation.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from whence.errors import NoRule
 from whence.relation import Relation
 
 Reads = Literal["shapes", "plain", "values"]
-"""What a rule wants of arrays: shapes alone, the numbers of plain arrays too, or of traced ones as well."""
+"""What a rule needs of arrays: only shapes, also the numbers of plain arrays, or also those of traced arrays."""
 
 LARGE = 1 << 14
-"""Arrays of so many cells are copied, rather than read by a rule whose lineage may turn out to be known."""
+"""Arrays of at least this many cells are copied for later, because the lineage may turn out to be known."""
 
 MOST = 1 << 12
 MOST_ROWS = 1 << 9
@@ -32,7 +32,7 @@ MOST_ROWS = 1 << 9
 
 
 class NumberedLink(NamedTuple):
-    """A link whose operand is given by which array of the call it is."""
+    """A link whose operand is the number of an array of the call."""
 
     array: int
     relation: Relation
@@ -76,7 +76,7 @@ class Step:
         self._key = (function, method, winner, len(args), *spelled.key) if spelled.complete else None
 
     def identified(self) -> Operation:
-        """What is known of the operation; its rule is asked if it is new."""
+        """The cached lineage of the operation; its rule is called if it is new."""
         known = _operations.get(self._key)
         if known is None:
             if self.winner or rules.values_matter(self.function):
@@ -215,7 +215,7 @@ class _Drawn:
         )
 
     def places(self, found: tuple[rules.Links, ...]) -> Places:
-        """The links of traced arrays, by which array of the call they are."""
+        """The links of traced arrays, by the number of the array in the call."""
         at = {id(each): n for n, (each, traced) in enumerate(zip(self.made, self._traced, strict=True)) if traced}
         return tuple(
             tuple(

@@ -26,7 +26,7 @@ Origins = dict[Key, tuple[Relation, ...]]
 
 MOST_RELATIONS = 8  # rows, or relations
 MERGE = 1 << 22
-"""Relations of so many tuples together can be made one by expanding them."""
+"""The most tuples of relations that are united by expanding them."""
 
 
 def composed(relation: Relation, origins: Origins, kind: Kind = "value") -> Origins:
@@ -225,7 +225,7 @@ def kept(selection: Selection) -> Relation:
 
 
 def overwritten(old: Origins, new: Origins, written: Selection) -> Origins:
-    """The origins of memory of which some cells were written: `new` speaks of these alone."""
+    """The origins of memory after some cells were written; `new` has the origins of these cells."""
     left = ~written
     before = composed(kept(left), old) if left else {}
     return {key: _both(before.get(key, ()), new.get(key, ())) for key in dict.fromkeys([*before, *new])}

@@ -140,7 +140,7 @@ class _KindOfType(type):
 
 
 class _Type(metaclass=_KindOfType):
-    """The builtin, but a traced array is what it stands for."""
+    """The built-in `type`, but a traced array has NumPy's class."""
 
 
 def _holds_traced(item: Any) -> bool:

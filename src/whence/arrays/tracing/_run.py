@@ -1,4 +1,4 @@
-"""One run of a function: its inputs, and what was lost or decided by values on the way."""
+"""One run of a function: its inputs, lost lineage, and branches on values."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _from_itself(number: int, shape: tuple[int, ...]) -> dict[Any, Any]:
 
 @lru_cache
 def mode_of(selection: bool, winner: bool) -> str:
-    """What decides lineage besides the run: what was asked for, and rules, which may change with the next version."""
+    """What lineage depends on besides the run: the kind of lineage, and the versions of the rules."""
     return f"whence {version('whence')}, numpy {np.__version__}, {selection}, {winner}"
 
 

@@ -1,11 +1,9 @@
-"""What a run did: its call record. Two runs with the same call record have the same lineage, whatever they read.
+"""The call record of a run. Two runs with the same call record have the same lineage, whatever they read.
 
-Every operation on a traced array puts one step on the tape: which function, which arrays of the run by number, all
-other arguments, the contents of arrays where a rule reads them, and which results are views. The lineage of a run is
-computed from these and from nothing else, so that runs whose tapes are equal have equal lineage.
-
-Integers are kept apart from the rest. Tapes that are equal but for integers are runs of the same operations at other
-lengths.
+Every operation on a traced array appends a step to the tape: the function, the arrays of the run by number, all other
+arguments, the contents of arrays if a rule reads them, and which results are views. The lineage of a run is computed
+from the tape alone, so runs with equal tapes have equal lineage. Integers are separate from the rest: if tapes differ
+only in integers, the runs did the same operations at other lengths.
 """
 
 from __future__ import annotations
@@ -80,7 +78,7 @@ class Tape:
 
 
 def content(item: Any) -> str:
-    """The numbers of an array, by which two are distinguished, and its type.
+    """The numbers and the type of an array, to compare two arrays.
 
     >>> content(np.arange(3)) == content(np.arange(3)[::1]), content(np.arange(3)) == content(np.arange(3.0))
     (True, False)

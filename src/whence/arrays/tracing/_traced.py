@@ -1,8 +1,8 @@
-"""An array that knows where its cells came from: NumPy computes the values, rules the lineage.
+"""The traced array: NumPy computes the values, rules compute the lineage.
 
-It is not a subclass of ndarray, on purpose: code that would look through it at bare numbers gets an error, not a loss.
-Memory is shared as NumPy shares it. A view holds, besides its values, which cells of the memory it shows; writing
-through any view changes the origins of the memory, so every other view sees it.
+It is not a subclass of ndarray, on purpose: code that would read the bare numbers gets an error instead of losing
+lineage. Memory is shared as in NumPy. A view knows its cells of the memory; writing through any view changes the
+origins of the memory, so every other view sees the change.
 """
 
 from __future__ import annotations

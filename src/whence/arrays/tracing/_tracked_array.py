@@ -1,4 +1,4 @@
-"""Tracked arrays for the functions that no dtype can carry: LAPACK, FFT, einsum, interp, bincount.
+"""The class of tracked arrays, for functions that a dtype cannot support: LAPACK, FFT, einsum, interp, bincount.
 
 NumPy computes the values on plain numbers, a rule says where they came from, and the sets of cells are united along the
 rule's relation by the dtype's own sums. Everything else is left to the dtype.
@@ -18,7 +18,7 @@ from whence.errors import BadType, NoRule, TooLarge, WhenceError
 from whence.relation import Relation
 
 MOST_TUPLES = 1 << 24
-"""Relations without a simple form are followed tuple by tuple up to so many."""
+"""The most tuples of a relation without a simple form, which is followed tuple by tuple."""
 
 _RULED = ("einsum", "interp", "bincount", "linalg.inv", "linalg.det", "linalg.solve", "linalg.svd", "linalg.pinv",
           "linalg.qr", "linalg.eigh", "linalg.eigvalsh", "linalg.cholesky", "linalg.slogdet", "linalg.lstsq",

@@ -1,4 +1,4 @@
-"""Small things that NumPy does with numbers, indices and memory, as a traced array has to do them."""
+"""Helpers that treat numbers, indices and memory as NumPy does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Origins as traced arrays compute them later: of views, of memory that was written, of what decided."""
+"""Deferred origins of traced arrays: of views, of written memory, and of selection."""
 
 from __future__ import annotations
 
