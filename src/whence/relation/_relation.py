@@ -1,4 +1,4 @@
-"""A relation: which input cells contributed to which output cells, stored as boxes and asked as boxes."""
+"""The class `Relation`: which input cells contributed to which output cells, stored as boxes."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ LOAD_LIMIT = 1 << 28
 """The most integers of a stored relation that are read into memory at once (2 GiB)."""
 
 FEW_ROWS = 1 << 24
-"""The most rows that are read for one question without doing so piece by piece."""
+"""The most rows that are read at once for one question; more are read piece by piece."""
 
 SELECTIVE = 4
-"""Stored rows are read block by block while at most one in so many is needed."""
+"""Stored rows are read block by block if at most one in this many is needed."""
 
 
 def as_shape(shape: Any) -> Shape:
@@ -97,12 +97,11 @@ class Relation:
         return self._count
 
     def verify(self) -> bool:
-        """Read all of a stored relation and validate it. Damaged if anything in it is wrong.
+        """Read all of a stored relation and validate it. Raise Damaged if anything is wrong.
 
-        Questions validate what they read, but not that no two rows hold the same tuple: an answer is a set, in which a
-        cell is once however many rows lead to it. This method checks that too, and so does whatever counts tuples or
-        hands out rows: `count`, `to_array`, `parts`, `compose`, `inverse`. False if it could not be decided, because
-        too many rows lie across each other.
+        Questions validate what they read, except that no two rows hold the same tuple, which does not change an answer.
+        This method checks that, too, and so do `count`, `to_array`, `parts`, `compose` and `inverse`. Return False if
+        it could not be decided, because too many rows overlap.
 
         >>> Relation.identity(5).verify()
         True
@@ -130,7 +129,7 @@ class Relation:
 
     @classmethod
     def identity(cls, shape: Sequence[int] | int) -> Relation:
-        """Each cell from the cell at the same place.
+        """The relation in which each cell comes from the cell at the same index.
 
         >>> len(Relation.identity((1000, 1000)))
         1
@@ -142,14 +141,14 @@ class Relation:
 
     @classmethod
     def whole(cls, out_shape: Sequence[int] | int, in_shape: Sequence[int] | int) -> Relation:
-        """Each output cell from every input cell."""
+        """The relation in which each output cell comes from every input cell."""
         out, into = as_shape(out_shape), as_shape(in_shape)
         dims = out + into
         return cls.from_rows(out, into, [([(-1, 0, 0)] * len(dims), [(0, d - 1) for d in dims])])
 
     @classmethod
     def empty(cls, out_shape: Sequence[int] | int, in_shape: Sequence[int] | int) -> Relation:
-        """No output cell from any input cell."""
+        """The relation without tuples."""
         return cls.from_rows(as_shape(out_shape), as_shape(in_shape), [])
 
     @classmethod
@@ -159,7 +158,7 @@ class Relation:
         in_shape: Shape,
         rows: Sequence[tuple[Sequence[codec.Axis], Sequence[tuple[int, int]]]],
     ) -> Relation:
-        """A relation from disjoint rows that are known: (parent, p, q) and (lo, hi) of each axis, output axes first."""
+        """Make a relation from disjoint rows: (parent, p, q) and (lo, hi) of each axis, output axes first."""
         table = _core.Table(out_shape, in_shape, out_shape, in_shape)
         if 0 not in out_shape + in_shape:
             for axes, bounds in rows:
@@ -174,7 +173,7 @@ class Relation:
         >>> Relation.identity(5).backward([(3,)])
         Selection(shape=(5,), 1 cell: [3])
 
-        A Spark frame of cells, or of boxes, is answered with a frame of boxes.
+        For a Spark frame of cells or boxes, return a frame of boxes.
         """
         if not isinstance(cells, Selection) and sources.module_of(cells) == "pyspark":
             return _asked_on_spark(self, cells, True)
@@ -244,7 +243,7 @@ class Relation:
     # Combining
 
     def compose(self, other: Relation) -> Relation:
-        """What this relation gives, followed further back: self is C <- B, other is B <- A, the result is C <- A.
+        """Compose two relations: self is C <- B, other is B <- A, the result is C <- A.
 
         >>> Relation.identity(4).compose(Relation.whole(4, 2))
         Relation((4,) <- (2,), 8 tuples in 1 box)
@@ -278,7 +277,7 @@ class Relation:
         return tuple(held.out_view), tuple(held.in_view)
 
     def parts(self) -> list[codec.Part]:
-        """The rows, grouped by pattern: what the file format describes. No tuple is in two of them."""
+        """The disjoint rows, grouped by pattern, as in the file format."""
         table = self._in_memory()
         self.verify()
         return [codec.Part(rows, tuple(axes), tuple(lo), tuple(width)) for rows, axes, lo, width in table.parts()]
@@ -343,7 +342,7 @@ class Relation:
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview, name: str = "the stored relation") -> Relation:
-        """A relation from the bytes of its file; `name` is what errors call it."""
+        """Make a relation from the bytes of its file; errors use `name`."""
         stored = Stored(data, name)
         return cls(stored.out_shape, stored.in_shape, stored)
 
@@ -360,7 +359,7 @@ class Relation:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Relation:
-        """Open a relation's file, or a directory of its parts: read only as far as questions need it."""
+        """Open a relation's file, or a directory of parts. Data is read when a question needs it."""
         if cls is Relation and os.path.isdir(path):
             from whence.relation.parts import PartedRelation
 

@@ -1,4 +1,4 @@
-"""A relation as HTML that needs nothing else: what it holds, and where one output cell came from, as a picture."""
+"""A relation as HTML without external files: its sizes, and a picture of where one output cell came from."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A block of integers as bytes: the first as it is, the rest by whichever code is shorter.
+"""A block of integers as bytes: the first value, then the rest in the shorter of two codes.
 
-pcodec comes near the entropy of any column of numbers, but first has to say how they are distributed. Rice's code says
-one small number instead, and is exact for the waiting times of coin tosses: the gaps and runs of what a random filter
-left.
+pcodec comes near the entropy of any column of numbers, but stores their distribution. Rice's code stores one small
+number instead, and is optimal for geometric distributions, such as the gaps and runs after a random filter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file of a relation, written. docs/reference/format.md is its specification.
+"""Write the file of a relation. docs/reference/format.md is its specification.
 
     magic, version | checksum and length of the header | header | directory | blocks
 

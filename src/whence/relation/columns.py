@@ -23,17 +23,17 @@ Stepped = tuple[int, int]
 Column = Stepped | Ints
 
 USUAL, SMALL, LARGE = 1 << 16, 1 << 13, 1 << 18
-"""Rows a block: small ones are shorter where a column changes on the way, large ones where it is short anyway."""
+"""Sizes of blocks, in rows: small blocks suit columns that change on the way, large ones regular columns."""
 
 CLEARLY = 0.999
-"""What part of the usual block's bytes another size must stay below: it costs more to read one row of a large block,
-and more to find that of a small one."""
+"""Another block size is used only if it needs less than this fraction of the bytes: reading one row of a large block
+costs more, and so does finding a row of a small one."""
 
 SAMPLE = 1 << 15
 """Rows from the middle of a column on which codes are compared."""
 
 WHOLE = 1 << 19
-"""So many rows are compared as they are; of more, only as many from the middle as make a large block."""
+"""The most rows for which codes are compared on the whole column; otherwise on a large block from its middle."""
 
 INLINE_ROWS = 1 << 10
 

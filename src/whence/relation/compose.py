@@ -25,16 +25,16 @@ from whence.selection import Selection
 
 FEW_PAIRS = 8
 MOST_PAIRS = 1 << 10
-"""So few pairs of rows are joined one by one at once; so many at most, where they cannot be joined together."""
+"""At most this many pairs of rows are joined one by one at first, and at most this many if there is no other way."""
 
 MOST_PRODUCTS = 1 << 20
 FEW_BOXES = 16
-"""Relations of so many rows, which come from so many different boxes, are looked at for rows without dependent axes."""
+"""Limits of rows and of different boxes for looking for rows without dependent axes."""
 
 JOIN_CHUNK = 1 << 22
 
 MOST_TUPLES = 1 << 26
-"""So many tuples of a step of a program are joined, which takes seconds."""
+"""The most tuples of a step of a program that are joined, which takes seconds."""
 
 
 def compose(outer: Relation, inner: Relation) -> Relation:
@@ -119,10 +119,10 @@ def is_whole(relation: Relation) -> bool:
 
 
 def _through_inner_boxes(outer: Relation, inner: Relation) -> list[Relation]:
-    """C <- A where the inner rows take every cell of a box from every cell of another box.
+    """C <- A if the inner rows take every cell of a box from every cell of another box, as in `x / x.max()`.
 
-    What reaches the one box comes from all of the other: a question to the outer relation says what reaches it, however
-    many rows that has. (`x / x.max()`, and whatever is computed from it.)
+    Everything that reaches the one box comes from all of the other, so one question to the outer relation is enough,
+    however many rows it has.
     """
     pairs = _as_products(inner)
     boxes = [_products(outer.forward(middle).boxes, into[None]) for middle, into in pairs]
@@ -213,7 +213,7 @@ def _single_valued(relation: Relation, order: str) -> bool:
 
 
 def union(relations: Sequence[Relation]) -> list[Relation] | None:
-    """As few relations as can be had without expanding rows, with the same tuples together; None if rows do not do.
+    """Unite relations into as few as possible without expanding rows; None if that is not possible.
 
     >>> (both,) = union([Relation.identity(5), Relation.whole(5, 5)])
     >>> both

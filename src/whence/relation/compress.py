@@ -18,19 +18,19 @@ from whence.relation.layout import Layout, Shape, candidates, natural
 from whence.relation.sources import Tuples
 
 FEW_ROWS = 8
-"""So few rows are not worth looking for a better layout."""
+"""With fewer rows than this, no better layout is tried."""
 
 SAMPLE = 1 << 14
 """How many tuples a layout is tried on."""
 
 CLEARLY = 0.95
-"""What part of the natural layout's cost another one must stay below."""
+"""Another layout is used only if it costs less than this fraction of the natural one."""
 
 ROW_COST = 1
-"""What a row costs beside its bytes: questions pay for rows."""
+"""The cost of a row besides its bytes, because questions take time for rows."""
 
 MORE_ROWS = 1.05
-"""How many times the natural layout's rows a smaller one may have."""
+"""How many times as many rows as the natural layout a smaller one may have."""
 
 KEY_LIMIT = 1 << 63
 

@@ -1,8 +1,7 @@
-"""The header of a relation's file, read: every number in it is checked before anything is computed from it.
+"""Read the header of a relation's file, and check every number before it is used.
 
-A file may come from a stranger. Its checksums say only that it is what somebody wrote: sizes are compared with each
-other and with the length of the file, so that no declared number makes a reader allocate or loop beyond what the file
-can hold.
+A file may be forged, with correct checksums. So sizes are compared with each other and with the length of the file: no
+declared number may make a reader allocate more memory, or loop longer, than the file's size allows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every relation can do, however it keeps its tuples."""
+"""The protocol of relations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whence.selection import Selection
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What one relation answered: the cells, why they are no more than a superset, and how it was asked.
+    """The answer of one relation: the cells, why they may be a superset, and how they were found.
 
     `reason` is None if the cells are exactly those; `how` is a word such as "boxes", "run" or "whole".
     """
@@ -21,9 +21,9 @@ class Traced:
 
 
 class RelationLike(Protocol):
-    """Anything that says which input cells went into which output cells: it is asked with a selection, either way.
+    """Anything that answers which input cells went into which output cells, in both directions.
 
-    `Relation`, which keeps boxes, is the one that the log stores. `whence.testing.conformance` tests any other.
+    `Relation`, which stores boxes, is the usual one. `whence.testing.conformance` tests any other.
     """
 
     @property
@@ -42,7 +42,7 @@ class RelationLike(Protocol):
 
 
 class AskedRelation(RelationLike, Protocol):
-    """A relation that is asked, and not stored: its answer says by itself whether it is exact."""
+    """A relation that computes its answers, which say whether they are exact."""
 
     def traced(
         self,
@@ -51,5 +51,4 @@ class AskedRelation(RelationLike, Protocol):
         lineage: Literal["value", "value+selection"],
         /,
     ) -> Traced:
-        """What cells lead to in one direction: by value, or also by what only decided. The walk prefers it to
-        `backward` and `forward`."""
+        """Follow cells in one direction, by value or also by selection. The walk uses this if it exists."""

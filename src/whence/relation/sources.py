@@ -1,4 +1,4 @@
-"""Raw tuples from wherever users have them: NumPy, Arrow, pandas, Parquet, or any of these in chunks."""
+"""Read raw tuples from NumPy, Arrow, pandas or Parquet, or from any of these in chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a relation, read. docs/reference/format.md is its specification.
+"""Read the file of a relation. docs/reference/format.md is its specification.
 
 Opening reads the header alone. The directory (where each block lies, its checksum, and the bounds of its rows on every
 axis) and the blocks are read when a question needs them. Each is checked before it is believed: its checksum, and, the

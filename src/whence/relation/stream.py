@@ -1,4 +1,4 @@
-"""Compressing what may not fit in memory: sorted chunks as they come, others through sorted runs on disk."""
+"""Compress tuples that may not fit into memory: sorted chunks directly, others through sorted runs on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row lineage of pipelines: operators, expressions, and what is known of each. No Spark in here."""
+"""Row lineage of pipelines: operators, expressions, and their rules, without Spark."""
 
 from whence.rows import expressions, operators
 from whence.rows.expressions import *  # noqa: F403  # the family's own __all__

@@ -1,4 +1,4 @@
-"""Which rows of its partition a window function looks at."""
+"""The frame of a window function: which rows of its partition it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every column made in one place only, as Spark's analyzer wants it."""
+"""Give every column a unique id, as Spark's analyzer requires."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Analysis:
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """Where the plan ends and the lineage does not."""
+        """The cuts: leaves whose rows were computed outside of the plan."""
         return tuple(dict.fromkeys(each.cut for each in self.sources if each.cut))
 
     @property
@@ -120,7 +120,7 @@ class Analysis:
 
     @cached_property
     def nondeterminism(self) -> Nondeterminism:
-        """Why another run may give something else."""
+        """Why another run may give another result."""
         return Nondeterminism(self.plan, self.jvm)
 
     @property
@@ -160,6 +160,6 @@ class Analysis:
         return found
 
     def require_unchanged(self) -> None:
-        """Raise if the files of a source are not those that the DataFrame was made of."""
+        """Raise an error if the files of a source have changed since the DataFrame was made."""
         for source in self.sources:
             require_unchanged(source, self.versions[source.name], self.jvm)

@@ -1,4 +1,4 @@
-"""Questions about cells, from what users give to the answer they get."""
+"""Answer questions about cells."""
 
 from __future__ import annotations
 

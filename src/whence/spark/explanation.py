@@ -1,4 +1,4 @@
-"""What `Pipeline.explain` shows."""
+"""The text of `Pipeline.explain`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def explanation(subject: Subject) -> Explanation:
 
 
 def _functions(plan: Operator) -> list[str]:
-    """What is known of the inside of Python functions, or the line that is the reason why nothing is."""
+    """The translations of Python functions, or the lines that prevent them."""
     lines: dict[str, None] = {}
     for part in walk(plan):
         if isinstance(part, Udf | Opaque) and part.holds:

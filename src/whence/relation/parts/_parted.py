@@ -1,4 +1,4 @@
-"""A relation of many parts: asked part by part, and only those parts are opened that the question may meet."""
+"""The class `PartedRelation`: a relation of many parts. A question opens only the parts that it needs."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from whence.words import counted, in_units
 ENGINES = ("auto", "local", "spark")
 
 MANY = 1 << 28
-"""Parts of more bytes than these are read by Spark, if it runs."""
+"""If a question needs more bytes than these, Spark reads the parts, if a session is active."""
 
 KEPT = 32
-"""So many parts stay open after a question."""
+"""The most parts that stay open after a question."""
 
 GATHERED = 1 << 22
-"""So many boxes of answers are gathered before they are merged."""
+"""The most boxes of answers that are collected before they are merged."""
 
 
 class PartedRelation(Relation):
     """Output cells <- input cells, in many files with one index.
 
-    Opening it reads the index. A question opens the parts whose bounds it meets; `touched` says which those are.
+    Opening it reads the index. A question opens the parts whose bounds overlap it; `touched` lists them.
 
     >>> import tempfile, whence as wh
     >>> from whence.relation.parts import publish, write_part, Directory
@@ -79,7 +79,7 @@ class PartedRelation(Relation):
 
     @property
     def index(self) -> Index:
-        """The parts, and where their tuples lie."""
+        """The parts, and the bounds of their tuples."""
         return self._index
 
     @property
@@ -108,8 +108,8 @@ class PartedRelation(Relation):
     def backward(self, cells: Any, *, engine: str = "auto") -> Selection:
         """The input cells that the given output cells came from.
 
-        Parts are read in this process. Where they are many and a Spark session is running, or with engine="spark",
-        Spark reads them. A Spark frame of cells is answered with a frame of boxes.
+        This process reads the parts. If they are large and a Spark session is active, or with engine="spark", Spark
+        reads them. For a Spark frame of cells, return a frame of boxes.
         """
         return self._answer(cells, True, engine)
 
@@ -146,7 +146,7 @@ class PartedRelation(Relation):
         return tuple(number for number, _ in self._near(Selection.of(cells, shape), not forward))
 
     def explain(self, cells: Any, *, forward: bool = False, engine: str = "auto") -> str:
-        """How a question would be answered: by whom, how many parts that reads, and why.
+        """Describe how a question would be answered: in this process or by Spark, how many parts are read, and why.
 
         >>> PartedRelation(Index((4,), (4,), ()), Directory("nowhere"), "it").explain([1])
         'local: 0 of 0 parts (0 B) may hold the answer'
@@ -203,9 +203,9 @@ class PartedRelation(Relation):
     # Combining
 
     def compose(self, other: Relation, *, engine: str = "auto", path: str | os.PathLike[str] | None = None) -> Relation:
-        """What this relation gives, followed further back. What does not fit into memory is joined by Spark.
+        """Compose two relations, as `Relation.compose` does. If they do not fit into memory, Spark joins them.
 
-        With engine="spark", what a few boxes do not hold is written to the directory `path` in parts.
+        With engine="spark", a result of more than a few boxes is written to the directory `path` in parts.
         """
         _check_engine(engine)
         large = max(map(_numbers, (self, other))) > LOAD_LIMIT
@@ -285,9 +285,10 @@ class PartedRelation(Relation):
         return cls(parse(place.index(), name), place, name)
 
     def verify(self) -> bool:
-        """Read all parts; Damaged if one is missing or altered, or is not what the index says, or shares a tuple.
+        """Read all parts. Raise Damaged if one is missing, altered, differs from the index, or shares a tuple with
+        another.
 
-        False if that could not be decided, because too many rows lie across each other.
+        Return False if the last could not be decided, because too many rows overlap.
         """
         if self._verified is None:
             from whence.relation.parts.checking import check
@@ -297,7 +298,7 @@ class PartedRelation(Relation):
 
 
 def asked_how(kind: str, relation: Any, given: Selection, backward: bool) -> str:
-    """How a stored relation of some kind is asked; of one of many parts also by whom, and why."""
+    """How a step with this relation is answered; for one of many parts also by whom, and why."""
     if not isinstance(relation, PartedRelation):
         return kind
     return f"{kind}, {relation.explain(given, forward=not backward)}"

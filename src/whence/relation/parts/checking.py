@@ -1,4 +1,4 @@
-"""A look at all parts: each is what the index says, and no two share a tuple."""
+"""Check all parts: each agrees with the index, and no two share a tuple."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from whence.relation.parts.writing import bounds_of
 from whence.selection import Selection
 
 FEW_CELLS = 1 << 12
-"""So many output cells that two parts may share are compared one by one."""
+"""The most output cells that two parts may share, which are compared one by one."""
 
 
 def check(index: Index, place: Place, part: Callable[[int], Relation], name: str) -> bool:
-    """Damaged if a part is missing or altered, or holds other tuples than the index says, or those of another part.
+    """Raise Damaged if a part is missing, altered, differs from the index, or shares a tuple with another.
 
-    False if whether rows share a tuple was not decided.
+    Return False if it was not decided whether rows share a tuple.
     """
     decided = True
     for number, entry in enumerate(index.entries):

@@ -1,9 +1,12 @@
-"""Pieces of a regular relation, cut anywhere, put together again: a few boxes for the whole.
+"""Merge the pieces of a regular relation that was cut anywhere into a few boxes.
 
-A cut leaves rows that have one value on some axis. Such a row says less about its pattern: `b = 5, a = 5` is a piece of
-`a = b`, of `a = 10 - b`, and of a box. It is therefore tried under the patterns of the rows that hold the most tuples,
-and stays with the first one under which it becomes a part of a larger row. Rewriting is exact: an axis may be measured
-from any axis that has one value in the row (see `_rewritten`), and rows of one pattern are united as boxes.
+    before: (b = 0 .. 4, a = b), (b = 5, a = 5), (b = 6 .. 9, a = b)
+    after:  (b = 0 .. 9, a = b)
+
+A cut may leave rows with one value on some axis, whose pattern is ambiguous: `b = 5, a = 5` is a piece of `a = b`, of
+`a = 10 - b`, and of a box. Such a row is tried under the patterns of the rows with the most tuples, and stays with the
+first one under which it becomes part of a larger row. Rewriting is exact: an axis may be measured from any axis that
+has one value in the row (see `_rewritten`), and rows of one pattern are united as boxes.
 """
 
 from __future__ import annotations
@@ -24,13 +27,13 @@ from whence.relation.rows import BoxRows, hulls, of_part, relation_of, rooted
 from whence.relation.unite import united_rows
 
 REFOLDED = 1 << 22
-"""So many tuples of a piece are folded again under the views of the others."""
+"""The most tuples of a piece that is folded again under the views of the others."""
 
 AGAIN = 1 << 22
-"""So many tuples of the whole are folded again if more than a few boxes are left."""
+"""The most tuples of a relation that is folded again if more than a few boxes are left."""
 
 MOST_ROWS = 1 << 16
-"""More rows than these are no few boxes: they stay as they are."""
+"""Relations with more rows than these are not merged."""
 
 Pattern = tuple[Axis, ...]
 
@@ -147,7 +150,7 @@ def _gathered(pattern: Pattern, left: dict[Pattern, Ints]) -> list[BoxRows]:
 
 
 def _rewritten(rows: BoxRows, pattern: Pattern) -> tuple[NDArray[np.bool_], Ints]:
-    """Which rows can be said in another pattern, and those rows in it.
+    """Find the rows that can be written in another pattern, and rewrite them.
 
     An axis keeps its bounds if it has the same parent and slopes. Otherwise both parents, the one it has and the one
     it is to have, must have one value in the row: then the bounds are numbers, and measured from the new parent.

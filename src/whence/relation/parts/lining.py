@@ -15,7 +15,7 @@ from whence.relation.codec import Axis
 from whence.relation.rows import BoxRows, hulls
 
 LEAST = 3
-"""Any two rows lie on a line: a step of more than one is believed from so many rows on."""
+"""Any two rows are on a line, so a step of more than one needs at least this many rows."""
 
 
 def lined(rows: BoxRows, v: int) -> list[BoxRows]:

@@ -1,4 +1,4 @@
-"""Which parts a question needs: those whose bounds its boxes meet, each with the boxes that meet them."""
+"""Find the parts that a question needs: those whose bounds overlap its boxes."""
 
 from __future__ import annotations
 

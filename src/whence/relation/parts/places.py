@@ -1,4 +1,4 @@
-"""Where parts lie: each is a file named by the hash of its content, so that writing it twice is writing it once."""
+"""Where parts are stored: each is a file named by the hash of its content, so writing it twice has no effect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Place(Protocol):
     """Where the parts of a relation are written and read. It is sent to other processes: it must be picklable."""
 
     def put(self, name: str, data: bytes) -> bool:
-        """Write a part so that nobody ever sees half of it; whether it was not there before."""
+        """Write a part atomically. Return whether it is new."""
 
     def has(self, name: str, size: int) -> bool:
         """Whether the part is there, with that many bytes."""
@@ -41,7 +41,7 @@ class Place(Protocol):
         """The part of that name, called `title` in errors."""
 
     def verify(self, name: str) -> None:
-        """Read the whole part; Damaged if it is missing, or not the bytes that gave it its name."""
+        """Read the whole part. Raise Damaged if it is missing, or its hash is not its name."""
 
 
 class Directory:
@@ -54,7 +54,7 @@ class Directory:
         return f"Directory({os.fspath(self.path)!r})"
 
     def make(self) -> None:
-        """Make the directory; an error if it holds a relation already, or if something else has its name."""
+        """Create the directory. Raise an error if it already holds a relation, or is a file."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -63,7 +63,7 @@ class Directory:
             raise self._taken()
 
     def put(self, name: str, data: bytes) -> bool:
-        """Write a part under a name of its own, then rename it."""
+        """Write a part under a temporary name, then rename it."""
         target = self._file(name)
         if target.exists() and target.stat().st_size == len(data) and target.read_bytes() == data:
             return False
@@ -78,7 +78,7 @@ class Directory:
             return False
 
     def publish(self, index: bytes) -> None:
-        """Write the index, which makes the parts visible; an error if another one did so first."""
+        """Write the index, which makes the parts visible. Raise an error if another process did so first."""
         self._write(index, self.path / INDEX, self._link)
 
     def index(self) -> bytes:
@@ -116,7 +116,7 @@ class Directory:
             raise Damaged(f"the part {name[:12]}... in {str(self.path)!r} is truncated or altered")
 
     def tidy(self, keep: set[str]) -> int:
-        """Remove parts that are not to be kept and files that were never finished; how many there were."""
+        """Remove unused parts and unfinished files. Return how many there were."""
         unwanted = [
             path
             for path in self.path.iterdir()

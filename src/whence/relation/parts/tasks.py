@@ -1,8 +1,8 @@
-"""What a task of a cluster does: sorted or unsorted tuples of one stretch of the output, made parts.
+"""The work of one task of a cluster: make parts of the tuples of one range of the output.
 
-Nothing here knows who runs it. A task gets numbers of cells (their places in C order), in batches; it sorts them, on
-disk where they are many, folds them with the compiled core, and writes each part that has more than a few boxes. It
-reports one `PartReport` a part: small enough for whoever started it to hold all of them.
+This module is independent of Spark. A task gets numbers of cells (their positions in C order), in batches. It sorts
+them, on disk if there are many, folds them with the compiled core, and writes each part that has more than a few
+boxes. It returns one small `PartReport` per part.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from whence.relation.stream import Spool
 from whence.relation.tables import over_columns
 
 PART = 1 << 20
-"""How many tuples a part has, about."""
+"""About how many tuples a part has."""
 
 FEW_BOXES = 64
-"""A part of so few boxes is not written: it is reported, and glued to its neighbours."""
+"""A part with at most this many boxes is not written, but reported and merged with its neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def parts_of(
     few: int = FEW_BOXES,
     columns: tuple[int, int] | None = None,
 ) -> Iterator[PartReport]:
-    """Make parts of the tuples in batches: numbers of output cells, and of the input cells they came from.
+    """Make parts of tuples in batches: numbers of output cells, and of the input cells they came from.
 
     Tasks share no tuple if each has its own stretch of output cells, or of (output, input) pairs. `ordered` says that
     the pairs come in ascending order; it is needed where the shapes have 2^63 pairs or more. A part of up to
@@ -97,7 +97,7 @@ def _parts(
 
 
 def finished(done: Iterable[PartReport], out_shape: Shape, in_shape: Shape, place: Place) -> Relation | list[Entry]:
-    """One relation, if all parts are small and few boxes hold them; else the entries of all parts, now all written."""
+    """Return one relation if a few boxes hold all parts; else write all parts, and return their entries."""
     small, entries = [], []
     for each in done:
         if each.entry is not None:

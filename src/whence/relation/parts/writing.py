@@ -19,9 +19,9 @@ Bounds = tuple[tuple[int, int], ...]
 
 
 def write_part(place: Place, relation: Relation) -> Entry | None:
-    """Write a relation as a part; what the index must know of it, or None if it has no tuples.
+    """Write a relation as a part. Return its entry for the index, or None if it has no tuples.
 
-    Any process may do this, and do it twice: the same part has the same name.
+    Any process may do this, even twice: the same part has the same name.
     """
     if not len(relation):
         return None
@@ -34,7 +34,7 @@ def write_part(place: Place, relation: Relation) -> Entry | None:
 def publish(
     path: str | os.PathLike[str], out_shape: Shape, in_shape: Shape, entries: Iterable[Entry | None]
 ) -> PartedRelation:
-    """Make parts that were written to a directory one relation. Their tuples must be apart."""
+    """Make one relation of the parts in a directory. No tuple may be in two parts."""
     place = Directory(path)
     index = index_of(out_shape, in_shape, [entry for entry in entries if entry is not None])
     place.publish(index.to_bytes())

@@ -1,4 +1,4 @@
-"""Cells that follow from the rows: where each row of the lineage has the same columns in it, nothing has to run.
+"""Cell lineage that follows from row lineage, if each row of the lineage has the same columns.
 
 Row lineage says which source rows made an output row. If the plan alone says which of their columns count, or in which
 of them, by what they hold themselves (`price is not null`) or by what the output row shows (`price` is its maximum),

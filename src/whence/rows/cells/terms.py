@@ -1,4 +1,4 @@
-"""Which source cells a value has, as far as the plan says it: columns of ids, and the source columns they are of.
+"""Terms: the source cells of a value, as columns of ids and names of source columns.
 
 A term is a column that holds the ids of source rows, with the source columns that are meant in these rows. So the cells
 of `price * (1 - discount)` are one column of ids that was there already, and two names: nothing is computed for it.

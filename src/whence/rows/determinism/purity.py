@@ -1,4 +1,4 @@
-"""Whether a Python function gives the same for the same rows each time: its code names what it uses."""
+"""Whether a Python function always returns the same value for the same arguments, according to its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may come out differently when a pipeline runs again."""
+"""Why another run of a pipeline may give another result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of fields that the nodes of a document have: how each is written, and read with suspicion."""
+"""The kinds of fields of a document's nodes: how each is written, read and checked."""
 
 from __future__ import annotations
 

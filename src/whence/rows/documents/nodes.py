@@ -1,4 +1,4 @@
-"""Every node of a document, one line a class: the name that it has there, and its fields.
+"""The nodes of a document, one line per class: its name and its fields.
 
 Fields that have their default value are left out. A field of a class that is not listed has to be an `origin`, which no
 document holds. A name that is here stays; a class that changes its meaning gets another one, and a new `VERSION`.

@@ -1,4 +1,4 @@
-"""What a document does not hold: code, and objects of Spark's."""
+"""Parts of a plan that a document does not hold: code, and Spark objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lineage predicates answered by DuckDB over local Parquet files, where it means by them what Spark means."""
+"""Evaluate lineage predicates with DuckDB on local Parquet files, if it gives the same results as Spark."""
 
 from whence.rows.duck.asking import count, numbered, select
 from whence.rows.duck.files import Files

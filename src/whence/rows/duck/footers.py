@@ -1,4 +1,4 @@
-"""What a Parquet file says of itself: whether Spark and DuckDB read the same values out of it."""
+"""Read footers of Parquet files, to see whether Spark and DuckDB read the same values."""
 
 from __future__ import annotations
 

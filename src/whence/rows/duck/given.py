@@ -1,4 +1,4 @@
-"""The table that a question is asked with: few or many rows, in memory or in files, each row once."""
+"""The second table of a question: few or many rows, in memory or in files, without duplicates."""
 
 from __future__ import annotations
 

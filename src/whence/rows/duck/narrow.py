@@ -1,4 +1,4 @@
-"""Less to compute: conditions on a column, from a question or one side of a join, become filters on its source.
+"""Push conditions on a column, from a question or one side of a join, down to its source.
 
 DuckDB does the same within limits: it sends no value through a group or to the other side of a semi-join.
 """

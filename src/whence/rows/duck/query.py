@@ -1,4 +1,4 @@
-"""Rows that DuckDB computes from files: the part of a pipeline that it runs as Spark does."""
+"""Rows that DuckDB computes from files: the part of a pipeline for which it gives the same results as Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicates as DuckDB's SQL, where it means to DuckDB what Spark means by them."""
+"""Translate predicates to DuckDB's SQL, if it gives the same results as Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that mean the same to Spark, DuckDB, Arrow and Parquet."""
+"""Types that are the same in Spark, DuckDB, Arrow and Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that may be several things: an operation on each of them, their truth, their elements."""
+"""Operations on symbolic values with several alternatives: map, truth, elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function is made of, as a hash that is the same in every session."""
+"""A hash of a function's code and data that is the same in every session."""
 
 from __future__ import annotations
 

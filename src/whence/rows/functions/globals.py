@@ -1,4 +1,4 @@
-"""What a function's global names stand for where Spark calls it."""
+"""The values of a function's globals where Spark calls it."""
 
 from __future__ import annotations
 

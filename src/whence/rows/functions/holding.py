@@ -1,4 +1,4 @@
-"""Data that a function brings along: collections and tables in its closure and its globals."""
+"""Find collections and tables in a function's closure and globals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statements of a function, followed with values that stand for any argument."""
+"""Execute the statements of a function symbolically."""
 
 from __future__ import annotations
 

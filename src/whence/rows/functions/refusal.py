@@ -1,4 +1,4 @@
-"""Why a function stays opaque, and how far looking into one may go."""
+"""Why a function stays opaque, and the limits of translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of a function's variables while it is looked through: what each may be, and when."""
+"""Symbolic values of a function's variables: their alternatives, and the condition of each."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Questions about rows: what users ask with, as predicates."""
+"""Questions about rows, as predicates."""

@@ -1,4 +1,4 @@
-"""What users ask with: rows as dictionaries, tuples or Rows, made into predicates."""
+"""Rows of a question, given as dictionaries, tuples or Rows, as predicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row ids of the sources beside each row, through operators that only combine rows."""
+"""Add the row ids of sources to each row, through operators that only combine rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit at the end of a pipeline: exact if no row that it leaves out is equal to one that it lets through."""
+"""A limit at the end of a pipeline: exact if no removed row is equal to a kept one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a plan an operator stands: the same operator can stand there twice."""
+"""Paths to operators in a plan: the same operator may occur twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns that have a part in what operators decide: the others cannot make a trace precise or spoil it."""
+"""The columns that conditions and keys depend on; others cannot make a trace precise or imprecise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large an intermediate result will be: rough, until a run has measured it."""
+"""Estimate the size of an intermediate result, until a run has measured it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is saved, and how a row that is asked about leads to the rows of the sources."""
+"""The trace plan: what is saved, and how the row of a question leads to source rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whence.rows.operators import Operator, Source
 from whence.rows.saving.paths import PlanPath
 
 OUTPUT: PlanPath = (-1,)
-"""The table of the output rows that are asked about; other tables are known by where in the plan they are saved."""
+"""The table of the rows of the question; other tables are identified by their place in the plan."""
 
 ANNOTATED: PlanPath = (-2,)
 """The table of all output rows with the ids of source rows, where a run annotated its rows."""

@@ -1,4 +1,4 @@
-"""An operator with the columns that lie below it and that it drops: what precise lineage may need."""
+"""Widen an operator by columns of its inputs that it drops, and that exact lineage may need."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The user's Python functions in a plan.
 
-A function is the one that this very session was given a moment ago; it is never loaded from anything stored.
+A function always comes from the current session; it is never loaded from a log.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def makes_rows_of_rows(java: Any) -> bool:
 
 
 def looked_into(udf: Udf, java: Any) -> Udf:
-    """A Python function with what it computes, where that is known, or why it is not."""
+    """A Python function with its translation, or with the reason why it has none."""
     kind = int(java.evalType())
     types = tuple(arg.dtype for arg in udf.args)
     key = (hashlib.sha256(_command(java)).digest(), types, udf.dtype, kind)

@@ -177,7 +177,7 @@ def items(seq: Any) -> list[Any]:
 
 
 class Origin:
-    """The way back to a Catalyst expression: the root it was read from, and which child of which child it is.
+    """A reference to a Catalyst expression: the root it was read from, and the path from there.
 
     Each step there is a call to the JVM, so it is taken only when the expression is needed, and from the nearest one
     that was needed before.

@@ -1,4 +1,4 @@
-"""What a run leaves behind: saved results, the output, and what could not be saved."""
+"""What a run saved: intermediate results, the output, and failures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Result:
 
 @dataclass(frozen=True)
 class RunArtifacts:
-    """What a run left behind: how rows are traced, the saved results, the output, and what could not be saved."""
+    """What a run saved: the trace plan, the saved results, the output, and failures."""
 
     trace_plan: TracePlan
     results: Mapping[PlanPath, Result] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class RunArtifacts:
 
 
 class Held:
-    """A folder for results and the frames that are cached, let go when nobody uses them any more."""
+    """A folder for results, and cached frames; both are freed when they are no longer used."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="whence-"))

@@ -1,4 +1,4 @@
-"""What the log holds of a run so that it can be asked later: plan, trace plan, sources and settings, as JSON."""
+"""The document of a run in the log, as JSON: plan, trace plan, sources and settings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ELSEWHERE = "the log does not say how it was read"
 
 @dataclass(frozen=True, slots=True)
 class RunDocument:
-    """A run as a later program knows it: `settings` are Spark's, `witness` is the pipeline's."""
+    """The contents of a run's document: `settings` are Spark's, `witness` is the pipeline's."""
 
     stored: StoredPlan
     settings: dict[str, str]
@@ -71,7 +71,7 @@ def _read(source: Source) -> dict[str, Any]:
 
 
 def read_document(data: bytes) -> RunDocument:
-    """The run that a document holds; it is data from anywhere, and nothing in it is run."""
+    """Read a run's document. It may come from anywhere: every part is checked, and nothing is executed."""
     if len(data) > LARGEST:
         raise Damaged(f"the stored run has {len(data):,} bytes, which is too many")
     try:

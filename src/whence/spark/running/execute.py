@@ -67,7 +67,7 @@ def run_eager(analysis: Analysis, *, row_ids: bool = False) -> Subject:
 
 
 def calls_again(analysis: Analysis) -> bool:
-    """Whether a question would call functions of groups again, unless the run annotates its rows, of which few are.
+    """Whether the run should annotate its rows, because a question would otherwise call functions of groups again.
 
     Each row of a group's result has the ids of all its rows beside it: of large groups that is too many to keep.
     """

@@ -1,4 +1,4 @@
-"""What questions are about: the plan of a pipeline, and what is left of a run of it."""
+"""The subject of questions: the plan of a pipeline, and what a run of it saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large relations on Spark: compressed, asked and composed where the data is."""
+"""Large relations on Spark: compress, query and compose them where the data is."""
 
 from whence.spark.scale.asking import ask_frame, ask_selection, frame_of
 from whence.spark.scale.composing import compose_parts

@@ -1,4 +1,4 @@
-"""Answers of which a part can no longer be looked up: it is an error for that source, and not for the others."""
+"""Answers with a source that can no longer be read: an error for that source, but not for the others."""
 
 from __future__ import annotations
 

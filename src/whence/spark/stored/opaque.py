@@ -1,4 +1,4 @@
-"""What a log does not hold, in a plan and its trace plan: whether a question can do without it."""
+"""Parts of a plan that the log does not hold, and whether a question can do without them."""
 
 from __future__ import annotations
 

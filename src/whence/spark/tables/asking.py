@@ -1,6 +1,7 @@
-"""Runs as relations: which rows of a source made which rows of the output. A run is asked when a question comes.
+"""Runs as relations: which rows of a source made which rows of the output.
 
-If this program still has the pipeline of the run, the pipeline answers. Any other run is opened from the log.
+A run computes its answers. If this program still has the pipeline of the run, the pipeline answers; otherwise the run
+is opened from the log.
 """
 
 from __future__ import annotations

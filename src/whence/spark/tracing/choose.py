@@ -1,4 +1,4 @@
-"""The ways to answer a question, in the order in which they are tried."""
+"""The tracers, in the order in which they are tried."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Grouped maps with ids beside the user's function.
 
-The function is the one that this very session was given a moment ago; it is never loaded from anything stored.
+The function always comes from the current session; it is never loaded from a log.
 """
 
 from __future__ import annotations

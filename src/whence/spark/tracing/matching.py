@@ -1,4 +1,4 @@
-"""Tables that a question goes through: saved results, sources and the rows asked about, matched with one another.
+"""Match the tables of a question with each other: saved results, sources, and the rows of the question.
 
 DuckDB matches them where they are local Parquet files and the predicate means the same there; Spark does otherwise.
 """

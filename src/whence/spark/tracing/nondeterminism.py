@@ -1,4 +1,4 @@
-"""What may come out differently when a pipeline runs again: as its plan says, and as the data says of ties."""
+"""Why another run of a pipeline may give another result: from the plan, and from ties in the data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Nondeterminism:
         return tuple(each for each in self.causes if each.tied is None and (picked or not each.picked))
 
     def reasons(self) -> tuple[str, ...]:
-        """Why another run may give something else. Ties are looked for in the data, by a Spark job for each window."""
+        """Why another run may give another result. Ties are looked for in the data, by a Spark job for each window."""
         return tuple(dict.fromkeys(each.why for each in self.causes if each.tied is None or self._tied(each.tied)))
 
     @property

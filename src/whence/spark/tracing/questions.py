@@ -1,4 +1,4 @@
-"""The rows that a question names: read from what users give, and as an operator that selects them."""
+"""The rows of a question, and the operator that selects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers from what a run saved."""
+"""Answers from the saved results of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every way to answer has in common: a tracer says whether it can answer, and answers."""
+"""The protocol of tracers: a tracer says whether it can answer, and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users' functions of groups, tried on fewer rows.
+"""Call Python functions of groups with fewer rows, to find witnesses.
 
 A function is called a second time with labels on its rows. Rows that it gives back with a label name the row that they
 may have come from; if the function gives the row again when it is called with that one alone, it is a witness.
