@@ -167,7 +167,7 @@ def test_functions_of_users_are_stored_by_name_type_and_reason() -> None:
 def test_opaque_operators_say_why(plan: Operator) -> None:
     again = read_plan(through(plan_document(plan))).plan
     assert isinstance(again.origin, NotHeld)  # type: ignore[attr-defined]  # all of these operators have one
-    assert "a log" in again.origin.why  # type: ignore[attr-defined]  # all of these operators have one
+    assert "the log" in again.origin.why  # type: ignore[attr-defined]  # all of these operators have one
 
 
 def test_a_function_that_spark_would_look_up_by_name_is_never_taken_for_one_of_whences() -> None:
