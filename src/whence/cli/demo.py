@@ -53,7 +53,7 @@ class Answer:
     agrees: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return {
             "question": self.question,
             "dataset": self.dataset,

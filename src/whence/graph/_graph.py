@@ -41,7 +41,7 @@ Names = str | Iterable[str]
 
 
 class Graph(Drawable):
-    """A provenance graph: entities, activities and agents, and how they are related. It never changes.
+    """An immutable provenance graph: entities, activities and agents, and the relations between them.
 
     >>> g = Graph.build(
     ...     [("data", "entity"), ("train", "activity", {"command": "train"}), ("model", "entity"), ("ada", "agent")],
@@ -86,7 +86,7 @@ class Graph(Drawable):
         edges: Iterable[Sequence[Any]],
         prefixes: Mapping[str, str] | None = None,
     ) -> Graph:
-        """A graph out of records: (id, kind[, properties]) and (source id, PROV relation, target id[, properties])."""
+        """Make a graph of records: (id, kind[, properties]) and (source id, PROV relation, target id[, properties])."""
         names: list[str] = []
         kinds: list[int] = []
         rows: list[Mapping[str, Any]] = []
@@ -129,12 +129,12 @@ class Graph(Drawable):
         edge_properties: Mapping[str, Any] | None = None,
         lenient: bool = False,
     ) -> Graph:
-        """A graph out of arrays, the fast way.
+        """Make a graph of arrays, which is fast.
 
         `kinds` has 0 for an entity, 1 for an activity, 2 for an agent; `edges` maps a PROV relation to the numbers of
-        its source and target vertices; without `ids` vertices are called by their numbers. A property is a list with
-        a value (or None) for each vertex, or a pair (ascending row numbers, their values); those of edges likewise,
-        with the edges counted through in the order of the mapping.
+        its source and target vertices; without `ids`, the ids are numbers. A property is a list with
+        a value (or None) for each vertex, or a pair (ascending row numbers, their values); properties of edges are
+        given in the same way, with edges numbered in the order of the mapping.
         """
         unknown = [name for name in edges if name not in CODES]
         if unknown:
@@ -149,7 +149,7 @@ class Graph(Drawable):
 
     @classmethod
     def from_prov(cls, document: str | PathLike[str] | Mapping[str, Any]) -> Graph:
-        """A graph out of PROV-JSON: the path of a file, or the document as a dict.
+        """Read a graph from PROV-JSON: the path of a file, or the document as a dict.
 
         The id of a relation is its property `prov:id`, the bundle that a record is in `whence:bundle`.
 
@@ -234,9 +234,9 @@ class Graph(Drawable):
         return self.ids.of(np.flatnonzero(self.kinds == KINDS.index(kind)).tolist())
 
     def numbers(self, names: Names, kind: Kind | None = None) -> Numbers:
-        """The numbers of these vertices; the name of an artifact stands for all its versions.
+        """The numbers of these vertices; the name of an artifact means all its versions.
 
-        The end of a path, or an activity without its number, is enough if it means one thing only.
+        The end of a path, or an activity without its number, is enough if it is unique.
         """
         if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
             names = (names,)
@@ -306,7 +306,7 @@ class Graph(Drawable):
 
     @cached_property
     def following_revisions(self) -> Graph:
-        """The same graph, in which each version came from the one that it replaced, even if nothing read that one."""
+        """The same graph, with each version derived from the version that it replaced, even if nobody read it."""
         return Graph(
             self.ids, self.kinds, self.edge_table, self.properties, self.edge_properties, lenient=True,
             prefixes=self.prefixes, derivations=(DERIVED, REVISION),
@@ -315,15 +315,14 @@ class Graph(Drawable):
     # --- asking
 
     def ancestors(self, names: Names) -> list[str]:
-        """All that these came from, oldest first, by any number of steps; they themselves are not part of it.
+        """List everything that these came from, oldest first, without themselves.
 
-        A version that replaced another without reading it did not come from it; `following_revisions` is the
-        graph in which it did.
+        A version that replaced another without reading it did not come from it, except in `following_revisions`.
         """
         return self._reached(names, backward=True)
 
     def descendants(self, names: Names) -> list[str]:
-        """All that came from these, oldest first, by any number of steps; they themselves are not part of it."""
+        """List everything that came from these, oldest first, without themselves."""
         return self._reached(names, backward=False)
 
     def _reached(self, names: Names, backward: bool) -> list[str]:
@@ -338,15 +337,15 @@ class Graph(Drawable):
         return found
 
     def shortest_path(self, start: str, end: str) -> list[tuple[str, str, str]] | None:
-        """The edges of a shortest way back from `start` to `end`; None if it did not come from there."""
+        """The edges of a shortest path back from `start` to `end`; None if there is none."""
         return reach.shortest_path(self, start, end)
 
     def paths(self, start: str, end: str, most: int = 10_000) -> Iterator[list[tuple[str, str, str]]]:
-        """All ways back from `start` to `end`, one at a time; TooLarge once there were more than `most`."""
+        """Yield all paths back from `start` to `end`. Raise TooLarge after more than `most`."""
         return reach.paths(self, start, end, most)
 
     def blame(self, names: Names) -> dict[str, list[str]]:
-        """The agents responsible for these, each with what it is responsible for: these, or their ancestors."""
+        """The agents responsible for these or their ancestors, each with what it is responsible for."""
         mask = self.ancestry.reach(self.numbers(names), True).astype(np.bool_)
         table = self.edge_table
         rows = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & mask[table.source])
@@ -367,15 +366,15 @@ class Graph(Drawable):
         match: object = None,
         inputs: bool = False,
     ) -> Segment:
-        """How the entities `src` took part in making the entities `dst` (PgSeg); without `src`, how `dst` was made.
+        """Find how `dst` was made from `src` (PgSeg); without `src`, how `dst` was made.
 
-        The segment holds both, all that lies on a path from `dst` back to `src`, all on similar paths (as long as one
-        of those; with `match`, alike in these properties step by step), the siblings made on the way, and the agents
-        involved. `exclude` takes away: names of PROV relations, boundaries (`who`, `when`, `where`, `what`,
-        `beyond`, `on_edges` of `whence.graph`), functions of a vertex, or a list of these. `expand=2` adds what lies up
-        to two activities further back from `src` and `dst`; `expand={"model": 2}` from these.
-        `Segment.adjust` does the same on a segment that is there. Inputs of the activities on the way that are on none
-        of these paths (code, say) are left out, as `Segment.left_out` lists; `inputs=True` adds them.
+        The segment holds both, the vertices on paths from `dst` back to `src`, those on similar paths (equally long;
+        with `match`, also with equal values of these properties at each step), the siblings made on the way, and the
+        agents involved. `exclude` removes: names of PROV relations, boundaries (`who`, `when`, `where`, `what`,
+        `beyond`, `on_edges` of `whence.graph`), functions of a vertex, or a list of these. `expand=2` adds vertices up
+        to two activities further back from `src` and `dst`; `expand={"model": 2}` from these. `Segment.adjust` does the
+        same to an existing segment. Inputs of the activities on the way that are on none of these paths (code, say) are
+        left out, as `Segment.left_out` lists; `inputs=True` adds them.
         """
         from whence.graph.segment import Query, induce
 

@@ -1,7 +1,7 @@
-"""Boundaries: what a segment leaves out, as ready-made filters (who, when, where, what) and as functions.
+"""Boundaries: filters of a segment (who, when, where, what), or functions.
 
-A boundary selects vertices or edges; `exclude` drops what it selects. `~` selects the opposite among those that the
-boundary can speak of: `~who("alice")` is what others did, not what nobody is known to have done.
+A boundary selects vertices or edges; `exclude` drops them. `~` selects the opposite, without unknown cases:
+`~who("alice")` is what others did, but not what nobody is known to have done.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PLACES = ("path", "filename", "prov:location", "location", "artifact", "name", 
 
 
 class Boundary:
-    """Something that selects vertices or edges of a segment."""
+    """A filter that selects vertices or edges of a segment."""
 
     def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
         """Which of these vertices are selected."""
@@ -64,7 +64,7 @@ class _Combined(Boundary):
 
 
 class who(Boundary):  # lower case, because it is used like a word: exclude=who("bob")
-    """What these agents did or are responsible for: themselves, their activities, and what these generated."""
+    """Select agents, their activities, and what these generated."""
 
     def __init__(self, *names: str) -> None:
         if not names or not all(isinstance(name, str) for name in names):
@@ -100,11 +100,11 @@ class who(Boundary):  # lower case, because it is used like a word: exclude=who(
 
 
 class when(Boundary):
-    """What happened in an interval of time, its ends included. An entity happened when it was made.
+    """Select what happened in an interval of time, including its ends. The time of an entity is when it was made.
 
-    Times are datetimes, dates, ISO 8601 strings or seconds since 1970; without a zone they are UTC. What happened at an
-    unknown time is neither inside nor outside: `exclude=when(...)` and `exclude=~when(...)` both leave it in. So is an
-    activity whose end is not known, if only the end could decide.
+    Times are datetimes, dates, ISO 8601 strings or seconds since 1970; without a zone they are UTC. Vertices without a
+    known time are neither inside nor outside: `exclude=when(...)` and `exclude=~when(...)` both keep them. The same
+    holds for an activity without a known end, if the end matters.
     """
 
     def __init__(self, after: object = None, before: object = None) -> None:
@@ -132,7 +132,7 @@ class when(Boundary):
 
 
 class where(Boundary):
-    """What lies where a pattern says (`src/*.py`): the id, path, file name, location, artifact, name or version."""
+    """Select vertices whose id, path, file name, location, artifact, name or version matches a pattern (`src/*.py`)."""
 
     def __init__(self, *patterns: str) -> None:
         if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
@@ -150,7 +150,7 @@ class where(Boundary):
 
 
 class what(Boundary):
-    """What is of a kind, and has these values of properties: `what("activity", command="plot")`."""
+    """Select vertices of a kind with these values of properties: `what("activity", command="plot")`."""
 
     def __init__(self, kind: str | None = None, **properties: Any) -> None:
         if kind is not None and kind not in KINDS:
@@ -169,7 +169,7 @@ class what(Boundary):
 
 
 class beyond(Boundary):
-    """Entities and activities more than so many activities away from all that the query names, in either direction."""
+    """Select entities and activities more than this many activities away from all vertices of the query."""
 
     def __init__(self, activities: int) -> None:
         if not counts(activities):
@@ -192,7 +192,7 @@ class beyond(Boundary):
 
 
 class on_edges(Boundary):
-    """Edges for which a function of an `Edge` returns true."""
+    """Select edges for which a function of an `Edge` returns true."""
 
     def __init__(self, function: Callable[[Edge], object]) -> None:
         self._function = function

@@ -1,4 +1,4 @@
-"""What differs between two activities, or two versions: parameters, inputs, code, outputs, and how that came about."""
+"""Compare two activities or two versions: parameters, inputs, code, outputs, and the origins of inputs that differ."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DEEPEST = 20  # steps back that differences of inputs are followed
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that differs. `before` and `after` are None where there is nothing on that side."""
+    """One difference. `before` or `after` is None if that side has nothing."""
 
     kind: str  # program, parameter, agent, code, input, output, commit ...
     name: str
@@ -64,7 +64,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two things, and of inputs that differ, how that came about."""
+    """The differences between two things, and the origins of inputs that differ."""
 
     one: str
     other: str
@@ -73,7 +73,7 @@ class Difference:
     because: tuple[Difference, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:

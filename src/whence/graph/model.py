@@ -61,7 +61,7 @@ REVISION = CODES["wasRevisionOf"]
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """A vertex as a function of a user sees it.
+    """A vertex, as passed to functions of a user.
 
     >>> Vertex("model-v1", "entity", {"filename": "model"})["filename"]
     'model'
@@ -81,7 +81,7 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge as a function of a user sees it: source and target are vertices."""
+    """An edge, as passed to functions of a user; source and target are vertices."""
 
     source: Vertex
     relation: str

@@ -31,7 +31,7 @@ RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expa
 
 @dataclass(frozen=True)
 class Query:
-    """What was asked for: sources, destinations, and the properties to match along similar paths."""
+    """A query: sources, destinations, and the properties to match along similar paths."""
 
     graph: Graph
     sources: Numbers
@@ -64,7 +64,7 @@ class Query:
 
 
 class Segment(Drawable):
-    """A part of a graph: vertices and all edges between them that no boundary excludes. It never changes.
+    """An immutable part of a graph: vertices, and all edges between them that no boundary excludes.
 
     >>> from whence.testing.graphs import lifecycle
     >>> seg = lifecycle().segment("dataset-v1", "weight-v2", exclude=["wasAttributedTo", "wasDerivedFrom"])
@@ -101,18 +101,18 @@ class Segment(Drawable):
 
     @cached_property
     def left_out(self) -> list[str]:
-        """The inputs of the activities in the segment that the definition leaves out; `inputs=True` brings them in."""
+        """The inputs of the segment's activities that the definition leaves out; `inputs=True` adds them."""
         return self.graph.ids.of(self.graph.in_order(self._inputs()))
 
     @property
     def by_rule(self) -> dict[str, list[str]]:
-        """The vertices by what brought them in, one of RULES."""
+        """The vertices by the rule that added them, one of RULES."""
         return {
             name: self.graph.ids.of(self.graph.in_order(self._rules[name])) for name in RULES if name in self._rules
         }
 
     def rules_at(self, numbers: Numbers) -> list[str]:
-        """What brought in each of these vertices; "" if nothing did."""
+        """The rule that added each of these vertices; "" if there is none."""
         codes = np.zeros(len(self.graph), np.uint8)
         for code, rule in enumerate(RULES, 1):
             codes[self._rules.get(rule, [])] = code
@@ -160,7 +160,7 @@ class Segment(Drawable):
         return "\n".join(lines)
 
     def left_out_note(self, how: str) -> str:
-        """A sentence about what is left out; `how` brings it in."""
+        """A sentence about the inputs that are left out; `how` says how to add them."""
         out = self.left_out
         more = f" and {len(out) - _NAMED:,} more" if len(out) > _NAMED else ""
         noun = "input of these activities is" if len(out) == 1 else "inputs of these activities are"
@@ -171,7 +171,7 @@ class Segment(Drawable):
     # --- the second step
 
     def with_inputs(self) -> Segment:
-        """The segment with all that its activities used, which need not be on a path from the sources."""
+        """The segment with all inputs of its activities."""
         graph, table, added = self.graph, self.graph.edge_table, self._inputs()
         if not len(added):
             return self
@@ -194,10 +194,10 @@ class Segment(Drawable):
         return found[~selected(base, self._boundaries, found)]
 
     def adjust(self, exclude: object = None, expand: object = None) -> Segment:
-        """The same query with other boundaries: what was induced is not looked for again.
+        """The same query with other boundaries, computed from this segment.
 
-        The boundaries are those of the result, not in addition to earlier ones; a path through something excluded
-        does not count, so what only such paths led to is left out as well. What the query names is never excluded.
+        The boundaries replace earlier ones. A path through an excluded vertex does not count, so vertices that only
+        such paths lead to are left out as well. Vertices that the query names are never excluded.
         """
         base = self._base or self
         chosen, reaches = boundaries(exclude), expansions(base, expand)
@@ -205,11 +205,11 @@ class Segment(Drawable):
         return _expanding(found, base, reaches, chosen) if reaches else found
 
     def to_graph(self) -> Graph:
-        """The segment as a graph of its own, with all properties: to be exported, or asked in turn."""
+        """The segment as a graph, with all properties."""
         return type(self.graph).build(*self.graph.records(self.numbers, self.rows), self.graph.prefixes)
 
     def diff(self, other: Segment) -> SegmentDiff:
-        """What is in this segment, in the other, and in both."""
+        """Compare two segments: what only one of them has, and what both have."""
         from whence.graph.segment_diff import SegmentDiff
 
         return SegmentDiff.of(self, other)

@@ -23,10 +23,10 @@ from whence.graph.types import Classes, kept
 
 @dataclass(frozen=True)
 class SummaryVertex:
-    """Vertices of the segments that are one in the summary.
+    """Vertices of the segments that are merged in the summary.
 
-    `label` says what they are: the kept properties, and a number (t1, t2 ...) where such vertices come with different
-    surroundings. `occurrences` are the members with the segment, counted from 0, that each is part of.
+    `label` has the kept properties, and a number (t1, t2 ...) if vertices with different neighbourhoods have the same.
+    `occurrences` are the members, each with the number of its segment, from 0.
     """
 
     id: int
@@ -49,7 +49,7 @@ class SummaryVertex:
 
 @dataclass(frozen=True)
 class SummaryEdge:
-    """An edge of the summary, and the share of the segments that have one of the edges that became it."""
+    """An edge of the summary, and the share of segments that have it."""
 
     source: SummaryVertex
     relation: str
@@ -61,8 +61,8 @@ class SummaryEdge:
 class Summary(Drawable):
     """A summary of segments. Every path in it is a path of some segment, and every path of a segment is in it.
 
-    `exact` says whether what could be merged was found by comparing paths exactly; otherwise it was found by
-    simulation, and the summary is as right, but may be larger.
+    `exact` says whether paths were compared exactly; otherwise they were compared by simulation, and the summary is
+    right but may be larger.
     """
 
     vertices: tuple[SummaryVertex, ...]
@@ -73,12 +73,12 @@ class Summary(Drawable):
 
     @property
     def compaction(self) -> float:
-        """The number of vertices over that of all segments together."""
+        """The number of vertices divided by that of all segments together."""
         return len(self.vertices) / self.size if self.size else 1.0
 
     @property
     def names(self) -> dict[int, str]:
-        """What each vertex is called in text: its label, and, where several have the same, what distinguishes them."""
+        """The name of each vertex in text: its label, and its members if several have the same label."""
         shared: dict[str, list[SummaryVertex]] = {}
         for each in self.vertices:
             shared.setdefault(each.label, []).append(each)
@@ -107,10 +107,10 @@ class Summary(Drawable):
 
 
 def summarize(segments: Segment | Iterable[Segment], keep: object = None, k: int = 0) -> Summary:
-    """One graph for several segments: what they share is merged, as far as that adds no path.
+    """Merge segments into one graph, without adding a path that no segment has.
 
     `keep` names, for each kind, the properties that distinguish vertices; others are ignored. With `k` above 0,
-    vertices are merged only if what lies within k steps of them looks the same (their provenance type).
+    vertices are merged only if their neighbourhoods up to k steps are the same (their provenance type).
 
     >>> from whence.testing.graphs import lifecycle
     >>> g, aside = lifecycle(), ["wasAttributedTo", "wasDerivedFrom"]

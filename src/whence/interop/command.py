@@ -42,7 +42,7 @@ class Run:
     unseen: tuple[str, ...]  # sentences: what kind of reading could not be seen
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)
 
 

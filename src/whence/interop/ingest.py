@@ -1,6 +1,6 @@
-"""Ingestors: what `whence import` can read. One more kind is one small class, found by its entry point.
+"""Ingestors: the formats that `whence import` can read. Each is one small class, found by its entry point.
 
-A package brings its own with
+A package can provide one with
 
     [project.entry-points."whence.ingestors"]
     dvc = "my_package:Dvc"
@@ -34,10 +34,10 @@ class Ingestor(Protocol):
     about: str  # in a few words, for messages
 
     def claims(self, source: str) -> bool:
-        """Whether this source is for it: by its name, or by looking into it."""
+        """Whether it can read this source, by its name or its content."""
 
     def read(self, source: str, store: Store) -> Graph | Document:
-        """The graph of the source; the store is there to be looked at, not to be written."""
+        """Return the graph of the source. It must not write to the store."""
 
 
 class Git:

@@ -1,4 +1,4 @@
-"""OpenLineage run events, out: activities as runs of jobs with their inputs and outputs."""
+"""Write OpenLineage run events: activities as runs of jobs with their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Side = list[tuple[str, Event]]  # datasets by id, with the attributes of the edg
 
 
 def events(graph: Graph, namespace: str = NAMESPACE) -> list[Event]:
-    """Events for each activity, of its start and its end if known; each names inputs, outputs and who ran it.
+    """Return events for each activity, for its start and its end if known, with inputs, outputs and who ran it.
 
-    Facets of whence's own keep ids, properties and relations that the format has no place for, so that reading the
-    events again gives the same graph, but for what no activity used, made or was done by. An event has to have a time:
-    an activity of unknown time has one event, of the type OTHER, at the beginning of 1970.
+    Custom facets hold ids, properties and relations that the format cannot express, so that reading the events gives
+    the same graph, except for vertices that no activity is related to. An event needs a time: an activity of unknown
+    time has one event, of type OTHER, at the beginning of 1970.
     """
     vertices, edges = graph.records()
     writer = _EventWriter({name: (kind, _as_json(own, name)) for name, kind, own in vertices}, namespace)
@@ -208,7 +208,7 @@ def _end(properties: Mapping[str, Any]) -> str:
 
 
 def write(graph: Graph, path: Place) -> None:
-    """Write the events of a graph: as a list if the name ends in .json, else one a line."""
+    """Write the events of a graph: as a list if the file's suffix is .json, else one per line."""
     found = events(graph)
     if Path(path).suffix.lower() == ".json":
         text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""OpenLineage run events, in: the runs of others as activities, their datasets as versions."""
+"""Read OpenLineage run events: runs as activities, datasets as versions."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def format_of(path: Place) -> str:
 
 
 def read(path: Place, format: str | None = None, known: Mapping[str, str] | None = None) -> Document:
-    """Read a document. `known` are prefixes that a log has: a default namespace gets one of its own beside them."""
+    """Read a document. `known` are the prefixes of a log; a default namespace gets a new one."""
     meant = format or format_of(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -100,8 +100,8 @@ def parse(
 ) -> Document:  # fmt: skip
     """Read a document out of text; `where` names it in messages.
 
-    PROV-JSON is read by whence itself, many times as fast as by the library, unless there is something in it that only
-    the library knows how to read: bundles, a namespace for names without a prefix, or an error.
+    whence reads PROV-JSON itself, which is much faster than the library. The library reads documents with bundles, a
+    default namespace, or an error.
     """
     if format == "json":
         found = _plain_json(text, where)

@@ -16,7 +16,7 @@ NONE: frozenset[Column] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """`direct`: columns whose values the output's are computed from; `through`: columns that decide which rows."""
+    """`direct` are the columns that the values are computed from; `through` are the columns that select rows."""
 
     direct: frozenset[Column]
     through: frozenset[Column]

@@ -138,7 +138,7 @@ class Story:
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return {
             "question": self.title,
             "direction": self.direction,

@@ -52,7 +52,7 @@ class Item:
         return cells_of(self.name, self.cells), self.kind, self.much, self.do, "yes" if self.reason is None else "no"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         about = {"kind": self.kind, "do": self.do, "exact": self.reason is None, "reason": self.reason}
         return selection_dict(self.name, self.cells) | about
 
@@ -99,7 +99,7 @@ class Erasure:
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return {
             "erase": selection_dict(self.dataset, self.asked),
             "precise": self.precise,

@@ -19,10 +19,10 @@ Names = Mapping[str, str] | None
 
 
 class Tables:
-    """Filter, group, join and widen a table (array or pandas frame), and record the lineage of every cell.
+    """Filter, group, join and extend tables (arrays or pandas frames), and record the lineage of every cell.
 
-    `names` maps "table" ("left" and "right" in a join) and "return" to datasets. With `lineage="value+selection"` the
-    keys and conditions that decided are recorded as well. `whence.arrays.frames` has the same without a log.
+    `names` maps "table" ("left" and "right" in a join) and "return" to datasets. With `lineage="value+selection"`, keys
+    and conditions are recorded as well. `whence.arrays.frames` has the same without a log.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -41,7 +41,7 @@ class Tables:
         names: Names = None,
         lineage: Lineage = "value",
     ) -> Any:
-        """New columns behind the others, each computed row by row: from the columns in `reads`, or from all."""
+        """Append columns, each computed row by row from the columns in `reads`, or from all."""
         return self._recorded("add_columns", {"table": table}, frames.add_columns(table, make, reads), names, lineage)
 
     def one_hot(self, table: Any, column: Column, *, names: Names = None, lineage: Lineage = "value") -> Any:
@@ -69,7 +69,7 @@ class Tables:
         names: Names = None,
         lineage: Lineage = "value",
     ) -> Any:
-        """The rows of both whose keys are equal, in the left one's order: the left columns, then the right's."""
+        """Join the rows whose keys are equal, in the order of the left table: the left columns, then the right ones."""
         return self._recorded(
             "inner_join", {"left": left, "right": right}, frames.inner_join(left, right, on), names, lineage
         )

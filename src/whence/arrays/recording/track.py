@@ -31,7 +31,7 @@ class LineageLost(UserWarning):
 
 
 class Learned(ReuseLookup, Protocol):
-    """What earlier calls taught; see whence.arrays.reuse."""
+    """Lineage learned from earlier calls; see whence.arrays.reuse."""
 
     def learn(self, found: Captured) -> None: ...
     def verify(self, found: Captured) -> bool: ...
@@ -189,7 +189,7 @@ def _warn_of_casts(name: str, notes: Mapping[str, int], stacklevel: int) -> None
 
 
 class Capture:
-    """A piece of code whose arrays are traced: `read` gives inputs, `write` takes results; all is recorded at the end.
+    """A block of code whose arrays are traced: `read` inputs, compute, `write` results. It is recorded at the end.
 
     After an exception, nothing is recorded.
     """
@@ -213,7 +213,7 @@ class Capture:
         return self
 
     def read(self, name: str, array: Any) -> Any:
-        """An input of that name, to compute with."""
+        """Return a traced array for an input of that name."""
         self._must_be_open()
         given = array if isinstance(array, np.ndarray) else np.asarray(array)
         traced = self._run.input(given, repr(name))
@@ -222,7 +222,7 @@ class Capture:
         return traced
 
     def write(self, name: str, array: Any) -> Any:
-        """A result of that name; the plain array comes back."""
+        """Record a result under that name, and return it as a plain array."""
         self._must_be_open()
         if not isinstance(array, Traced):
             raise BadType(f"{name!r} was not computed from an array of capture.read, so it has no lineage here")

@@ -23,11 +23,10 @@ MOST_ROWS = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class ReuseRule:
-    """What the log says of one reuse rule: the lineage of runs with one call record, and how often it was reused.
+    """A reuse rule of the log: the lineage of runs with one call record, and how often it was reused.
 
-    `dim` holds for runs that did the same with arrays of the same lengths; `base` too, where contents were part of what
-    was done (a mask, an order); `gen` for runs that did the same at other lengths. The signature is the hash of
-    the call record.
+    A rule of level `dim` holds for runs that did the same with arrays of the same lengths; `base` also requires the
+    same contents (a mask, a sort key); `gen` holds for other lengths. The signature is the hash of the call record.
     """
 
     function: str
@@ -43,7 +42,7 @@ class ReuseRule:
         return f"{self.function}: {self.level}, {self.state}, {self.hits} hits, {self.misses} misses"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON, without what was learned."""
+        """The same as a dictionary for JSON, without what was learned."""
         return {key: value for key, value in asdict(self).items() if key != "payload"}
 
 

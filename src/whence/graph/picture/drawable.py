@@ -1,4 +1,4 @@
-"""What graphs, segments and summaries share: they draw themselves."""
+"""Drawing of graphs, segments and summaries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Drawable:
         raise NotImplementedError
 
     def to_svg(self) -> str:
-        """The picture as SVG: time runs from left to right, edges point back in time; much is shown as counts."""
+        """The picture as SVG: time runs from left to right; large graphs are shown as counts."""
         from whence.graph.picture import scene, svg
 
         return svg.svg(scene.placed(self))
@@ -42,7 +42,7 @@ class Drawable:
         return text.dot(scene.scene_of(self))
 
     def draw(self, path: str | PathLike[str]) -> None:
-        """Write the picture to a file, as its name ends: .svg, .png, .mmd (Mermaid) or .dot."""
+        """Write the picture to a file: .svg, .png, .mmd (Mermaid) or .dot."""
         place = Path(path)
         ending = place.suffix.lower()
         if ending not in _ENDINGS:

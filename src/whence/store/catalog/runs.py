@@ -36,7 +36,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of a pipeline as the log has it. `document` says what was read and saved; `files` are the blobs of it."""
+    """The record of a run of a pipeline. `document` describes what was read and saved; `files` are its blobs."""
 
     id: int
     pipeline: str
@@ -55,7 +55,7 @@ class Run:
         return f"{self.pipeline} over {', '.join(self.sources) or 'nothing'}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON, without what was saved."""
+        """The same as a dictionary for JSON, without what was saved."""
         return {"id": self.id, "pipeline": self.pipeline, "sources": list(self.sources), "created": self.created}
 
 

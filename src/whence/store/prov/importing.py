@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How much was new to the log."""
+    """How many records were new to the log."""
 
     entities: int
     activities: int
@@ -46,7 +46,7 @@ class Imported:
         return "imported " + ", ".join(counted(*part) for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON."""
+        """The same as a dictionary for JSON."""
         return asdict(self)
 
 

@@ -1,4 +1,4 @@
-"""Activities of a project: what a program or a person did, what it used and what came of it."""
+"""Activities of a project: what a program or a person did, used and generated."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Thing = str | os.PathLike[str]
 
 
 class Activity:
-    """Something that is being done: it is recorded, all at once, when the block ends; `Log.activity` makes one.
+    """An activity, recorded when its block ends; `Log.activity` makes one.
 
-    If the block fails, the activity is recorded all the same, with the error as its property `error`.
+    If the block fails, the activity is recorded, too, with the error as its property `error`.
     """
 
     def __init__(self, store: Store, name: str, command: str | None, agent: str | None, properties: Mapping[str, Any]):
@@ -56,13 +56,13 @@ class Activity:
         self.note(**properties)
 
     def note(self, **properties: Any) -> Self:
-        """Properties of the activity: parameters, measures, whatever distinguishes it from others."""
+        """Add properties to the activity, such as parameters and measures."""
         self._require_open()
         self._properties.update(plain(properties, f"a property of {self.name!r}"))
         return self
 
     def used(self, *things: Thing) -> Self:
-        """What is read: datasets of the log by name, or files, whose content is looked at now."""
+        """Record what the activity reads: datasets by name, or files with their current content."""
         self._require_open()
         for thing in things:
             key, is_file = self._meant(thing)
@@ -71,16 +71,16 @@ class Activity:
         return self
 
     def used_content(self, content: Content) -> Self:
-        """An artifact that was read while it had this content, which it need not have any more."""
+        """Record that the activity read an artifact when it had this content."""
         self._require_open()
         self._used.setdefault(content.artifact, content)
         return self
 
     def generated(self, *things: Thing, derived_from: Iterable[Thing] = ()) -> Self:
-        """What is made: datasets of the log by name, or files, whose content is looked at when the block ends.
+        """Record what the activity makes: datasets by name, or files with their content at the end of the block.
 
-        `derived_from` names those of the things used that went into these, as a whole: questions about cells then go
-        that way, too.
+        `derived_from` names the inputs that went into these, as a whole, so that questions about cells follow them,
+        too.
         """
         self._require_open()
         if isinstance(derived_from, (str, os.PathLike)):
@@ -95,13 +95,13 @@ class Activity:
         return self
 
     def generated_content(self, content: Content) -> Self:
-        """An artifact that was made and has this content: a new version of it, unless the latest has it already."""
+        """Record that the activity made an artifact: a new version, unless the latest has this content."""
         self._require_open()
         self._generated[content.artifact] = (content, ())
         return self
 
     def removed_file(self, gone: Gone) -> Self:
-        """A file that was there before and is not any more."""
+        """Record that the activity removed a file."""
         self._require_open()
         self._removed[gone.artifact] = gone
         return self
@@ -145,7 +145,7 @@ class Activity:
         self.record(missing=True)
 
     def record(self, *, missing: bool = False, ended: str | None = None) -> None:
-        """Write it to the log. With `missing`, files that were to be generated and are not there are left out."""
+        """Write the activity to the log. With `missing`, generated files that do not exist are left out."""
         self._require_open()
         ended = ended or now()
         outputs: dict[str, Content | None] = {}
