@@ -198,5 +198,5 @@ def test_a_view_that_overlaps_itself_is_not_written() -> None:
         return a
 
     run = Run()
-    with pytest.raises(NoRule, match="more than one cell"):
+    with pytest.raises(NoRule, match="several cells"):
         rebound(smeared, run)(run.input(np.arange(4.0)))

@@ -97,7 +97,7 @@ def test_the_time_is_that_of_the_run(spark: SparkSession, t: DataFrame, log: Log
         .selectExpr("k", "count", "now() as at", "current_date() as day")
     )
     pipeline = log.pipeline(df)
-    with pytest.raises(NoSuchRow, match="in another run"):
+    with pytest.raises(NoSuchRow, match="another run"):
         pipeline.backward({"k": 1, "at": datetime(2020, 1, 1, tzinfo=UTC)})
     started = datetime.now(UTC).replace(tzinfo=None)
     rows = pipeline.run().collect()

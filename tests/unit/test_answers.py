@@ -191,7 +191,7 @@ def test_relations_that_are_asked_say_how_and_why(reason: str | None) -> None:
 def test_rows_are_of_tables(log: wh.Log) -> None:
     log.array("A", shape=(3, 2))
     for asked in ({"city": "Oslo"}, [{"city": "Oslo"}]):
-        with pytest.raises(BadCells, match="rows are of tables; 'A' is an array"):
+        with pytest.raises(BadCells, match="only tables have rows; 'A' is an array"):
             log.backward("A", asked)
     with pytest.raises(BadCells, match="only tables have columns; 'A' is an array"):
         log.backward("A", "0,0", columns=["total"])
@@ -262,7 +262,7 @@ def test_what_was_deleted_between_activities_is_said(log: wh.Log) -> None:
             activity.used(source).generated(output)
     log.delete("B")
     assert log.forward("A", "0").reason == "'A' led to 'B', which was deleted: where it went is not known"
-    assert "'C' came from 'B', too, deleted since" in str(log.backward("C", "0").reason)
+    assert "'C' came from 'B', too, which was deleted" in str(log.backward("C", "0").reason)
 
 
 def test_a_name_without_a_version_is_the_latest_that_was_reached(log: wh.Log) -> None:

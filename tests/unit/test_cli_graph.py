@@ -173,7 +173,7 @@ def test_a_log_is_made_beside_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path / "sub")
     result = run("run", "--", sys.executable, "-c", "open('a.txt').read()")
     assert result.exit_code == 0
-    assert "made the log" in result.stderr
+    assert "created the log" in result.stderr
     with wh.open(tmp_path / "project.whence") as log:
         [activity] = log.graph.of_kind("activity")
         assert len(log.graph[activity]["git_commit"]) == 40

@@ -69,7 +69,7 @@ REFUSED: list[tuple[Any, list[str], str, str]] = [
     (lambda s: s.str.replace("a+", "b", regex=True), ["string"], "string", "regular expression"),
     (lambda s: s.map({"a": 1}), ["string"], "double", "all strings or all floats"),
     (lambda s: pd.Series(np.where(s == "a", "x\0", "y")), ["string"], "string", "drops"),
-    (lambda x: 3.0, ["double"], "double", "no column"),
+    (lambda x: 3.0, ["double"], "double", "not a column"),
     (lambda x: pd.Series(sorted(x)), ["double"], "double", "sorted"),
 ]
 

@@ -273,7 +273,7 @@ def test_bad_events_are_named(wrong: dict[str, Any], told: str) -> None:
 
 
 def test_events_of_no_run_are_left_out() -> None:
-    with pytest.warns(GraphWarning, match="event 0 is of no run"):
+    with pytest.warns(GraphWarning, match="event 0 belongs to no run"):
         assert len(openlineage.graph_of([{"job": {"namespace": "n", "name": "j"}}])) == 0
 
 

@@ -91,10 +91,10 @@ def test_parts_that_are_not_what_the_index_says(tmp_path: Path) -> None:
     relation = written(tmp_path / "r")
     first, second = relation.index.entries[:2]
     lying = [
-        (replace(first, tuples=99), "other tuples"),
-        (replace(first, bounds=((0, 98), first.bounds[1])), "other tuples"),
+        (replace(first, tuples=99), "does not hold the tuples"),
+        (replace(first, bounds=((0, 98), first.bounds[1])), "does not hold the tuples"),
         (replace(first, boxes=first.boxes - 1), "differs from the index"),
-        (replace(first, name=second.name), "not the part|other tuples"),
+        (replace(first, name=second.name), "differs from the index|does not hold the tuples"),
     ]
     for entry, said in lying:
         index = Index((CELLS,), (CELLS,), (entry,))

@@ -329,7 +329,7 @@ class TestBadQuestions:
         table = pa.table({"t": [1]})
         with pytest.raises(BadType, match="unknown columns: other#9"):
             select(files, IsNull(other))
-        with pytest.raises(BadType, match="without column other#9"):
+        with pytest.raises(BadType, match="no column other#9"):
             select(files, TRUE, columns=(other,))
         with pytest.raises(BadType, match="no columns were requested"):
             select(files, TRUE, columns=())

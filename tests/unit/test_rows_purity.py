@@ -189,7 +189,7 @@ VARYING: dict[str, object] = {
     "a name from random": lambda x: random.choice([x, 1]),
     "numpy": lambda x: x + np.random.rand(),  # noqa: NPY002 # the global state is the point
     "a seeded generator of numpy": lambda s: np.random.default_rng().normal(size=len(s)),
-    "the time": lambda x: time.time() - x,
+    "the current time": lambda x: time.time() - x,
     "now": lambda x: dt.datetime.now() - x,
     "today": lambda x: dt.date.today() == x,
     "pandas' now": lambda x: pd.Timestamp.now() - x,

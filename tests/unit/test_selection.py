@@ -209,7 +209,7 @@ def test_from_cells_refuses_a_mask_and_says_where_it_goes() -> None:
 
 
 def test_from_mask_refuses_numbers() -> None:
-    with pytest.raises(BadCells, match="booleans, and this one is of int"):
+    with pytest.raises(BadCells, match="booleans, not of int"):
         Selection.from_mask(np.eye(2, dtype=int))
 
 

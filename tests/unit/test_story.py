@@ -153,7 +153,7 @@ def test_a_long_story_says_how_much_it_leaves_out() -> None:
     assert len(story.sentences()) == 41
     left = "... and 30 more, 1 of them not exact: `story.answer.steps` and `whence explain --json` have all of them."
     assert left in str(story)
-    assert ">10 more steps: story.answer.steps has all</text>" in story.to_svg()
+    assert ">10 more steps: story.answer.steps has all of them</text>" in story.to_svg()
     ET.fromstring(story.to_svg())
     short = Story("a0", Selection.all(()), "backward", Answer({}, steps=steps[:40]))
     assert "more" not in str(short)
@@ -239,12 +239,12 @@ def test_the_shell_explains_and_reports(log: wh.Log) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("backward", "raw"), "say which cells of 'raw' are meant"),
+        (("backward", "raw"), "say which cells of 'raw' to ask about"),
         (("backward", "raw", "--row", "city=Oslo"), "rows are of tables; 'raw' is an array"),
         (("backward", "raw", "--row", "city"), "--row is given as COLUMN=VALUE"),
         (("explain", "raw", "0,0", "--row", "city=Oslo"), "either CELLS (0,0) or --row"),
         (("backward", "raw", "0,0", "--columns", "city"), "only tables have columns"),
-        (("forward", "raw", "0,0", "--report", "x.pdf"), "x.pdf: the name says what is written"),
+        (("forward", "raw", "0,0", "--report", "x.pdf"), "x.pdf: the suffix chooses the format"),
         (("forward", "raw", "0,0", "--to", "fit", "--report", "x.html"), "leave out --to"),
     ],
 )

@@ -116,7 +116,7 @@ def _selected_rows(store: Store, name: str, rows: Any, columns: Sequence[str] | 
     if not store.reader.is_table(latest):
         kind = "a file" if store.reader.is_file(latest) else "an array"
         what = "rows" if columns is None else "columns"
-        raise BadCells(f"{what} are of tables; {name!r} is {kind}: say which cells, log.backward({name!r}, '3,1')")
+        raise BadCells(f"only tables have {what}; {name!r} is {kind}: say which cells, log.backward({name!r}, '3,1')")
     return store.tables.selected(latest, rows, columns)
 
 
