@@ -1,7 +1,7 @@
 // A table: pages of rows from the server; a row or a cell asked about, its source rows beside it.
 import { useAnswer } from "./ask";
 import { Empty, Superset, Waiting, save } from "./parts";
-import { go, link, place } from "./place";
+import { go, link, place, readAt } from "./place";
 import { count, counted, plain } from "./words";
 
 type Value = string | number | boolean | null;
@@ -24,6 +24,8 @@ interface Source {
   columns: string[];
   rows: { number: number; cells: Value[] }[];
   marked: string[];
+  /** Those of the marked columns that carry the value; null if that is not known. */
+  carried: string[] | null;
   unread?: string;
 }
 interface Rows {
@@ -44,7 +46,7 @@ export function TableView() {
   const asked = useAnswer<Page>("table", { name: here.name, from: start, rows: ROWS, sort: here.sort, where: here.where });
   const page = asked.data;
   const lineage = useAnswer<Rows>("rows", here.row ? { name: here.name, row: here.row, column: here.column, way: here.way } : null);
-  const where = JSON.parse(here.where ?? "{}") as Record<string, string>;
+  const where = readAt<Record<string, string>>("where", {});
   const filter = (column: string, text: string) => {
     const next = { ...where, [column]: text };
     if (!text) delete next[column];
@@ -120,7 +122,8 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
           found.available ? (
             <>
               <Superset precise={found.precise} reason={found.reason} />
-              <p class="faint">{found.precise === false ? "" : "Exactly these"}{found.ms !== undefined ? `, in ${found.ms} ms` : ""}</p>
+              <p class="faint">{found.precise === false ? "Found" : "Exactly these"}{found.ms !== undefined ? `, in ${found.ms} ms` : ""}</p>
+              {found.sources.some((source) => source.carried !== null) ? <ul class="legend" aria-label="Legend"><li><i class="k carries" />carries the value</li><li><i class="k decided" />join key or condition</li></ul> : null}
               {found.sources.map((source) => <SourceRows key={source.name} source={source} way={here.way === "forward" ? "to" : "from"} />)}
               {found.notes?.map((each) => <p key={each} class="note">{plain(each)}</p>)}
               {found.sources.length ? null : <p class="faint">Nothing.</p>}
@@ -134,6 +137,7 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
 }
 
 function SourceRows({ source, way }: { source: Source; way: "from" | "to" }) {
+  const mark = (name: string) => (!source.marked.includes(name) ? undefined : source.carried === null || source.carried.includes(name) ? `marked-${way}` : "decided");
   const open = source.kind === "table" ? { view: "table", name: source.name, row: source.rows[0]?.number } : source.kind === "array" ? { view: "array", name: source.name, cells: source.text } : { id: source.name };
   return (
     <section>
@@ -142,8 +146,8 @@ function SourceRows({ source, way }: { source: Source; way: "from" | "to" }) {
       {source.rows.length ? (
         <div class="grid tight" tabIndex={0} role="region" aria-label={`Rows of ${plain(source.name)}`}>
           <table>
-            <thead><tr><th scope="col" class="number">row</th>{source.columns.map((name) => <th scope="col" key={name} class={source.marked.includes(name) ? `marked-${way}` : undefined}>{plain(name)}</th>)}</tr></thead>
-            <tbody>{source.rows.map((row) => <tr key={row.number}><th scope="row" class="number">{count(row.number)}</th>{row.cells.map((cell, column) => <td key={column} class={source.marked.includes(source.columns[column]!) ? `marked-${way}` : undefined}>{shown(cell)}</td>)}</tr>)}</tbody>
+            <thead><tr><th scope="col" class="number">row</th>{source.columns.map((name) => <th scope="col" key={name} class={mark(name)}>{plain(name)}</th>)}</tr></thead>
+            <tbody>{source.rows.map((row) => <tr key={row.number}><th scope="row" class="number">{count(row.number)}</th>{row.cells.map((cell, column) => <td key={column} class={mark(source.columns[column]!)}>{shown(cell)}</td>)}</tr>)}</tbody>
           </table>
         </div>
       ) : null}

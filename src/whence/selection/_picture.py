@@ -32,7 +32,7 @@ GAP: Final = 12
 
 GROUND: Final = (255, 255, 255)
 UNSELECTED: Final = (233, 236, 239)
-SELECTED: Final = (214, 69, 65)
+SELECTED: Final = (194, 65, 12)  # the explorer's colour of what cells came from
 LINE: Final = (255, 255, 255)
 INK: Final = (73, 80, 87)
 OPACITY: Final = 0.6  # of the mark over a background
