@@ -109,15 +109,20 @@ export function ArrayView() {
 function Chain({ facts, look, lineage }: { facts: ArrayFacts; look: string; lineage?: Lineage }) {
   const at = facts.chain.findIndex((each) => each.name === look);
   const step = (by: number) => facts.chain[at + by];
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => {
+    const shown = list.current?.querySelector<HTMLElement>("[aria-current]");
+    if (shown) list.current!.scrollLeft = shown.parentElement!.offsetLeft - (list.current!.clientWidth - shown.offsetWidth) / 2;
+  }, [look, facts.chain.length]);
   return (
     <nav class="chain" aria-label="Chain">
       <button type="button" aria-label="Earlier in the chain" disabled={!step(-1)} onClick={() => go({ look: step(-1)!.name, name: place.value.name ?? look, at: undefined })}>{"\u2190"}</button>
-      <ol>
+      <ol ref={list}>
         {facts.chain.map((each) => (
           <li key={each.name}>
             <a aria-current={each.name === look ? "true" : undefined} {...link({ look: each.name, name: place.value.name ?? look, at: undefined, x: undefined, y: undefined, k: undefined }, false)}>
               <Small member={each} lineage={lineage} />
-              <b>{plain(each.name)}</b>
+              <b title={plain(each.name)}>{plain(each.name)}</b>
               <small><Tally name={each.name} lineage={lineage} otherwise={sides(each.shape)} /></small>
             </a>
           </li>

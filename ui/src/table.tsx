@@ -86,13 +86,13 @@ export function TableView() {
                 </tbody>
               </table>
             ) : null}
-            {page && !page.rows.length ? <Empty title="No rows">{Object.keys(where).length ? "No row passes all filters." : "The table is empty."}</Empty> : null}
+            {page && !page.rows.length ? <Empty title="No rows">{page.total ? `There are ${count(page.total)}.` : Object.keys(where).length ? "No row passes all filters." : "The table is empty."}</Empty> : null}
           </Waiting>
         </div>
         {page ? (
           <footer class="under pages">
             <button type="button" disabled={start === 0} onClick={() => go({ from: Math.max(0, start - ROWS) || undefined })}>Earlier</button>
-            <span>{page.total ? `${count(start)} to ${count(Math.min(start + ROWS, page.total) - 1)} of ${count(page.total)}` : "none"}</span>
+            <span>{page.rows.length ? `${count(start)} to ${count(Math.min(start + ROWS, page.total) - 1)} of ${count(page.total)}` : "none"}</span>
             <button type="button" disabled={start + ROWS >= page.total} onClick={() => go({ from: start + ROWS })}>Later</button>
           </footer>
         ) : null}

@@ -6,6 +6,7 @@ summary would be too large, vertices are grouped by what they are called alone, 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +52,10 @@ def overview(graph: Graph, numbers: Numbers) -> Overview:
 
 
 def _by_name(graph: Graph, numbers: Numbers, names: list[tuple[int, str]]) -> Overview:
-    """Grouped by name; where there are too many names, by the endings of files, but for those that are frequent."""
+    """Grouped by name; where there are too many names, without the numbers in them; where there are still too many, by
+    the endings of files, but for those that are frequent."""
+    if len(set(names)) > MOST:
+        names = _without_numbers(names)
     if len(set(names)) > MOST:
         counts = Counter(names)
         frequent = {name for name, count in counts.most_common(MOST // 3) if count > 1}
@@ -62,8 +66,20 @@ def _by_name(graph: Graph, numbers: Numbers, names: list[tuple[int, str]]) -> Ov
     return Overview(_grouped(graph, numbers, names), _BY_NAME)
 
 
+_NUMBER = re.compile(r"[0-9]+")
 _OTHER = {ENTITY: "other data", ACTIVITY: "other activities"}
 _BY_NAME = "Grouped by name and kind: a line says that some of the one came from some of the other."
+
+
+def _without_numbers(names: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Names that differ in their numbers alone become one, with a star for each.
+
+    >>> _without_numbers([(0, "day_01.csv"), (0, "day_02.csv"), (0, "v2.csv")])
+    [(0, 'day_*.csv'), (0, 'day_*.csv'), (0, 'v2.csv')]
+    """
+    bare = {name: (name[0], _NUMBER.sub("*", name[1])) for name in set(names)}
+    alike = Counter(bare.values())
+    return [bare[name] if alike[bare[name]] > 1 else name for name in names]
 
 
 def _coarse(kind: int, name: str) -> str:
@@ -157,6 +173,8 @@ def _node(kind: Any, name: str, members: Sequence[str]) -> Node:
     is_failed, count = name.endswith(FAILED), len(members)
     name = name.removesuffix(FAILED)
     thing = ("run", "runs") if kind == "activity" else ("version", "versions")
+    if kind == "entity" and count > 1 and len({split_version(each)[0] for each in members}) > 1:
+        thing = ("dataset", "datasets")
     note = [] if count == 1 and not is_failed else [f"{count:,} {thing[count > 1]}"]
     note += ["failed"] if is_failed else []
     title = ", ".join(members[:8]) + (", ..." if count > 8 else "")
