@@ -303,7 +303,11 @@ def test_values_must_be_those_of_the_array(tmp_path: Path) -> None:
     np.save(tmp_path / "A.npy", np.zeros((2, 3)))
     with wh.open(tmp_path / "a.whence") as log:
         log.array("A", shape=(3, 2))
-        status, told = answered(Explorer(log, Values.of([f"A={tmp_path / 'A.npy'}"])), "array", {"name": "A"})
+        given = Explorer(log, Values.of([f"A={tmp_path / 'A.npy'}"]))
+        told = ask(given, "array", name="A")
+        assert told["values"] is None  # and the rest is there: lineage needs no values
+        assert "holds an array of shape (2, 3)" in told["unread"]
+        status, told = answered(given, "tile", {"name": "A"})
     assert (status, "holds an array of shape (2, 3)" in str(told)) == (400, True)
     with pytest.raises(BadType, match="NAME=FILE"):
         Values.of(["nothing"])

@@ -20,6 +20,7 @@ interface ArrayFacts extends Omit<Member, "values"> {
   made: { id: string; name: string; inputs: string[] }[];
   derived: { input: string; tuples: number; boxes: number; size: number }[];
   chain: Member[];
+  unread: string | null;
   values: null | { low: number; high: number; counts: number[]; not_finite: number; sampled: number; of: number; dtype: string; preview: null | { sides: number[]; exact: boolean } };
 }
 interface Cells {
@@ -285,7 +286,7 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
       </div>
       <footer class="under">
         <ul class="legend" aria-label="Legend"><li><i class="k asked" />asked</li><li><i class="k from" />came from</li><li><i class="k to" />went to</li>{facts.values?.not_finite ? <li><i class="k lost" />not finite</li> : null}{facts.values && !facts.values.preview && kx < 0.9 ? <li class="time">one pixel is {counted(2 ** Math.ceil(Math.log2(1 / kx)) * Math.max(1, 2 ** Math.ceil(Math.log2(1 / ky))), "cell")}, of which the first is shown</li> : null}</ul>
-        <p>{facts.values ? null : <>Values are not at hand, so its shape is drawn: <code>whence ui --values {plain(facts.name)}=FILE.npy</code>, or save a preview: <code>log.array("{plain(facts.name)}", array, preview=True)</code></>}</p>
+        <p>{facts.values ? null : facts.unread ? <span class="warn">Its shape is drawn: {plain(facts.unread)}</span> : <>Values are not at hand, so its shape is drawn: <code>whence ui --values {plain(facts.name)}=FILE.npy</code>, or save a preview: <code>log.array("{plain(facts.name)}", array, preview=True)</code></>}</p>
       </footer>
     </>
   );

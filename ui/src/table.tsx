@@ -38,6 +38,8 @@ interface Rows {
 }
 
 const ROWS = 100;
+const FEW = 8; // values of a row that are listed before its lineage
+const isNumber = (type: string): boolean => /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DOUBLE|FLOAT|DECIMAL\(.*\))$/.test(type);
 const shown = (value: Value): string => (value === null ? "null" : plain(String(value)));
 
 export function TableView() {
@@ -64,7 +66,7 @@ export function TableView() {
               <table>
                 <thead>
                   <tr><th scope="col" class="number">row</th>{page.columns.map((column) => (
-                    <th scope="col" key={column.name} aria-sort={here.sort === column.name ? "ascending" : here.sort === `-${column.name}` ? "descending" : undefined}>
+                    <th scope="col" key={column.name} class={isNumber(column.type) ? "n" : undefined} aria-sort={here.sort === column.name ? "ascending" : here.sort === `-${column.name}` ? "descending" : undefined}>
                       <button type="button" onClick={() => sort(column.name)} title={`${plain(column.name)}: ${column.type}`}>{plain(column.name)}<i aria-hidden="true">{here.sort === column.name ? "\u2191" : here.sort === `-${column.name}` ? "\u2193" : ""}</i></button>
                       <small>{column.type.toLowerCase()}</small>
                       <input aria-label={`Filter ${plain(column.name)}`} placeholder="filter" value={where[column.name] ?? ""} onInput={(event) => filter(column.name, event.currentTarget.value)} />
@@ -78,7 +80,7 @@ export function TableView() {
                       <tr key={row.number} aria-selected={here.row === own}>
                         <th scope="row" class="number"><button type="button" aria-label={`Where did row ${row.number} come from?`} onClick={() => go({ row: own, column: undefined })}>{count(row.number)}</button></th>
                         {row.cells.map((cell, at) => (
-                          <td key={at} class={`${typeof cell === "number" ? "n" : cell === null ? "null" : ""}${here.row === own && here.column === page.columns[at]!.name ? " chosen" : ""}`}><button type="button" tabIndex={-1} onClick={() => go({ row: own, column: page.columns[at]!.name })}>{shown(cell)}</button></td>
+                          <td key={at} class={`${isNumber(page.columns[at]!.type) ? "n" : ""}${cell === null ? " null" : ""}${here.row === own && here.column === page.columns[at]!.name ? " chosen" : ""}`}><button type="button" tabIndex={-1} onClick={() => go({ row: own, column: page.columns[at]!.name })}>{shown(cell)}</button></td>
                         ))}
                       </tr>
                     );
@@ -111,7 +113,7 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
     <div class="card">
       <p class="kind">{here.column ? "cell" : "row"}</p>
       <h2>{plain(here.name!)}, row {here.row}{here.column ? <span class="asked"> {plain(here.column)}</span> : null}</h2>
-      <dl class="facts">{cells.map(([name, value]) => <div key={name}><dt>{plain(name)}</dt><dd class={here.column === name ? "asked" : undefined}>{shown(value)}</dd></div>)}</dl>
+      <Cells of={cells.filter(([name], at) => at < FEW || name === here.column)} />
       <div class="row" role="group" aria-label="Direction">
         {(["backward", "forward"] as const).map((way) => <button key={way} type="button" aria-pressed={(here.way ?? "backward") === way} onClick={() => go({ way: way === "backward" ? undefined : way })}>{way === "backward" ? "Came from" : "Went to"}</button>)}
         {page?.pipeline ? <a {...link({ view: "pipeline", name: page.pipeline, row: here.row })}>Through the pipeline</a> : null}
@@ -132,8 +134,14 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
           ) : <p class="note">{plain(found.reason ?? "")}</p>
         ) : null}
       </Waiting>
+      {cells.length > FEW ? <details><summary>All {count(cells.length)} values of the row</summary><Cells of={cells} /></details> : null}
     </div>
   );
+}
+
+function Cells({ of }: { of: [string, Value][] }) {
+  const { column } = place.value;
+  return <dl class="facts">{of.map(([name, value]) => <div key={name}><dt>{plain(name)}</dt><dd class={column === name ? "asked" : undefined}>{shown(value)}</dd></div>)}</dl>;
 }
 
 function SourceRows({ source, way }: { source: Source; way: "from" | "to" }) {

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.arrays.preview import histogram
+from whence.errors import WhenceError
 from whence.selection import Selection
 from whence.store.answers import boxes as spelled
 from whence.ui import answers, previews
@@ -24,6 +25,11 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
     dataset = described.dataset
     me, chain = answers.chain(explorer.log, text(params, "name"))
     made = [each for each in described.operations if dataset.name in each.outputs]
+    values, unread = None, None
+    try:
+        values = _values(explorer, dataset.name, dataset.shape)
+    except WhenceError as error:  # its lineage can be looked at all the same
+        unread = str(error)
     return {
         "name": me, "kind": dataset.kind, "shape": list(dataset.shape), "created": dataset.created,
         "by": dataset.by, "note": dataset.properties.get("note"),
@@ -33,7 +39,7 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
             for each in described.derived_from
         ],
         "chain": [_member(explorer, each) for each in chain],
-        "values": _values(explorer, dataset.name, dataset.shape),
+        "values": values, "unread": unread,
     }  # fmt: skip
 
 
