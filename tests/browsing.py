@@ -73,7 +73,8 @@ class Visit:
         """A screenshot, kept where the environment says so."""
         if SHOTS:
             Path(SHOTS).mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=str(Path(SHOTS, f"{name}.png")))
+            # Where a test keeps its log is of no interest to those who see the picture.
+            self.page.screenshot(path=str(Path(SHOTS, f"{name}.png")), style=".dir { visibility: hidden }")
 
     def close(self) -> None:
         self.context.close()

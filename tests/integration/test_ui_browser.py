@@ -172,6 +172,8 @@ def test_enter_opens_what_is_typed_though_older_results_are_shown(visit: Open) -
     page.keyboard.press("Enter")
     expect(page.locator("[role=option] b").first).to_have_text("train.py#5")  # still those of what was typed before
     assert "id=" not in page.url
+    while not any("%236" in each.request.url for each in held):  # the browser has yet to send the last letter
+        page.wait_for_timeout(20)
     for each in held:
         each.continue_()
     expect(page.locator(".side h2")).to_have_text("train.py#6")
@@ -321,7 +323,8 @@ def test_names_that_would_do_harm_are_text(browser: Browser, tmp_path: Path) -> 
         ):  # fmt: skip
             opened = Visit(browser, url)
             page = opened.go(**state)
-            assert page.title() == "whence"
+            assert page.title().endswith("whence")
+            assert page.title() != "taken"
             assert page.locator("img, script:not([type=module]), [onerror], a[href^='javascript']").count() == 0
             text = page.locator("body").inner_text()
             assert "\x1b" not in text

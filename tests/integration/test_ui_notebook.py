@@ -72,6 +72,9 @@ def test_without_widgets_pictures_and_tables_need_nothing(place: Path) -> None:
         shown = str(data.get("text/html", "")) + str(data.get("image/svg+xml", ""))
         assert name == "setup" or shown
         assert "<script" not in shown
+        if name in ("log", "segment", "summary", "answer"):  # a picture and a table
+            assert "<table>" in data["text/html"], name
+            assert "<svg" in data["text/html"] or "data:image/png" in data["text/html"], name
         assert 'src="http' not in shown
 
 
@@ -84,7 +87,7 @@ def test_who_has_no_anywidget_gets_the_same(place: Path) -> None:
         "print(sorted(log._repr_mimebundle_()), sorted(log.graph._repr_mimebundle_()))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout == "['text/html', 'text/plain'] ['image/svg+xml', 'text/plain']\n"
+    assert done.stdout == "['text/html', 'text/plain'] ['image/svg+xml', 'text/html', 'text/plain']\n"
 
 
 def test_the_kernel_answers_what_the_widget_asks(place: Path) -> None:

@@ -19,6 +19,7 @@ from whence.errors import BadType, StoreError
 from whence.graph import Graph, Segment, Summary
 from whence.graph.picture import scene, style
 from whence.graph.picture.layout import lay_out, ranks_of
+from whence.graph.picture.nodes import Line, Node, Scene
 from whence.testing.graphs import lifecycle
 from whence.testing.graphs.strategies import Drawn, provenance
 
@@ -85,6 +86,29 @@ def test_labels_keep_what_differs_and_the_number_of_the_run() -> None:
     assert [node.label for node in nodes] == [f"train.py --rate 0.{run:03}" for run in (1, 2, 3)]
     assert [node.note for node in nodes] == ["#1", "#2 · failed", "#3"]
     assert [node.failed for node in nodes] == [False, True, False]
+
+
+def test_the_only_run_of_a_program_names_no_file_that_is_drawn_beside_it() -> None:
+    [node] = [node for node in scene.scene_of(sweep(1)).nodes if node.kind == "activity"]
+    assert node.label == "train.py --rate 0.001"
+
+
+def test_what_failed_looks_failed_in_text_too() -> None:
+    dot, mermaid = sweep(3).to_dot(), sweep(3).to_mermaid()
+    assert [line.count("dashed") for line in dot.splitlines() if "train.py" in line and "label" in line] == [0, 1, 0]
+    assert "ellipse: data, files   box: activity   dashed: failed" in dot
+    assert "dashed" not in sweep(1).to_dot()
+    assert mermaid.count(":::failed") == 1
+    assert "classDef failed" in mermaid
+
+
+def test_labels_beside_lines_have_room_between_the_ranks() -> None:
+    for label in ("", "123,456,789"):
+        nodes = (Node("entity", "a", "a"), Node("activity", "b", "b"))
+        _, layout = scene.laid_out(Scene(nodes, (Line(1, 0, "used", 0.0, label),)))
+        gap = layout.centres[1][0] - layout.centres[0][0] - sum(size[0] for size in layout.sizes) / 2
+        assert gap >= max(30, 6 * len(label))
+        assert gap <= 100
 
 
 def test_what_failed_looks_failed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def test_pixels_are_those_of_the_cells_they_stand_for(data: st.DataObject) -> No
     scale, pixels = 2 ** data.draw(st.integers(0, 3)), data.draw(st.integers(1, 8))
     corner = (data.draw(st.integers(0, 2)) * pixels * scale, data.draw(st.integers(0, 2)) * pixels * scale)
     for show in ("min", "max"):
-        found = square(made, (), corner, pixels, scale, show)
+        found = square(made, (), corner, pixels, (scale, scale), show)
         for row, column in np.ndindex(found.shape):
             cells = []
             for start, side in zip((corner[0] + row * scale, corner[1] + column * scale), made.sides, strict=True):
@@ -170,3 +171,34 @@ def test_altered_bytes_are_refused_or_a_preview(data: st.DataObject) -> None:
         found = preview_from(bytes(whole), "the preview")
         assert found.finite.size <= 1 << 22
         assert len(found.counts) == BINS
+
+
+def test_an_array_that_was_defined_is_known_to_tracked_calls(tmp_path: Path) -> None:
+    """A preview is saved before the first call as well as after it: both are the same dataset."""
+    image = np.arange(12.0).reshape(3, 4)
+    with wh.open(tmp_path / "a.whence") as log:
+        log.array("image", image, preview=True)
+
+        @log.track
+        def smooth(picture: Any) -> Any:
+            return picture[1:] - picture[:-1]
+
+        found = smooth(image)
+        log.array("smooth", found, preview=True)
+        assert [each.name for each in log.datasets()] == ["image", "smooth"]
+        assert log.backward("smooth", "0,1").reached["image"].count == 2
+        log.array("again", image)  # it has a name already
+        smooth(image[:2])
+        assert set(log.backward("smooth#2", "0,1").reached) >= {"image"}
+
+
+def test_a_shape_says_nothing_of_the_arrays_that_have_it(tmp_path: Path) -> None:
+    with wh.open(tmp_path / "a.whence") as log:
+        log.array("x", (3, 4))
+
+        @log.track
+        def double(x: Any) -> Any:
+            return 2 * x
+
+        double(np.ones((3, 4)))
+        assert "x#2" in [each.name for each in log.datasets()]

@@ -14,7 +14,7 @@ from PIL import Image
 from whence.errors import BadCells, ShapeMismatch, StoreError
 from whence.selection import Selection
 
-RED, GREY = (214, 69, 65), (233, 236, 239)
+RED, GREY = (194, 65, 12), (233, 236, 239)
 
 
 def test_html_has_the_text_and_a_picture_of_its_own() -> None:

@@ -276,11 +276,38 @@ def test_arrays_of_any_rank_have_a_picture(shape: tuple[int, ...]) -> None:
             assert ask(explorer, "value", name="A", cell=cell) == {"value": array.flat[0]}
 
 
+@pytest.mark.parametrize("values", [[-1e308, 0.0, 1e308], [1e300, 1e300], [5e-324, 0.0], [2.0**63], []])
+def test_values_at_the_ends_of_what_numbers_can_be_have_a_histogram(tmp_path: Path, values: list[float]) -> None:
+    np.save(tmp_path / "A.npy", np.array(values))
+    with wh.open(tmp_path / "a.whence") as log:
+        log.array("A", (len(values),))
+        told = ask(Explorer(log, Values.of([str(tmp_path)])), "array", name="A")["values"]
+    assert sum(told["counts"]) == len(values) - told["not_finite"] == len(values)
+    json.dumps(told, allow_nan=False)
+
+
+def test_rows_and_columns_of_a_tile_are_scaled_by_themselves(tmp_path: Path) -> None:
+    """A thin array is drawn higher than wide: all its rows, every nth of its columns."""
+    array = np.arange(3 * 5000.0).reshape(3, 5000)
+    np.save(tmp_path / "A.npy", array)
+    with wh.open(tmp_path / "a.whence") as log:
+        log.array("A", array, preview=5000)
+        for values in (Values.of([f"A={tmp_path / 'A.npy'}"]), Values()):
+            body = ask(Explorer(log, values), "tile", name="A", scale="32", down="1")
+            assert np.frombuffer(body[:8], "<u4").tolist() == [3, 157]
+            drawn = np.frombuffer(body[8:], np.uint8).reshape(3, 157)
+            assert (np.diff(drawn.astype(int), axis=0) > 0).all()
+
+
 def test_values_must_be_those_of_the_array(tmp_path: Path) -> None:
     np.save(tmp_path / "A.npy", np.zeros((2, 3)))
     with wh.open(tmp_path / "a.whence") as log:
         log.array("A", shape=(3, 2))
-        status, told = answered(Explorer(log, Values.of([f"A={tmp_path / 'A.npy'}"])), "array", {"name": "A"})
+        given = Explorer(log, Values.of([f"A={tmp_path / 'A.npy'}"]))
+        told = ask(given, "array", name="A")
+        assert told["values"] is None  # and the rest is there: lineage needs no values
+        assert "holds an array of shape (2, 3)" in told["unread"]
+        status, told = answered(given, "tile", {"name": "A"})
     assert (status, "holds an array of shape (2, 3)" in str(told)) == (400, True)
     with pytest.raises(BadType, match="NAME=FILE"):
         Values.of(["nothing"])

@@ -1,9 +1,9 @@
 // An array and its chain: brush cells, and see in every array what they came from and went to.
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { ask, useAnswer } from "./ask";
-import { drawArray, fitAll, plane, type Box, type Layer, type Window } from "./heatmap";
+import { drawArray, fitAll, plane, scales, type Box, type Layer, type Window } from "./heatmap";
 import { Facts, Superset, Waiting, save, useDark, useSize } from "./parts";
-import { go, link, place } from "./place";
+import { go, link, numberAt, place } from "./place";
 import { fitted, theme } from "./theme";
 import { count, counted, plain, short, sides, size as bytes, when } from "./words";
 
@@ -20,7 +20,8 @@ interface ArrayFacts extends Omit<Member, "values"> {
   made: { id: string; name: string; inputs: string[] }[];
   derived: { input: string; tuples: number; boxes: number; size: number }[];
   chain: Member[];
-  values: null | { low: number; high: number; counts: number[]; edges: number[]; not_finite: number; sampled: number; of: number; dtype: string; preview: null | { sides: number[]; exact: boolean } };
+  unread: string | null;
+  values: null | { low: number; high: number; counts: number[]; not_finite: number; sampled: number; of: number; dtype: string; preview: null | { sides: number[]; exact: boolean } };
 }
 interface Cells {
   name: string;
@@ -58,11 +59,21 @@ interface Tile {
   not_finite: number;
 }
 
+const EXAMPLES = ["...", "0:3", "0,:   or   2:5,0"]; // of what may be asked, by the number of axes
 const SHOWS: [string, string][] = [["max", "greatest"], ["mean", "mean"], ["min", "least"]];
 const number = (value: unknown): string => (typeof value === "number" ? short(value) : String(value));
 const told = (tile: Tile): string => `${number(tile.least)} to ${number(tile.most)}, mean ${number(tile.mean)}, of ${counted(tile.cells, "cell")}${tile.not_finite ? `, ${count(tile.not_finite)} not finite` : ""}`;
 
-const fixed = (): number[] => (place.value.at ?? "").split(",").filter(Boolean).map(Number);
+/** The plane of an array of many axes that is drawn unless one is chosen: the first with cells of the lineage. */
+function firstPlane(name: string, shape: number[], lineage: Lineage | undefined): number[] {
+  const known = lineage ? [lineage.asked, ...lineage.backward, ...lineage.forward].find((each) => each.name === name && each.boxes.length) : undefined;
+  return shape.slice(0, -2).map((_, axis) => known?.boxes[0]?.[axis]?.[0] ?? 0);
+}
+
+function fixed(name: string, shape: number[], lineage: Lineage | undefined): number[] {
+  const given = (place.value.at ?? "").split(",").filter(Boolean).map(Number);
+  return firstPlane(name, shape, lineage).map((first, axis) => Math.min(shape[axis]! - 1, Math.max(0, given.length ? given[axis] || 0 : first)));
+}
 
 function layersOf(name: string, lineage: Lineage | undefined, colours: { from: string; to: string; ink: string }): Layer[] {
   if (!lineage) return [];
@@ -99,15 +110,20 @@ export function ArrayView() {
 function Chain({ facts, look, lineage }: { facts: ArrayFacts; look: string; lineage?: Lineage }) {
   const at = facts.chain.findIndex((each) => each.name === look);
   const step = (by: number) => facts.chain[at + by];
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => {
+    const shown = list.current?.querySelector<HTMLElement>("[aria-current]");
+    if (shown) list.current!.scrollLeft = shown.parentElement!.offsetLeft - (list.current!.clientWidth - shown.offsetWidth) / 2;
+  }, [look, facts.chain.length]);
   return (
     <nav class="chain" aria-label="Chain">
       <button type="button" aria-label="Earlier in the chain" disabled={!step(-1)} onClick={() => go({ look: step(-1)!.name, name: place.value.name ?? look, at: undefined })}>{"\u2190"}</button>
-      <ol>
+      <ol ref={list}>
         {facts.chain.map((each) => (
           <li key={each.name}>
             <a aria-current={each.name === look ? "true" : undefined} {...link({ look: each.name, name: place.value.name ?? look, at: undefined, x: undefined, y: undefined, k: undefined }, false)}>
               <Small member={each} lineage={lineage} />
-              <b>{plain(each.name)}</b>
+              <b title={plain(each.name)}>{plain(each.name)}</b>
               <small><Tally name={each.name} lineage={lineage} otherwise={sides(each.shape)} /></small>
             </a>
           </li>
@@ -136,7 +152,7 @@ function Small({ member, lineage }: { member: Member; lineage?: Lineage }) {
     const size = { width: 132, height: 72 };
     const pen = fitted(canvas.current, size.width, size.height);
     const colours = theme(canvas.current);
-    drawArray(pen, size, { ...member, at: [] }, fitAll(member.shape, size.width, size.height, 4), layersOf(member.name, lineage, colours), colours, dark, () => again(0));
+    drawArray(pen, size, { ...member, at: firstPlane(member.name, member.shape, lineage) }, fitAll(member.shape, size.width, size.height, 4), layersOf(member.name, lineage, colours), colours, dark, () => again(0));
   }, [member, lineage, turn, dark]);
   return <canvas ref={canvas} class="small" aria-hidden="true" />;
 }
@@ -153,10 +169,12 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
   const dark = useDark();
   const shape = facts.shape;
   const [rows, columns] = plane(shape);
-  const at = fixed();
+  const at = fixed(facts.name, shape, lineage);
   const tiled = facts.values?.preview && !facts.values.preview.exact ? facts.values.preview : null;
-  const fit = size.width ? fitAll(shape, size.width, Math.max(120, size.height - 40)) : { x: 0, y: 0, k: 1 };
-  const view: Window = here.k ? { k: Number(here.k), x: Number(here.x ?? 0), y: Number(here.y ?? 0) } : fit;
+  const fit = size.width ? fitAll(shape, size.width, size.height, 16, 40) : { x: 0, y: 0, k: 1 };
+  const given = numberAt("k");
+  const view: Window = given !== undefined && given > 0 ? { k: given, x: numberAt("x") ?? 0, y: numberAt("y") ?? 0 } : fit;
+  const [kx, ky] = scales(shape, view.k, size.height);
   const setView = (next: Window) => go({ k: next.k.toPrecision(6), x: next.x.toFixed(2), y: next.y.toFixed(2) }, { replace: true });
 
   const boxOf = (b: [number, number, number, number]): Box => {
@@ -170,12 +188,12 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
     const layers = layersOf(facts.name, lineage, colours);
     if (brush) layers.push({ boxes: [boxOf(brush)], colour: colours.ink, fill: 0.25 });
     drawArray(pen, size, { name: facts.name, shape, values: facts.values !== null, at, show: here.show }, view, layers, colours, dark, () => again(0));
-  }, [facts, lineage, view.x, view.y, view.k, size, brush, turn, dark, here.at, here.show]);
+  }, [facts, lineage, view.x, view.y, view.k, size, brush, turn, dark, at.join(), here.show]);
 
   const cellAt = (event: PointerEvent | WheelEvent): [number, number, number, number] => {
     const rect = box.current!.getBoundingClientRect();
     const [x, y] = [event.clientX - rect.left, event.clientY - rect.top];
-    return [Math.floor(view.y + y / view.k), Math.floor(view.x + x / view.k), x, y];
+    return [Math.floor(view.y + y / ky), Math.floor(view.x + x / kx), x, y];
   };
   const inside = (row: number, column: number) => row >= 0 && column >= 0 && row < rows && column < columns;
   const clamp = (row: number, column: number): [number, number] => [Math.min(rows - 1, Math.max(0, row)), Math.min(columns - 1, Math.max(0, column))];
@@ -188,7 +206,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
   const index = (row: number, column: number) => text([row, row, column, column]).replace(/:/g, "0");
   const zoom = (by: number, x = size.width / 2, y = size.height / 2) => {
     const k = Math.min(96, Math.max(fit.k / 2, view.k * by));
-    setView({ k, x: view.x + x / view.k - x / k, y: view.y + y / view.k - y / k });
+    const [nextX, nextY] = scales(shape, k, size.height);
+    setView({ k, x: view.x + x / kx - x / nextX, y: view.y + y / ky - y / nextY });
   };
   const timer = useRef(0);
   useEffect(() => {
@@ -208,12 +227,12 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
         event.preventDefault();
         go({ name: facts.name, look: facts.name, cells: new FormData(event.currentTarget).get("cells") as string });
       }}>
-        <label class="grow">cells of <b>{plain(facts.name)}</b> <input name="cells" key={`${facts.name}${here.cells}`} defaultValue={here.name === facts.name || !here.look ? (here.cells ?? "") : ""} placeholder={shape.length > 1 ? "0,:   or   2:5,0" : "0:3"} spellcheck={false} autocomplete="off" /></label>
+        <label class="grow">cells of <b>{plain(facts.name)}</b> <input name="cells" key={`${facts.name}${here.cells}`} defaultValue={here.name === facts.name || !here.look ? (here.cells ?? "") : ""} placeholder={EXAMPLES[shape.length] ?? `${shape.slice(2).map(() => "0,").join("")}2:5,0`} spellcheck={false} autocomplete="off" /></label>
         <button type="submit" class="main">Ask</button>
         {here.cells ? <button type="button" class="plain" onClick={() => go({ cells: undefined })}>Clear</button> : null}
         {shape.slice(0, -2).map((side, axis) => (
           <label key={axis}>axis {axis} <input type="range" min="0" max={side - 1} value={at[axis] ?? 0} onInput={(event) => {
-            const next = shape.slice(0, -2).map((_, each) => at[each] ?? 0);
+            const next = [...at];
             next[axis] = Number(event.currentTarget.value);
             go({ at: next.join(",") }, { replace: true });
           }} /><output>{at[axis] ?? 0}</output></label>
@@ -237,8 +256,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
         onPointerMove={(event) => {
           const [row, column, x, y] = cellAt(event);
           const from = drag.current;
-          if (from?.pan) setView({ k: from.view.k, x: from.view.x - (x - from.x) / view.k, y: from.view.y - (y - from.y) / view.k });
-          else if (from) {
+          if (from?.pan) setView({ k: from.view.k, x: from.view.x - (x - from.x) / kx, y: from.view.y - (y - from.y) / ky });
+          else if (from && rows && columns) {
             const [[r0, c0], [r1, c1]] = [clamp(from.row, from.column), clamp(row, column)];
             setBrush([Math.min(r0, r1), Math.max(r0, r1), Math.min(c0, c1), Math.max(c0, c1)]);
           }
@@ -251,7 +270,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
           setBrush(null);
         }}
       >
-        <canvas ref={canvas} role="img" aria-label={plain(`${facts.name}, ${sides(shape)}${facts.values ? "" : ", values not at hand"}`)} data-k={view.k} data-x={view.x} data-y={view.y} />
+        <canvas ref={canvas} role="img" aria-label={plain(`${facts.name}, ${sides(shape)}${facts.values ? "" : ", values not at hand"}`)} data-k={kx} data-ky={ky} data-x={view.x} data-y={view.y} />
+        {rows && columns ? null : <p class="nothing">{plain(facts.name)} has no cells.</p>}
         {loading ? <span class="bar over" role="status" aria-label="Asking the log" /> : null}
         {tiled ? <p class="badge">preview, in tiles of {sides(tiled.sides)} cells</p> : facts.values?.preview ? <p class="badge">preview</p> : null}
         {hover ? <div class="tip" style={{ left: `${Math.max(4, Math.min(hover.x + 14, size.width - (tiled ? 430 : 150)))}px`, top: `${hover.y + 14}px` }}><b>{plain(facts.name)}[{index(hover.row, hover.column)}]</b>{facts.values ? <span>{hover.value ?? "..."}</span> : null}</div> : null}
@@ -265,8 +285,8 @@ function Large({ facts, lineage, loading }: { facts: ArrayFacts; lineage?: Linea
         </div>
       </div>
       <footer class="under">
-        <ul class="legend" aria-label="Legend"><li><i class="k asked" />asked</li><li><i class="k from" />came from</li><li><i class="k to" />went to</li>{facts.values?.not_finite ? <li><i class="k lost" />not finite</li> : null}{facts.values && !facts.values.preview && view.k < 0.9 ? <li class="time">one pixel is {count(2 ** Math.ceil(Math.log2(1 / view.k)))}{"\u00b2"} cells, of which the first is shown</li> : null}</ul>
-        <p>{facts.values ? null : <>Values are not at hand, so its shape is drawn: <code>whence ui --values {plain(facts.name)}=FILE.npy</code>, or save a preview: <code>log.array("{plain(facts.name)}", array, preview=True)</code></>}</p>
+        <ul class="legend" aria-label="Legend"><li><i class="k asked" />asked</li><li><i class="k from" />came from</li><li><i class="k to" />went to</li>{facts.values?.not_finite ? <li><i class="k lost" />not finite</li> : null}{facts.values && !facts.values.preview && kx < 0.9 ? <li class="time">one pixel is {counted(2 ** Math.ceil(Math.log2(1 / kx)) * Math.max(1, 2 ** Math.ceil(Math.log2(1 / ky))), "cell")}, of which the first is shown</li> : null}</ul>
+        <p>{facts.values ? null : facts.unread ? <span class="warn">Its shape is drawn: {plain(facts.unread)}</span> : <>Values are not at hand, so its shape is drawn: <code>whence ui --values {plain(facts.name)}=FILE.npy</code>, or save a preview: <code>log.array("{plain(facts.name)}", array, preview=True)</code></>}</p>
       </footer>
     </>
   );
@@ -280,7 +300,7 @@ function Histogram({ values }: { values: NonNullable<ArrayFacts["values"]> }) {
       <svg viewBox={`0 0 ${values.counts.length * 5} 60`} preserveAspectRatio="none" role="img" aria-label={`Histogram ${whose}`}>
         {values.counts.map((each, at) => <rect key={at} x={at * 5} y={60 - (58 * each) / most} width="4" height={(58 * each) / most} />)}
       </svg>
-      <figcaption><span>{short(values.edges[0]!)}</span><span>{whose}{values.not_finite ? `; ${count(values.not_finite)} not finite` : ""}</span><span>{short(values.edges[1]!)}</span></figcaption>
+      <figcaption><span>{short(values.low)}</span><span>{whose}{values.not_finite ? `; ${count(values.not_finite)} not finite` : ""}</span><span>{short(values.high)}</span></figcaption>
     </figure>
   );
 }
@@ -320,8 +340,8 @@ function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
         <p class="kind">{facts.kind}</p>
         <h2>{plain(facts.name)}</h2>
         {facts.kind === "table" ? <div class="row"><a class="main" {...link({ view: "table", name: facts.name })}>Open as table</a></div> : null}
-        {facts.values ? <Histogram values={facts.values} /> : null}
-        <Facts of={[["shape", sides(facts.shape)], ["made", when(facts.created)], ["by", facts.by ?? ""], ["values", facts.values ? `${facts.values.dtype}, ${short(facts.values.low)} to ${short(facts.values.high)}${facts.values.preview ? "; a preview, saved in the log" : ""}` : "not at hand"], ["note", facts.note ?? ""]]} />
+        {facts.values?.of ? <Histogram values={facts.values} /> : null}
+        <Facts of={[["shape", sides(facts.shape)], ["made", when(facts.created)], ["by", facts.by ?? ""], ["values", facts.values ? `${facts.values.dtype}${facts.values.of ? "" : ", none"}${facts.values.of ? `, ${short(facts.values.low)} to ${short(facts.values.high)}` : ""}${facts.values.preview ? "; a preview, saved in the log" : ""}` : "not at hand"], ["note", facts.note ?? ""]]} />
         {facts.made.map((each) => <p key={each.id}>Made by <a {...link({ id: each.id })}>{plain(each.id)}</a>{each.inputs.length ? <> from {each.inputs.map(plain).join(", ")}</> : null}.</p>)}
         {facts.derived.length ? (
           <section>
@@ -337,9 +357,9 @@ function Side({ facts, lineage }: { facts: ArrayFacts; lineage?: Lineage }) {
 
 function csv(lineage: Lineage): string {
   const quoted = (text: string) => `"${text.replace(/"/g, '""')}"`;
-  const rows = [["way", "dataset", "cells", "boxes"].join(",")];
+  const rows = [["way", "dataset", "cells", "boxes", "rounded outwards to"].join(",")];
   for (const [way, found] of [["asked", [lineage.asked]], ["came from", lineage.backward], ["went to", lineage.forward]] as const) {
-    for (const each of found) rows.push([way, quoted(each.name), String(each.count), quoted(each.boxes.map((box) => box.map(([low, high]) => (low === high ? low : `${low}:${high + 1}`)).join(",")).join(" "))].join(","));
+    for (const each of found) rows.push([way, quoted(each.name), String(each.count), quoted(each.boxes.map((box) => box.map(([low, high]) => (low === high ? low : `${low}:${high + 1}`)).join(",")).join(" ")), quoted(each.step.some((step) => step > 1) ? each.step.join(",") : "")].join(","));
   }
   return `${rows.join("\n")}\n`;
 }

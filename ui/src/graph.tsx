@@ -1,6 +1,7 @@
 // A graph that the server laid out: drawn on a canvas, with a button over each node so that keyboards reach it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { save, useDark, useSize } from "./parts";
+import { save, saveAsPng, useDark, useSize } from "./parts";
+import { go, numberAt } from "./place";
 import { fitted, theme, type Theme } from "./theme";
 import { plain } from "./words";
 
@@ -60,7 +61,7 @@ export function draw(pen: CanvasRenderingContext2D, picture: Picture, colours: T
   for (const line of picture.lines) {
     const on = !dim || (hot.has(line.source) && hot.has(line.target));
     const p = line.points;
-    const colour = line.relation === "used" ? colours.used : line.relation === "wasGeneratedBy" ? colours.made : colours.faint;
+    const colour = lineOf(line, colours);
     pen.globalAlpha = on ? 0.9 : 0.15;
     pen.strokeStyle = pen.fillStyle = colour;
     pen.lineWidth = 1.2 + 2.4 * line.weight;
@@ -77,23 +78,23 @@ export function draw(pen: CanvasRenderingContext2D, picture: Picture, colours: T
     pen.lineTo(p[0]! + 8 * side, p[1]! + 4);
     pen.closePath();
     pen.fill();
-    if (line.label && p.length >= 8) {
-      const mid = Math.floor(p.length / 4) * 2;
+    const words = beside(line);
+    if (words) {
       pen.font = `11px ${FONT}`;
       pen.textAlign = "center";
       pen.lineWidth = 4;
       pen.strokeStyle = colours.card;
-      const [x, y] = [(p[0]! + p[p.length - 2]!) / 2, p.length === 8 ? (p[1]! + p[7]!) / 2 - 6 : p[mid + 1]! - 6];
-      pen.strokeText(line.label, x, y);
-      pen.fillText(line.label, x, y);
+      pen.strokeText(line.label, ...words);
+      pen.fillText(line.label, ...words);
     }
   }
   picture.nodes.forEach((node, at) => {
     pen.globalAlpha = !dim || hot.has(at) ? 1 : 0.3;
+    const [fill, outline] = lookOf(node, colours);
     if (node.count > 1) {
       // A stack of cards: this one stands for several.
       pen.fillStyle = colours.card;
-      pen.strokeStyle = node.kind === "entity" ? colours.dataLine : colours.actLine;
+      pen.strokeStyle = outline;
       pen.lineWidth = 1;
       pen.save();
       pen.translate(4, 4);
@@ -103,8 +104,8 @@ export function draw(pen: CanvasRenderingContext2D, picture: Picture, colours: T
       pen.restore();
     }
     shape(pen, node, 0);
-    pen.fillStyle = node.failed ? colours.bad : node.kind === "entity" ? colours.data : node.kind === "activity" ? colours.act : colours.card;
-    pen.strokeStyle = node.failed ? colours.badLine : node.kind === "entity" ? colours.dataLine : colours.actLine;
+    pen.fillStyle = fill;
+    pen.strokeStyle = outline;
     pen.setLineDash(node.failed ? [5, 3] : []);
     pen.lineWidth = node.strong ? 2.5 : 1.2;
     pen.fill();
@@ -138,8 +139,11 @@ function around(picture: Picture, at: number): Set<number> {
   return found;
 }
 
-export function Graph({ picture, label, chosen, marked, onChoose, onOpen }: {
+export function Graph({ picture, label, words = THINGS, kept, chosen, marked, onChoose, onOpen }: {
   picture: Picture;
+  words?: Words;
+  /** Whether how it is zoomed and moved is part of the place. */
+  kept?: boolean;
   /** Nodes that stand out while none is hovered. */
   marked?: Set<number>;
   label: string;
@@ -149,19 +153,25 @@ export function Graph({ picture, label, chosen, marked, onChoose, onOpen }: {
 }) {
   const [box, size] = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [view, setView] = useState<View | null>(null);
+  const [local, setLocal] = useState<View | null>(null);
   const [over, setOver] = useState(-1);
   const dark = useDark();
   const fit = useMemo<View>(() => {
     if (!size.width) return { x: 0, y: 0, k: 1 };
     // A picture that is too wide to be read when it fits starts at its right end, where the latest results are.
     const whole = Math.min(size.width / (picture.width + 24), size.height / (picture.height + 24), 1.25);
-    const k = Math.max(whole, size.width < 600 ? 0.85 : 0.62);
+    const k = Math.max(whole, size.width < 600 ? 0.85 : 0.72);
     const wide = picture.width * k;
     return { x: wide <= size.width - 16 ? (size.width - wide) / 2 : size.width - wide - 16, y: Math.max(12, (size.height - picture.height * k) / 2), k };
   }, [picture, size.width, size.height]);
-  useEffect(() => setView(null), [picture]);
-  const now = view ?? fit;
+  // The place holds the point of the picture in the middle, so that it means the same in a window of another size.
+  const [scale, middle, level] = [numberAt("k"), numberAt("x") ?? 0, numberAt("y") ?? 0];
+  const given = useMemo<View | null>(() => (kept && scale !== undefined && scale > 0 && size.width ? { k: scale, x: size.width / 2 - middle * scale, y: size.height / 2 - level * scale } : null), [kept, scale, middle, level, size.width, size.height]);
+  const now = given ?? local ?? fit;
+  const setView = (next: View | null) => {
+    setLocal(next);
+    if (kept) go(next ? { k: next.k.toPrecision(5), x: ((size.width / 2 - next.x) / next.k).toFixed(1), y: ((size.height / 2 - next.y) / next.k).toFixed(1) } : { k: undefined, x: undefined, y: undefined }, { replace: true });
+  };
   const at = picture.nodes.findIndex(chosen);
   useEffect(() => {
     if (!canvas.current || !box.current || !size.width) return;
@@ -171,22 +181,23 @@ export function Graph({ picture, label, chosen, marked, onChoose, onOpen }: {
     draw(pen, picture, theme(box.current), over >= 0 ? around(picture, over) : (marked ?? new Set()), at);
   }, [picture, now, size, over, at, dark, marked]);
 
-  // What was chosen elsewhere (by a link, or while a journey plays) is moved into view.
+  // What was chosen elsewhere (by a link, or while a journey plays) is moved into view; a new picture starts anew.
+  const drawn = useRef(picture);
   useEffect(() => {
+    const moved = drawn.current === picture ? local : null;
+    const from = given ?? moved ?? fit;
+    drawn.current = picture;
     const node = picture.nodes[at];
-    if (!node || !size.width) return;
-    const [x, y] = [now.x + node.x * now.k, now.y + node.y * now.k];
-    const [w, h] = [(node.w * now.k) / 2, (node.h * now.k) / 2];
-    if (x - w >= 0 && x + w <= size.width && y - h >= 0 && y + h <= size.height) return;
-    setView({ k: now.k, x: now.x + size.width / 2 - x, y: now.y + size.height / 2 - y });
-  }, [at, picture, size.width]);
+    const [x, y] = node ? [from.x + node.x * from.k, from.y + node.y * from.k] : [0, 0];
+    const [w, h] = node ? [(node.w * from.k) / 2, (node.h * from.k) / 2] : [0, 0];
+    const seen = !node || !size.width || (x - w >= 0 && x + w <= size.width && y - h >= 0 && y + h <= size.height);
+    setLocal(seen || given ? moved : { k: from.k, x: from.x + size.width / 2 - x, y: from.y + size.height / 2 - y });
+  }, [at, picture, size.width, size.height]);
 
-  const zoom = (by: number, x = size.width / 2, y = size.height / 2) =>
-    setView((old) => {
-      const from = old ?? fit;
-      const k = Math.min(3, Math.max(0.1, from.k * by));
-      return { k, x: x - ((x - from.x) * k) / from.k, y: y - ((y - from.y) * k) / from.k };
-    });
+  const zoom = (by: number, x = size.width / 2, y = size.height / 2) => {
+    const k = Math.min(3, Math.max(0.1, now.k * by));
+    setView({ k, x: x - ((x - now.x) * k) / now.k, y: y - ((y - now.y) * k) / now.k });
+  };
   const drag = useRef<{ x: number; y: number; view: View } | null>(null);
   return (
     <div
@@ -196,7 +207,7 @@ export function Graph({ picture, label, chosen, marked, onChoose, onOpen }: {
         event.preventDefault();
         const rect = box.current!.getBoundingClientRect();
         if (event.ctrlKey || event.deltaMode || Math.abs(event.deltaY) >= 40) zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.clientX - rect.left, event.clientY - rect.top);
-        else setView((old) => ({ ...(old ?? fit), x: (old ?? fit).x - event.deltaX, y: (old ?? fit).y - event.deltaY }));
+        else setView({ ...now, x: now.x - event.deltaX, y: now.y - event.deltaY });
       }}
       onPointerDown={(event) => {
         if ((event.target as Element).closest("button")) return;
@@ -237,62 +248,83 @@ export function Graph({ picture, label, chosen, marked, onChoose, onOpen }: {
         <button type="button" aria-label="Zoom in" onClick={() => zoom(1.3)}>+</button>
         <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / 1.3)}>{"\u2212"}</button>
         <button type="button" onClick={() => setView(null)}>Fit</button>
-        <button type="button" onClick={() => saveSvg(picture, theme(box.current!))}>SVG</button>
-        <button type="button" onClick={() => savePng(picture, theme(box.current!))}>PNG</button>
+        <button type="button" onClick={() => save("whence.svg", "image/svg+xml", svgOf(picture, theme(box.current!), words))}>SVG</button>
+        <button type="button" onClick={() => void saveAsPng("whence.png", svgOf(picture, theme(box.current!), words))}>PNG</button>
       </div>
     </div>
   );
-}
-
-function savePng(picture: Picture, colours: Theme): void {
-  const canvas = document.createElement("canvas");
-  canvas.width = picture.width * 2;
-  canvas.height = picture.height * 2;
-  const pen = canvas.getContext("2d")!;
-  pen.scale(2, 2);
-  pen.fillStyle = colours.card;
-  pen.fillRect(0, 0, picture.width, picture.height);
-  draw(pen, picture, colours, new Set(), -1);
-  canvas.toBlob((blob) => blob && save("whence.png", "image/png", blob));
 }
 
 function escaped(text: string): string {
   return plain(text).replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-export function svgOf(picture: Picture, colours: Theme): string {
+/** What the shapes and lines of a picture are, in words. */
+export interface Words {
+  data: string;
+  act: string;
+  used?: string;
+  made?: string;
+  time?: string;
+}
+export const THINGS: Words = { data: "data, files", act: "activities", used: "was used", made: "was made", time: "time runs from left to right" };
+export const OPERATORS: Words = { data: "tables", act: "operators" };
+
+const lookOf = (node: GraphNode, colours: Theme): [string, string] => (node.failed ? [colours.bad, colours.badLine] : node.kind === "entity" ? [colours.data, colours.dataLine] : node.kind === "activity" ? [colours.act, colours.actLine] : [colours.card, colours.actLine]);
+const lineOf = (line: GraphLine, colours: Theme): string => (line.relation === "used" ? colours.used : line.relation === "wasGeneratedBy" ? colours.made : colours.faint);
+
+/** Where the words beside a line stand. */
+function beside(line: GraphLine): [number, number] | null {
+  const p = line.points;
+  if (!line.label || p.length < 8) return null;
+  const mid = Math.floor(p.length / 4) * 2;
+  return [(p[0]! + p[p.length - 2]!) / 2, p.length === 8 ? (p[1]! + p[7]!) / 2 - 6 : p[mid + 1]! - 6];
+}
+
+/** The same picture as a file, with its legend below. */
+export function svgOf(picture: Picture, colours: Theme, words: Words): string {
+  const text = (x: number, y: number, told: string, look: string) => `<text x="${x}" y="${y}" ${look}>${escaped(told)}</text>`;
   const parts = picture.lines.map((line) => {
-    const p = line.points;
+    const [p, colour] = [line.points, lineOf(line, colours)];
     let path = `M${p[0]},${p[1]}`;
     for (let i = 2; i + 5 < p.length; i += 6) path += ` C${p.slice(i, i + 6).join(" ")}`;
-    const colour = line.relation === "used" ? colours.used : line.relation === "wasGeneratedBy" ? colours.made : colours.faint;
-    return `<path d="${path}" fill="none" stroke="${colour}" stroke-width="${1.2 + 2.4 * line.weight}"/>`;
+    const side = p[0]! >= p[p.length - 2]! ? -8 : 8;
+    const at = beside(line);
+    return `<path d="${path}" fill="none" stroke="${colour}" stroke-width="${1.2 + 2.4 * line.weight}"/><path d="M${p[0]},${p[1]} l${side},-4 v8 z" fill="${colour}"/>${at ? text(at[0], at[1], line.label, `text-anchor="middle" font-size="11" fill="${colour}" stroke="${colours.card}" stroke-width="4" paint-order="stroke"`) : ""}`;
   });
+  const rect = (x: number, y: number, w: number, h: number, rx: number, look: string) => `<rect x="${x}" y="${y}" width="${w}" height="${h}" rx="${rx}" ${look}/>`;
   for (const node of picture.nodes) {
-    const fill = node.failed ? colours.bad : node.kind === "entity" ? colours.data : colours.act;
-    const line = node.failed ? colours.badLine : node.kind === "entity" ? colours.dataLine : colours.actLine;
-    const rx = node.kind === "entity" ? node.h / 2 : 7;
-    parts.push(`<g><title>${escaped(node.title)}</title><rect x="${node.x - node.w / 2}" y="${node.y - node.h / 2}" width="${node.w}" height="${node.h}" rx="${rx}" fill="${fill}" stroke="${line}"/>`);
-    parts.push(`<text x="${node.x}" y="${node.y + (node.note ? -2 : 4)}" text-anchor="middle">${escaped(node.label)}</text>`);
-    if (node.note) parts.push(`<text x="${node.x}" y="${node.y + 13}" text-anchor="middle" font-size="11" fill="${colours.faint}">${escaped(node.note)}</text>`);
+    const [fill, stroke] = lookOf(node, colours);
+    const [x, y, rx] = [node.x - node.w / 2, node.y - node.h / 2, node.kind === "entity" ? node.h / 2 : 7];
+    parts.push(`<g><title>${escaped(node.title)}</title>${node.count > 1 ? rect(x + 4, y + 4, node.w, node.h, rx, `fill="${colours.card}" stroke="${stroke}"`) : ""}${rect(x, y, node.w, node.h, rx, `fill="${fill}" stroke="${stroke}" stroke-width="${node.strong ? 2.5 : 1.2}"${node.failed ? ' stroke-dasharray="5 3"' : ""}`)}`);
+    parts.push(text(node.x, node.y + (node.note ? -2 : 4), node.label, 'text-anchor="middle"'));
+    if (node.note) parts.push(text(node.x, node.y + 13, node.note, `text-anchor="middle" font-size="11" fill="${node.failed ? colours.badLine : colours.faint}"`));
     parts.push("</g>");
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${picture.width} ${picture.height}" width="${picture.width}" height="${picture.height}" font-family="${FONT.replace(/'/g, "")}" font-size="12.5" fill="${colours.ink}"><rect width="100%" height="100%" fill="${colours.card}"/>${parts.join("")}</svg>`;
+  let [x, y] = [16, picture.height + 18];
+  const told = (mark: string, said: string) => {
+    parts.push(mark, text(x + 28, y + 4, said, `font-size="11" fill="${colours.faint}"`));
+    x += 46 + 6 * said.length;
+  };
+  const shape = (fill: string, stroke: string, rx: number, more = "") => rect(x, y - 7, 22, 14, rx, `fill="${fill}" stroke="${stroke}"${more}`);
+  told(shape(colours.data, colours.dataLine, 7), words.data);
+  told(shape(colours.act, colours.actLine, 3), words.act);
+  if (picture.nodes.some((node) => node.failed)) told(shape(colours.bad, colours.badLine, 3, ' stroke-dasharray="5 3"'), "failed");
+  for (const [said, colour] of [[words.used, colours.used], [words.made, colours.made]] as const) if (said) told(`<path d="M${x},${y} h22" stroke="${colour}" stroke-width="2"/>`, said);
+  if (words.time) told("", words.time);
+  const [width, height] = [Math.max(picture.width, x), picture.height + 36];
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${FONT.replace(/'/g, "")}" font-size="12.5" fill="${colours.ink}"><rect width="100%" height="100%" fill="${colours.card}"/>${parts.join("")}</svg>`;
 }
 
-function saveSvg(picture: Picture, colours: Theme): void {
-  save("whence.svg", "image/svg+xml", svgOf(picture, colours));
-}
-
-export function Legend({ failed }: { failed: boolean }) {
+export function Legend({ failed, words = THINGS }: { failed: boolean; words?: Words }) {
   return (
     <ul class="legend" aria-label="Legend">
-      <li><i class="k data" />data, files</li>
-      <li><i class="k act" />activities</li>
+      <li><i class="k data" />{words.data}</li>
+      <li><i class="k act" />{words.act}</li>
       {failed ? <li><i class="k bad" />failed</li> : null}
-      <li><i class="k used" />was used</li>
-      <li><i class="k made" />was made</li>
-      <li class="time">time runs from left to right</li>
+      {words.used ? <li><i class="k used" />{words.used}</li> : null}
+      {words.made ? <li><i class="k made" />{words.made}</li> : null}
+      {words.time ? <li class="time">{words.time}</li> : null}
     </ul>
   );
 }

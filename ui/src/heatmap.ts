@@ -38,15 +38,23 @@ export function flat(boxes: Box[], shape: number[], at: number[]): [number, numb
   return found;
 }
 
-/** How much of it is seen at once: all of it, in the middle. */
-export function fitAll(shape: number[], width: number, height: number, pad = 16): Window {
+/** Pixels of a cell across and down, in a picture of this height: cells are square, but what is thin is drawn wider. */
+export function scales(shape: number[], k: number, height: number): [number, number] {
   const [rows, columns] = plane(shape);
-  const k = Math.min((width - 2 * pad) / Math.max(columns, 1), (height - 2 * pad) / Math.max(rows, 1), 64);
-  return { k, x: -(width / k - columns) / 2, y: -(height / k - rows) / 2 };
+  const least = Math.min(48, height / 4);
+  return [Math.max(k, least / Math.max(columns, 1)), Math.max(k, least / Math.max(rows, 1))];
 }
 
-function tileOf(name: string, at: string, show: string, scale: number, x: number, y: number, ramp: Uint8ClampedArray, dark: boolean, done: () => void): HTMLCanvasElement | null {
-  const key = JSON.stringify([name, at, show, scale, x, y, dark]);
+/** How much of it is seen at once: all of it, in the middle. */
+export function fitAll(shape: number[], width: number, height: number, pad = 16, tools = 0): Window {
+  const [rows, columns] = plane(shape);
+  const k = Math.min((width - 2 * pad) / Math.max(columns, 1), (height - tools - 2 * pad) / Math.max(rows, 1), 64);
+  const [kx, ky] = scales(shape, k, height);
+  return { k, x: -(width / kx - columns) / 2, y: -((height - tools) / ky - rows) / 2 };
+}
+
+function tileOf(name: string, at: string, show: string, scale: number, down: number, x: number, y: number, ramp: Uint8ClampedArray, dark: boolean, done: () => void): HTMLCanvasElement | null {
+  const key = JSON.stringify([name, at, show, scale, down, x, y, dark]);
   const known = tiles.get(key);
   if (known instanceof HTMLCanvasElement) return known;
   if (known) {
@@ -56,7 +64,7 @@ function tileOf(name: string, at: string, show: string, scale: number, x: number
   if (tiles.size > 400) tiles.clear();
   const waiting = [done];
   tiles.set(key, waiting);
-  askBytes("tile", { name, at, show, scale, x, y }).then(
+  askBytes("tile", { name, at, show, scale, down, x, y }).then(
     (buffer) => {
       const [rows, columns] = new Uint32Array(buffer, 0, 2);
       const bytes = new Uint8Array(buffer, 8);
@@ -103,48 +111,48 @@ export function drawArray(
   again: () => void,
 ): void {
   const [rows, columns] = plane(array.shape);
-  const [left, top] = [-view.x * view.k, -view.y * view.k];
+  const [kx, ky] = scales(array.shape, view.k, size.height);
+  const [left, top] = [-view.x * kx, -view.y * ky];
   pen.clearRect(0, 0, size.width, size.height);
   pen.fillStyle = colours.low;
-  pen.fillRect(left, top, columns * view.k, rows * view.k);
+  pen.fillRect(left, top, columns * kx, rows * ky);
   if (array.values) {
     const ramp = rampOf(colours);
-    const scale = Math.max(1, 2 ** Math.ceil(Math.log2(1 / view.k) - 0.01));
-    const side = TILE * scale;
+    const cells = (k: number) => Math.max(1, 2 ** Math.ceil(Math.log2(1 / k) - 0.01));
+    const [scale, down] = [cells(kx), cells(ky)];
+    const [across, along] = [TILE * scale, TILE * down];
     pen.imageSmoothingEnabled = view.k < 1;
-    const first = [Math.max(0, Math.floor(view.x / side)), Math.max(0, Math.floor(view.y / side))];
-    const last = [Math.min(Math.ceil(columns / side) - 1, Math.floor((view.x + size.width / view.k) / side)), Math.min(Math.ceil(rows / side) - 1, Math.floor((view.y + size.height / view.k) / side))];
+    const first = [Math.max(0, Math.floor(view.x / across)), Math.max(0, Math.floor(view.y / along))];
+    const last = [Math.min(Math.ceil(columns / across) - 1, Math.floor((view.x + size.width / kx) / across)), Math.min(Math.ceil(rows / along) - 1, Math.floor((view.y + size.height / ky) / along))];
     for (let y = first[1]!; y <= last[1]!; y++) {
       for (let x = first[0]!; x <= last[0]!; x++) {
-        const tile = tileOf(array.name, array.at.join(","), array.show ?? "", scale, x, y, ramp, dark, again);
-        if (tile) pen.drawImage(tile, left + x * side * view.k, top + y * side * view.k, tile.width * scale * view.k, tile.height * scale * view.k);
+        const tile = tileOf(array.name, array.at.join(","), array.show ?? "", scale, down, x, y, ramp, dark, again);
+        if (tile) pen.drawImage(tile, left + x * across * kx, top + y * along * ky, tile.width * scale * kx, tile.height * down * ky);
       }
     }
   }
-  if (view.k >= 9) {
-    pen.strokeStyle = colours.card;
-    pen.lineWidth = 1;
-    pen.beginPath();
-    for (let x = Math.max(0, Math.ceil(view.x)); x <= Math.min(columns, view.x + size.width / view.k); x++) {
-      pen.moveTo(left + x * view.k, Math.max(0, top));
-      pen.lineTo(left + x * view.k, Math.min(size.height, top + rows * view.k));
-    }
-    for (let y = Math.max(0, Math.ceil(view.y)); y <= Math.min(rows, view.y + size.height / view.k); y++) {
-      pen.moveTo(Math.max(0, left), top + y * view.k);
-      pen.lineTo(Math.min(size.width, left + columns * view.k), top + y * view.k);
-    }
-    pen.stroke();
+  pen.strokeStyle = colours.card;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (let x = Math.max(0, Math.ceil(view.x)); kx >= 9 && x <= Math.min(columns, view.x + size.width / kx); x++) {
+    pen.moveTo(left + x * kx, Math.max(0, top));
+    pen.lineTo(left + x * kx, Math.min(size.height, top + rows * ky));
   }
+  for (let y = Math.max(0, Math.ceil(view.y)); ky >= 9 && y <= Math.min(rows, view.y + size.height / ky); y++) {
+    pen.moveTo(Math.max(0, left), top + y * ky);
+    pen.lineTo(Math.min(size.width, left + columns * kx), top + y * ky);
+  }
+  pen.stroke();
   pen.strokeStyle = colours.line;
   pen.lineWidth = 1;
-  pen.strokeRect(left - 0.5, top - 0.5, columns * view.k + 1, rows * view.k + 1);
+  pen.strokeRect(left - 0.5, top - 0.5, columns * kx + 1, rows * ky + 1);
   for (const layer of layers) {
     const marked = flat(layer.boxes, array.shape, array.at);
     pen.fillStyle = pen.strokeStyle = layer.colour;
     let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
     pen.globalAlpha = layer.fill;
     for (const [r0, r1, c0, c1] of marked) {
-      const [x, y, w, h] = [left + c0 * view.k, top + r0 * view.k, (c1 - c0 + 1) * view.k, (r1 - r0 + 1) * view.k];
+      const [x, y, w, h] = [left + c0 * kx, top + r0 * ky, (c1 - c0 + 1) * kx, (r1 - r0 + 1) * ky];
       if (x > size.width || y > size.height || x + w < 0 || y + h < 0) continue;
       // What is smaller than a pixel is still to be seen.
       pen.fillRect(x, y, Math.max(w, 1.5), Math.max(h, 1.5));

@@ -26,7 +26,7 @@ export function Chooser({ kind }: { kind: "array" | "table" }) {
             <tbody>{found.found.map((each) => <tr key={each.name}><th scope="row"><a {...link({ view: kind, name: each.name })}>{plain(each.name)}</a>{each.values ? <span class="tag">values</span> : null}</th>{kind === "array" ? <td>{sides(each.shape)}</td> : null}<td>{when(each.created)}</td><td class="by">{plain(each.by ?? "")}</td></tr>)}</tbody>
           </table></div>
         ) : <Empty title={`No ${kind}s`}>{text ? "None is called so." : kind === "array" ? "log.track records the arrays that a function takes and gives." : "Files that end in .parquet or .csv, and outputs of pipelines, are shown here."}</Empty>}
-        {found && found.count > found.found.length ? <p class="faint">The last {count(found.found.length)} of {count(found.count)}.</p> : null}
+        {found && found.count > found.found.length ? <p class="faint">The last {count(found.found.length)} of {count(found.count)}; a part of its name finds any other.</p> : null}
       </Waiting>
     </main>
   );

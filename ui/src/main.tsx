@@ -1,23 +1,28 @@
 // The explorer: a page on a log, or, as an anywidget, the same views in a notebook.
 import { render } from "preact";
+import { useEffect } from "preact/hooks";
 import { askEarly, setTransport, useAnswer } from "./ask";
 import { ArrayView } from "./array";
 import { Chooser, Pipelines, Start, StoryView } from "./lists";
-import { Mark, Waiting } from "./parts";
+import { Caught, Mark, Waiting } from "./parts";
 import { PipelineView } from "./pipeline";
-import { link, place } from "./place";
+import { href, link, place } from "./place";
 import { filters, Project, type Summary } from "./project";
 import { Search } from "./search";
 import { RowsOf, Still, type StillThing } from "./still";
 import css from "./style.css";
 import { TableView } from "./table";
 import { shown, type Model } from "./widget";
+import { plain } from "./words";
 
 function App() {
   const here = place.value;
   const view = here.view ?? "project";
   const asked = useAnswer<Summary>("summary", {});
   const summary = asked.data;
+  useEffect(() => {
+    if (document.getElementById("whence")) document.title = [here.name ? `${here.name}${here.cells ? `[${here.cells}]` : ""}` : here.id, "whence"].filter(Boolean).map((each) => plain(each!)).join(" \u2013 ");
+  }, [here]);
   const tabs: [string, string][] = [["project", "Project"], ["array", "Arrays"], ["table", "Tables"], ["pipeline", "Pipelines"]];
   return (
     <div class="whence">
@@ -28,6 +33,7 @@ function App() {
         <Search />
       </header>
       <div id="main" tabIndex={-1}>
+        <Caught of={href({})}>
         <Waiting asked={asked}>
           {summary ? (
             summary.vertices === 0 ? <Start where={summary.where} />
@@ -38,6 +44,7 @@ function App() {
             : <Project summary={summary} />
           ) : null}
         </Waiting>
+        </Caught>
       </div>
     </div>
   );

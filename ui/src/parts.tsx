@@ -1,7 +1,8 @@
 // What all views share: the states of an answer, facts, and how things are saved.
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Asked } from "./ask";
+import { link } from "./place";
 import { plain } from "./words";
 
 export function Waiting({ asked, children }: { asked: Asked<unknown>; children?: ComponentChildren }) {
@@ -11,7 +12,20 @@ export function Waiting({ asked, children }: { asked: Asked<unknown>; children?:
 }
 
 export function Failure({ text }: { text: string }) {
-  return <div class="note bad" role="alert"><b>That did not work.</b> <span>{plain(text)}</span></div>;
+  return <div class="note bad failure" role="alert"><b>That did not work.</b> <span>{plain(text)}</span> <a {...link({})}>To the project</a></div>;
+}
+
+/** What went wrong in drawing is drawn, too, and the page goes on from the next place. */
+export class Caught extends Component<{ of: string; children?: ComponentChildren }, { error?: string; of?: string }> {
+  static override getDerivedStateFromError(error: unknown) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+  override componentDidUpdate(before: { of: string }) {
+    if (this.state.error !== undefined && before.of !== this.props.of) this.setState({ error: undefined });
+  }
+  override render() {
+    return this.state.error === undefined ? this.props.children : <Failure text={this.state.error} />;
+  }
 }
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {

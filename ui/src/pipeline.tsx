@@ -1,7 +1,7 @@
 // A pipeline: operators from left to right, the words of each, what was saved, and where columns come from.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useAnswer } from "./ask";
-import { Graph, Legend, type Picture } from "./graph";
+import { Graph, Legend, OPERATORS, type Picture } from "./graph";
 import { Empty, Facts, Waiting } from "./parts";
 import { go, link, place } from "./place";
 import { count, counted, plain, when } from "./words";
@@ -81,13 +81,13 @@ export function PipelineView() {
         <nav class="crumbs" aria-label="Pipeline"><a {...link({ view: "pipeline" })}>Pipelines</a><span>{plain(here.name!)}</span>{found?.row ? <em>row {here.row}: {Object.entries(found.row).map(([name, value]) => `${plain(name)} ${plain(String(value))}`).join(", ")}</em> : null}{found?.picture ? <button type="button" onClick={() => { go({ step: undefined }, { replace: true }); play(!playing); }}>{playing ? "Stop" : "Play"}</button> : null}</nav>
         <div class="canvas">
           <Waiting asked={asked}>
-            {found?.picture ? <Graph picture={found.picture} label="Operators" marked={marked} chosen={(each) => each === node} onChoose={(each) => go({ step: found.picture!.nodes.indexOf(each) })} /> : <Empty title="No plan">The log has no plan of this pipeline.</Empty>}
+            {found?.picture ? <Graph kept words={OPERATORS} picture={found.picture} label="Operators" marked={marked} chosen={(each) => each === node} onChoose={(each) => go({ step: found.picture!.nodes.indexOf(each) })} /> : <Empty title="No plan">The log has no plan of this pipeline.</Empty>}
           </Waiting>
         </div>
-        <footer class="under"><Legend failed={false} /><p>Rows run from the sources on the left to the output on the right. {counts.loading ? <span role="status">Counting rows ...</span> : found?.counted ? "Numbers beside lines are rows." : ""}</p></footer>
+        <footer class="under"><Legend failed={false} words={OPERATORS} /><p>Rows run from the sources on the left to the output on the right. {counts.loading ? <span role="status">Counting rows ...</span> : found?.counted ? "Numbers beside lines are rows." : ""}</p></footer>
       </section>
       <aside class="side" aria-label="Details">
-        {node ? <div class="card"><p class="kind">operator</p><h2>{plain(node.label)}</h2><p class="code">{plain(node.title)}</p>{operator?.asked ? <><h3>{found?.row ? "Rows of this row's lineage" : "Rows of one row's lineage"}</h3><p class="code">{plain(operator.asked)}</p><Results asked={operator.asked} operators={found!.operators!} /></> : null}{operator && found ? <Rows operator={operator} counted={found.counted} /> : null}{operator?.kept ? <p class="note">{plain(operator.kept)}</p> : null}</div> : null}
+        {node ? <div class="card"><p class="kind">operator</p><h2>{plain(node.label)}</h2><p class="code">{plain(node.title)}</p>{operator?.asked ? <><h3>{found?.row ? "The row came from rows with" : "A row comes from rows with"}</h3><p class="code">{plain(operator.asked)}</p><Results asked={operator.asked} operators={found!.operators!} /></> : null}{operator && found ? <Rows operator={operator} counted={found.counted} /> : null}{operator?.kept ? <p class="note">{plain(operator.kept)}</p> : null}</div> : null}
         {found ? (
           <div class="card">
             <p class="kind">pipeline</p>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useAnswer } from "./ask";
 import { Graph, Legend, type GraphNode, type Picture } from "./graph";
 import { Empty, Facts, Waiting } from "./parts";
-import { go, link, place } from "./place";
+import { go, link, namesAt, place } from "./place";
 import { count, counted, plain, size, when } from "./words";
 
 export interface Summary {
@@ -44,18 +44,9 @@ interface Vertex extends Brief {
 
 export const filters = () => ({ kinds: place.value.kinds, who: place.value.who, after: place.value.after, before: place.value.before });
 
-const ends = (name: "src" | "dst"): string[] => {
-  try {
-    const found: unknown = JSON.parse(place.value[name] ?? "[]");
-    return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
-  } catch {
-    return [];
-  }
-};
-
 export function Project({ summary }: { summary: Summary }) {
   const here = place.value;
-  const between = ends("dst").length > 0;
+  const between = namesAt("dst").length > 0;
   const opened = !between && here.of !== undefined;
   const drawn = useAnswer<Drawn>(opened ? "part" : "overview", between ? null : { ...filters(), of: here.of });
   const segment = useAnswer<Segment>("segment", between ? { src: here.src, dst: here.dst, expand: here.expand, inputs: here.inputs, without: here.without, not_by: here.not_by } : null);
@@ -76,7 +67,7 @@ export function Project({ summary }: { summary: Summary }) {
         <div class="canvas">
           <Waiting asked={asked}>
             {picture && picture.nodes.length ? (
-              <Graph picture={picture} label="Things and how they came about" chosen={(node) => (here.id !== undefined && node.ids.includes(here.id)) || node === many} onChoose={choose} onOpen={between ? undefined : (node) => go({ of: node.ids[0], many: undefined, id: undefined })} />
+              <Graph kept picture={picture} label="Things and how they came about" chosen={(node) => (here.id !== undefined && node.ids.includes(here.id)) || node === many} onChoose={choose} onOpen={between ? undefined : (node) => go({ of: node.ids[0], many: undefined, id: undefined })} />
             ) : (
               <Empty title={between ? "Nothing lies between them" : "Nothing is left"}>{between ? plain(segment.data?.why ?? "") : "No vertex passes all filters. Take one away."}</Empty>
             )}
@@ -126,8 +117,8 @@ function Filters({ summary }: { summary: Summary }) {
 
 function Between({ summary, found }: { summary: Summary; found?: Segment }) {
   const here = place.value;
-  const [src, dst] = [ends("src"), ends("dst")];
-  const without = new Set<string>(JSON.parse(here.without ?? "[]") as string[]);
+  const [src, dst] = [namesAt("src"), namesAt("dst")];
+  const without = new Set(namesAt("without"));
   const out = (name: string) => {
     const next = new Set(without);
     if (!next.delete(name)) next.add(name);
@@ -135,14 +126,14 @@ function Between({ summary, found }: { summary: Summary; found?: Segment }) {
   };
   return (
     <form class="between" aria-label="Segment" onSubmit={(event) => event.preventDefault()}>
-      <p><b>{src.length ? src.map(plain).join(", ") : "all that it came from"}</b> <span aria-hidden="true">{"\u2192"}</span><span class="sr">to</span> <b>{dst.map(plain).join(", ")}</b>{found ? <em>{counted(found.count, "vertex", "vertices")}</em> : null}</p>
+      <p><b>{src.length ? src.map(plain).join(", ") : "all that it came from"}</b> <span aria-hidden="true">{"\u2192"}</span><span class="sr">to</span> <b>{dst.map(plain).join(", ")}</b>{found ? <em>{counted(found.count, "vertex", "vertices")}</em> : null}<button type="button" class="plain" onClick={() => go({ src: undefined, dst: undefined, expand: undefined, inputs: undefined, without: undefined, not_by: undefined })}>Back to the overview</button></p>
       <label>expand by <input type="range" min="0" max="6" value={here.expand ?? "0"} onInput={(event) => go({ expand: event.currentTarget.value === "0" ? undefined : event.currentTarget.value }, { replace: true })} /><output>{counted(Number(here.expand ?? 0), "activity", "activities")}</output></label>
       <label class="tick"><input type="checkbox" checked={here.inputs === "1"} onChange={(event) => go({ inputs: event.currentTarget.checked ? "1" : undefined })} />all inputs{found?.left_out.length ? ` (${found.left_out.length} left out)` : ""}</label>
-      {(["wasAttributedTo", "wasDerivedFrom"] as const).map((name) => <label key={name} class="tick"><input type="checkbox" checked={!without.has(name)} onChange={() => out(name)} />{name === "wasDerivedFrom" ? "derivations" : "attributions"}</label>)}
+      <span>follow</span>
+      {(["wasDerivedFrom", "wasAttributedTo"] as const).map((name) => <label key={name} class="tick"><input type="checkbox" checked={!without.has(name)} onChange={() => out(name)} />{name === "wasDerivedFrom" ? "derivations" : "attributions"}</label>)}
       {summary.people.length > 1 ? (
-        <label>without <select value={(JSON.parse(here.not_by ?? "[]") as string[])[0] ?? ""} onChange={(event) => go({ not_by: event.currentTarget.value ? JSON.stringify([event.currentTarget.value]) : undefined })}><option value="">nobody</option>{summary.people.map((each) => <option key={each} value={each}>{plain(each)}</option>)}</select></label>
+        <label>leave out what was done by <select value={namesAt("not_by")[0] ?? ""} onChange={(event) => go({ not_by: event.currentTarget.value ? JSON.stringify([event.currentTarget.value]) : undefined })}><option value="">nobody</option>{summary.people.map((each) => <option key={each} value={each}>{plain(each)}</option>)}</select></label>
       ) : null}
-      <button type="button" class="plain" onClick={() => go({ src: undefined, dst: undefined, expand: undefined, inputs: undefined, without: undefined, not_by: undefined })}>Back to the overview</button>
     </form>
   );
 }
@@ -181,7 +172,7 @@ function About({ id }: { id: string }) {
                 </>
               ) : null}
             </div>
-            {place.value.src && !place.value.dst ? <p class="note">From <b>{ends("src").map(plain).join(", ")}</b>: choose where to, then &ldquo;To here&rdquo;.</p> : null}
+            {place.value.src && !place.value.dst ? <p class="note">From <b>{namesAt("src").map(plain).join(", ")}</b>: choose where to, then &ldquo;To here&rdquo;.</p> : null}
             {found.versions.length > 1 ? (
               <section>
                 <h3>Versions</h3>
@@ -211,7 +202,7 @@ function Welcome({ summary }: { summary: Summary }) {
       <p class="kind">log</p>
       <h2>{plain(summary.where.split("/").pop() || summary.where)}</h2>
       <p class="dir">{plain(summary.where)}</p>
-      <Facts of={[["vertices", count(summary.vertices)], ["edges", count(summary.edges)], ["first", when(summary.times[0])], ["last", when(summary.times[1])], ["people", summary.people.slice(0, 8).map(plain).join(", ")]]} />
+      <Facts of={[["vertices", count(summary.vertices)], ["edges", count(summary.edges)], ["first", summary.times[0] ? `${when(summary.times[0])} UTC` : ""], ["last", summary.times[1] ? `${when(summary.times[1])} UTC` : ""], ["people", summary.people.slice(0, 8).map(plain).join(", ")]]} />
       <section>
         <h3>Look at</h3>
         <ul class="list">

@@ -1,7 +1,7 @@
 // A table: pages of rows from the server; a row or a cell asked about, its source rows beside it.
 import { useAnswer } from "./ask";
 import { Empty, Superset, Waiting, save } from "./parts";
-import { go, link, place } from "./place";
+import { go, link, place, readAt } from "./place";
 import { count, counted, plain } from "./words";
 
 type Value = string | number | boolean | null;
@@ -24,6 +24,8 @@ interface Source {
   columns: string[];
   rows: { number: number; cells: Value[] }[];
   marked: string[];
+  /** Those of the marked columns that carry the value; null if that is not known. */
+  carried: string[] | null;
   unread?: string;
 }
 interface Rows {
@@ -36,6 +38,8 @@ interface Rows {
 }
 
 const ROWS = 100;
+const FEW = 8; // values of a row that are listed before its lineage
+const isNumber = (type: string): boolean => /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DOUBLE|FLOAT|DECIMAL\(.*\))$/.test(type);
 const shown = (value: Value): string => (value === null ? "null" : plain(String(value)));
 
 export function TableView() {
@@ -44,7 +48,7 @@ export function TableView() {
   const asked = useAnswer<Page>("table", { name: here.name, from: start, rows: ROWS, sort: here.sort, where: here.where });
   const page = asked.data;
   const lineage = useAnswer<Rows>("rows", here.row ? { name: here.name, row: here.row, column: here.column, way: here.way } : null);
-  const where = JSON.parse(here.where ?? "{}") as Record<string, string>;
+  const where = readAt<Record<string, string>>("where", {});
   const filter = (column: string, text: string) => {
     const next = { ...where, [column]: text };
     if (!text) delete next[column];
@@ -62,7 +66,7 @@ export function TableView() {
               <table>
                 <thead>
                   <tr><th scope="col" class="number">row</th>{page.columns.map((column) => (
-                    <th scope="col" key={column.name} aria-sort={here.sort === column.name ? "ascending" : here.sort === `-${column.name}` ? "descending" : undefined}>
+                    <th scope="col" key={column.name} class={isNumber(column.type) ? "n" : undefined} aria-sort={here.sort === column.name ? "ascending" : here.sort === `-${column.name}` ? "descending" : undefined}>
                       <button type="button" onClick={() => sort(column.name)} title={`${plain(column.name)}: ${column.type}`}>{plain(column.name)}<i aria-hidden="true">{here.sort === column.name ? "\u2191" : here.sort === `-${column.name}` ? "\u2193" : ""}</i></button>
                       <small>{column.type.toLowerCase()}</small>
                       <input aria-label={`Filter ${plain(column.name)}`} placeholder="filter" value={where[column.name] ?? ""} onInput={(event) => filter(column.name, event.currentTarget.value)} />
@@ -76,7 +80,7 @@ export function TableView() {
                       <tr key={row.number} aria-selected={here.row === own}>
                         <th scope="row" class="number"><button type="button" aria-label={`Where did row ${row.number} come from?`} onClick={() => go({ row: own, column: undefined })}>{count(row.number)}</button></th>
                         {row.cells.map((cell, at) => (
-                          <td key={at} class={`${typeof cell === "number" ? "n" : cell === null ? "null" : ""}${here.row === own && here.column === page.columns[at]!.name ? " chosen" : ""}`}><button type="button" tabIndex={-1} onClick={() => go({ row: own, column: page.columns[at]!.name })}>{shown(cell)}</button></td>
+                          <td key={at} class={`${isNumber(page.columns[at]!.type) ? "n" : ""}${cell === null ? " null" : ""}${here.row === own && here.column === page.columns[at]!.name ? " chosen" : ""}`}><button type="button" tabIndex={-1} onClick={() => go({ row: own, column: page.columns[at]!.name })}>{shown(cell)}</button></td>
                         ))}
                       </tr>
                     );
@@ -84,13 +88,13 @@ export function TableView() {
                 </tbody>
               </table>
             ) : null}
-            {page && !page.rows.length ? <Empty title="No rows">{Object.keys(where).length ? "No row passes all filters." : "The table is empty."}</Empty> : null}
+            {page && !page.rows.length ? <Empty title="No rows">{page.total ? `There are ${count(page.total)}.` : Object.keys(where).length ? "No row passes all filters." : "The table is empty."}</Empty> : null}
           </Waiting>
         </div>
         {page ? (
           <footer class="under pages">
             <button type="button" disabled={start === 0} onClick={() => go({ from: Math.max(0, start - ROWS) || undefined })}>Earlier</button>
-            <span>{page.total ? `${count(start)} to ${count(Math.min(start + ROWS, page.total) - 1)} of ${count(page.total)}` : "none"}</span>
+            <span>{page.rows.length ? `${count(start)} to ${count(Math.min(start + ROWS, page.total) - 1)} of ${count(page.total)}` : "none"}</span>
             <button type="button" disabled={start + ROWS >= page.total} onClick={() => go({ from: start + ROWS })}>Later</button>
           </footer>
         ) : null}
@@ -109,7 +113,7 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
     <div class="card">
       <p class="kind">{here.column ? "cell" : "row"}</p>
       <h2>{plain(here.name!)}, row {here.row}{here.column ? <span class="asked"> {plain(here.column)}</span> : null}</h2>
-      <dl class="facts">{cells.map(([name, value]) => <div key={name}><dt>{plain(name)}</dt><dd class={here.column === name ? "asked" : undefined}>{shown(value)}</dd></div>)}</dl>
+      <Cells of={cells.filter(([name], at) => at < FEW || name === here.column)} />
       <div class="row" role="group" aria-label="Direction">
         {(["backward", "forward"] as const).map((way) => <button key={way} type="button" aria-pressed={(here.way ?? "backward") === way} onClick={() => go({ way: way === "backward" ? undefined : way })}>{way === "backward" ? "Came from" : "Went to"}</button>)}
         {page?.pipeline ? <a {...link({ view: "pipeline", name: page.pipeline, row: here.row })}>Through the pipeline</a> : null}
@@ -120,7 +124,8 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
           found.available ? (
             <>
               <Superset precise={found.precise} reason={found.reason} />
-              <p class="faint">{found.precise === false ? "" : "Exactly these"}{found.ms !== undefined ? `, in ${found.ms} ms` : ""}</p>
+              <p class="faint">{found.precise === false ? "Found" : "Exactly these"}{found.ms !== undefined ? `, in ${found.ms} ms` : ""}</p>
+              {found.sources.some((source) => source.carried !== null) ? <ul class="legend" aria-label="Legend"><li><i class="k carries" />carries the value</li><li><i class="k decided" />join key or condition</li></ul> : null}
               {found.sources.map((source) => <SourceRows key={source.name} source={source} way={here.way === "forward" ? "to" : "from"} />)}
               {found.notes?.map((each) => <p key={each} class="note">{plain(each)}</p>)}
               {found.sources.length ? null : <p class="faint">Nothing.</p>}
@@ -129,11 +134,18 @@ function Lineage({ asked, page }: { asked: ReturnType<typeof useAnswer<Rows>>; p
           ) : <p class="note">{plain(found.reason ?? "")}</p>
         ) : null}
       </Waiting>
+      {cells.length > FEW ? <details><summary>All {count(cells.length)} values of the row</summary><Cells of={cells} /></details> : null}
     </div>
   );
 }
 
+function Cells({ of }: { of: [string, Value][] }) {
+  const { column } = place.value;
+  return <dl class="facts">{of.map(([name, value]) => <div key={name}><dt>{plain(name)}</dt><dd class={column === name ? "asked" : undefined}>{shown(value)}</dd></div>)}</dl>;
+}
+
 function SourceRows({ source, way }: { source: Source; way: "from" | "to" }) {
+  const mark = (name: string) => (!source.marked.includes(name) ? undefined : source.carried === null || source.carried.includes(name) ? `marked-${way}` : "decided");
   const open = source.kind === "table" ? { view: "table", name: source.name, row: source.rows[0]?.number } : source.kind === "array" ? { view: "array", name: source.name, cells: source.text } : { id: source.name };
   return (
     <section>
@@ -142,8 +154,8 @@ function SourceRows({ source, way }: { source: Source; way: "from" | "to" }) {
       {source.rows.length ? (
         <div class="grid tight" tabIndex={0} role="region" aria-label={`Rows of ${plain(source.name)}`}>
           <table>
-            <thead><tr><th scope="col" class="number">row</th>{source.columns.map((name) => <th scope="col" key={name} class={source.marked.includes(name) ? `marked-${way}` : undefined}>{plain(name)}</th>)}</tr></thead>
-            <tbody>{source.rows.map((row) => <tr key={row.number}><th scope="row" class="number">{count(row.number)}</th>{row.cells.map((cell, column) => <td key={column} class={source.marked.includes(source.columns[column]!) ? `marked-${way}` : undefined}>{shown(cell)}</td>)}</tr>)}</tbody>
+            <thead><tr><th scope="col" class="number">row</th>{source.columns.map((name) => <th scope="col" key={name} class={mark(name)}>{plain(name)}</th>)}</tr></thead>
+            <tbody>{source.rows.map((row) => <tr key={row.number}><th scope="row" class="number">{count(row.number)}</th>{row.cells.map((cell, column) => <td key={column} class={mark(source.columns[column]!)}>{shown(cell)}</td>)}</tr>)}</tbody>
           </table>
         </div>
       ) : null}

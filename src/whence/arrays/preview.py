@@ -90,7 +90,7 @@ def preview_of(values: object, tiles: int = TILES) -> Preview:
     finite, grids = _tiled(array, sides)
     low = float(np.nanmin(grids[0])) if finite.any() else 0.0
     high = float(np.nanmax(grids[2])) if finite.any() else 0.0
-    counts = _histogram(array, low, high)
+    counts = histogram(array, low, high)
     cells = np.array(array) if all(side == 1 for side in sides) else None
     return Preview(array.shape, array.dtype.str.lstrip("<>=|"), sides, low, high, counts, finite, cells, grids)
 
@@ -150,7 +150,8 @@ def reduced(array: NDArray[Any], starts: list[NDArray[Any]], reduce: np.ufunc) -
     return array
 
 
-def _histogram(array: NDArray[Any], low: float, high: float) -> tuple[int, ...]:
+def histogram(array: NDArray[Any], low: float, high: float) -> tuple[int, ...]:
+    """How many of the finite numbers of an array lie in each of equal steps from low to high."""
     counts = np.zeros(BINS, np.int64)
     if array.size:
         span = (high / 2 - low / 2) or 0.5  # halved, because the difference of two finite numbers need not be one

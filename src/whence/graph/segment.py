@@ -272,9 +272,10 @@ def _complete(
         "source": query.sources, "destination": query.destinations, "direct": numbers_in(direct & ~named),
         "similar": numbers_in(similar & ~direct & ~named), "sibling": numbers_in(sibling), "agent": numbers_in(agent),
     }  # fmt: skip
-    texts = {"direct": "on direct paths", "similar": "on similar ones", "sibling": "siblings", "agent": "agents"}
-    counts = [f"{len(rules[name]):,} {text}" for name, text in texts.items()]
-    why = f"{len(query.named):,} named, {', '.join(counts)}."
+    texts = {"direct": "on direct paths", "similar": "on similar ones"}
+    counts = [f"{len(rules[name]):,} {text}" for name, text in texts.items() if len(rules[name])]
+    counts += [counted(len(rules[name]), name) for name in ("sibling", "agent") if len(rules[name])]
+    why = f"{', '.join([f'{len(query.named):,} named', *counts])}."
     return Segment(graph, query, numbers_in(whole), rows[inside], rules, why, base, chosen)
 
 

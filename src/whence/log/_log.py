@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whence.store.recording.files import Files
 
 SHOWN_DATASETS = 20  # datasets in a notebook
+DRAWN_DATASETS = 500  # of a log that shows its picture, too
 RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
 
 # What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
@@ -89,6 +90,7 @@ class Log(Recording, Contents, Questions, Project, Pipelines):
         title = f"<b>{html.escape(self.where)}</b>: {html.escape(self._summary())}"
         try:
             datasets = self.datasets()
+            picture = self.graph._repr_svg_() or "" if len(datasets) <= DRAWN_DATASETS else ""
         except WhenceError:
             return title
         cells = [
@@ -96,7 +98,7 @@ class Log(Recording, Contents, Questions, Project, Pipelines):
         ]
         rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in cells)
         head = "<tr><th>dataset</th><th>kind</th><th>shape</th><th>created</th></tr>"
-        return f"{title}<table>{head}{rows}</table>"
+        return f"{title}{picture}<table>{head}{rows}</table>"
 
     def _summary(self) -> str:
         from whence.store.catalog import statements

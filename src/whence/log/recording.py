@@ -46,6 +46,8 @@ class Recording:
     ) -> Dataset:
         """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined.
 
+        Tracked calls that are given the array itself later know it by this name.
+
         `preview=True` saves a small preview of the values: the least, the greatest and the mean value of each of at
         most 16,384 tiles; a smaller array is saved completely. `preview` may also be the number of tiles, or an array
         with the values if `shape` is a shape. The explorer draws previews, and `first` takes values from them. A
@@ -60,18 +62,18 @@ class Recording:
         """
         array, name = shape, name_of(name)
         shape = shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape))
-        if preview is None:
-            return self._defined(name, shape)
         from whence.store.recording.previews import given_preview, save_preview
 
-        wanted = given_preview(name, shape, array, preview)
-        dataset = self._defined(name, shape)
+        wanted = None if preview is None else given_preview(name, shape, array, preview)
+        dataset, is_new = self._defined(name, shape)
+        if is_new:
+            self._store.tracker.defined(array, dataset.name)
         if wanted is not None:
             save_preview(self._store, dataset.name, wanted)
         return dataset
 
-    def _defined(self, name: str, shape: Shape) -> Dataset:
-        """Return the array of this name; record it if there is none."""
+    def _defined(self, name: str, shape: Shape) -> tuple[Dataset, bool]:
+        """Return the array of this name and whether it is new; record it if there is none."""
         from whence.store.catalog import statements
 
         self._store.forget_name(name)
@@ -81,7 +83,7 @@ class Recording:
             with self._store.database.write() as connection:
                 known = statements.datasets(connection, name)  # another process may have been first
                 if not known:
-                    return statements.add_dataset(connection, name, "array", shape, {})
+                    return statements.add_dataset(connection, name, "array", shape, {}), True
         (latest,) = self._store.reader.called([name])
         if latest != name:
             with self._store.database.read() as connection:
@@ -91,7 +93,7 @@ class Recording:
                 f"{name!r} is already an {known[0].kind} of shape {known[0].shape}, not {shape}: "
                 f"choose another name, or log.delete({name!r}) first"
             )
-        return known[0]
+        return known[0], False
 
     def lineage(self, output: str, input: str, capture: object) -> Derivation:
         """Record that `output` was derived from `input`, cell by cell as the capture says.

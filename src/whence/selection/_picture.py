@@ -29,10 +29,11 @@ ROOMY: Final = 256  # pixels that a tiny array is blown up to
 CELL: Final = 24  # pixels of a cell at most
 TILES: Final = 64  # slices of three axes at most
 GAP: Final = 12
+SMALL: Final = 120  # pixels of a picture beside others, at most
 
 GROUND: Final = (255, 255, 255)
 UNSELECTED: Final = (233, 236, 239)
-SELECTED: Final = (214, 69, 65)
+SELECTED: Final = (194, 65, 12)  # the explorer's colour of what cells came from
 LINE: Final = (255, 255, 255)
 INK: Final = (73, 80, 87)
 OPACITY: Final = 0.6  # of the mark over a background
@@ -85,6 +86,18 @@ def html_of(boxes: Boxes, shape: Shape, text: str) -> str:
         return f"<div>{said}</div>"
     data = base64.b64encode(png_of(boxes, shape, None, None)).decode("ascii")
     return f'<div>{said}<br><img alt="{html.escape(text)}" src="data:image/png;base64,{data}"></div>'
+
+
+def small_html(boxes: Boxes, shape: Shape, name: str) -> str:
+    """A small picture with a name under it, to stand beside others."""
+    png, wide, high = thumbnail(boxes, shape, SMALL)
+    scale = min(1.0, SMALL / max(wide, high))
+    wide, high = (max(8, round(side * scale)) for side in (wide, high))
+    return (
+        f'<figure style="display:inline-block;margin:0.5em 1em 0.5em 0"><img alt="" width="{wide}" height="{high}" '
+        f'src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">'
+        f"<figcaption>{html.escape(name)}</figcaption></figure>"
+    )
 
 
 def _picture(boxes: Boxes, shape: Shape, background: ArrayLike | None) -> Image.Image:

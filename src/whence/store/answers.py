@@ -14,6 +14,7 @@ from whence.words import counted, table
 SHOWN_ROWS = 60  # rows that are printed; the answer has all of them
 BOXES = 4  # of one selection
 SHOWN_REASONS = 5
+SHOWN_PICTURES = 6  # in a notebook
 
 Row = Sequence[object]
 Each = TypeVar("Each")
@@ -248,7 +249,15 @@ class Answer(dict[str, Selection]):
     def _repr_html_(self) -> str:
         how = f"<p>{html.escape(self.how)}</p>" if self.how else ""
         said = "".join(f"<p>{html.escape(each)}</p>" for each in self._said())
-        return how + as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells") + said
+        listed = as_html(("dataset", "count", "cells"), self._rows(), len(self), "no cells")
+        return how + listed + self._pictures() + said
+
+    def _pictures(self) -> str:
+        """Where the cells lie in the first of the datasets."""
+        from whence.selection._picture import small_html  # which loads Pillow
+
+        drawn = [(name, cells) for name, cells in self.items() if cells and 1 <= len(cells.shape) <= 3]
+        return "".join(small_html(cells.boxes, cells.shape, name) for name, cells in drawn[:SHOWN_PICTURES])
 
 
 def selection_dict(name: str, selection: Selection) -> dict[str, Any]:

@@ -7,10 +7,12 @@ import itertools
 from collections.abc import Mapping, Sequence
 from html import escape
 
+import numpy as np
+
 from whence.graph.picture import style
 from whence.graph.picture.layout import Point, lay_out
 from whence.selection import Selection
-from whence.selection._picture import thumbnail
+from whence.selection._picture import SELECTED, thumbnail
 from whence.store.answers import Step
 from whence.words import counted, one_line
 
@@ -18,6 +20,7 @@ MOST = 60  # steps that are drawn
 SIDE = 96  # pixels of a picture of cells, at most
 _LINE, _LETTER, _PAD = 16, 6.6, 8  # pixels
 _DOUBT = "#A61E1E"
+_MARK = bytes(SELECTED).hex()
 
 
 def drawn(start: str, reached: Mapping[str, Selection], steps: Sequence[Step]) -> str:
@@ -64,7 +67,9 @@ def _arrow(points: list[Point], exact: bool) -> str:
         path += " C" + " ".join(f"{x:.1f},{y:.1f}" for x, y in (first, second, other))
     look = f'stroke="{style.OTHER_LINE}"' if exact else f'stroke="{_DOUBT}" stroke-dasharray="5 4"'
     title = "" if exact else "<title>not exact</title>"
-    return f'<path d="{path}" fill="none" {look}>{title}</path>'
+    (x, y), colour = points[0], style.OTHER_LINE if exact else _DOUBT
+    head = f'<path d="M{x:.1f},{y:.1f} l-8,-4 v8 z" fill="{colour}"/>'  # into what came of it
+    return f'<path d="{path}" fill="none" {look}>{title}</path>{head}'
 
 
 def _activity(label: str) -> tuple[Point, str]:
@@ -92,6 +97,8 @@ def _dataset(name: str, cells: Selection | None, strong: bool) -> tuple[Point, s
             f'<image x="{(width - wide) / 2:.1f}" y="{_LINE * len(lines) + _PAD:.1f}" width="{wide}" height="{high}" '
             f'preserveAspectRatio="none" href="data:image/png;base64,{image}"/>'
         )
+        assert cells is not None
+        shown += _frame(cells, ((width - wide) / 2, _LINE * len(lines) + _PAD), (wide, high))
     return (width, height), f"<title>{escape(one_line(name))}</title>{shown}"
 
 
@@ -102,6 +109,24 @@ def _cells(cells: Selection | None) -> tuple[str, tuple[int, int]]:
     png, wide, high = thumbnail(cells.boxes, cells.shape, SIDE)
     scale = min(1.0, SIDE / max(wide, high))
     return base64.b64encode(png).decode("ascii"), (max(8, round(wide * scale)), max(8, round(high * scale)))
+
+
+def _frame(cells: Selection, corner: Point, size: tuple[int, int]) -> str:
+    """A frame around cells that are so few that one would look for them."""
+    if not cells:
+        return ""
+    ends = []
+    for axis, side in ((-1, size[0]), (-2, size[1])):
+        long, spans = (cells.shape[axis], cells.boxes[:, axis]) if len(cells.shape) >= -axis else (1, np.zeros((1, 2)))
+        ends.append((float(spans[:, 0].min()) * side / long, float(spans[:, 1].max() + 1) * side / long))
+    (left, right), (top, bottom) = ends
+    if max(right - left, bottom - top) > max(size) / 6:
+        return ""
+    x, y, gap = corner[0] + left, corner[1] + top, 5
+    return (
+        f'<rect x="{x - gap:.1f}" y="{y - gap:.1f}" width="{right - left + 2 * gap:.1f}" '
+        f'height="{bottom - top + 2 * gap:.1f}" rx="2" fill="none" stroke="#{_MARK}" stroke-width="1.5"/>'
+    )
 
 
 def _short(text: str, most: int = 40) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whence.arrays.preview import histogram
+from whence.errors import WhenceError
 from whence.selection import Selection
 from whence.store.answers import boxes as spelled
 from whence.ui import answers, previews
@@ -15,7 +17,6 @@ from whence.ui.explorer import BadRequest, Explorer, Params, number, text
 from whence.ui.values import sampled
 
 TILE = 256  # pixels on a side
-BINS = 48
 
 
 def array(explorer: Explorer, params: Params) -> dict[str, Any]:
@@ -24,6 +25,11 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
     dataset = described.dataset
     me, chain = answers.chain(explorer.log, text(params, "name"))
     made = [each for each in described.operations if dataset.name in each.outputs]
+    values, unread = None, None
+    try:
+        values = _values(explorer, dataset.name, dataset.shape)
+    except WhenceError as error:  # its lineage can be looked at all the same
+        unread = str(error)
     return {
         "name": me, "kind": dataset.kind, "shape": list(dataset.shape), "created": dataset.created,
         "by": dataset.by, "note": dataset.properties.get("note"),
@@ -33,7 +39,7 @@ def array(explorer: Explorer, params: Params) -> dict[str, Any]:
             for each in described.derived_from
         ],
         "chain": [_member(explorer, each) for each in chain],
-        "values": _values(explorer, dataset.name, dataset.shape),
+        "values": values, "unread": unread,
     }  # fmt: skip
 
 
@@ -55,9 +61,8 @@ def _values(explorer: Explorer, name: str, shape: tuple[int, ...]) -> dict[str, 
         sample = sampled(found)
         finite = sample[np.isfinite(sample)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        counts, edges = np.histogram(finite, bins=BINS, range=(low, high if high > low else low + 1))
         return {
-            "low": low, "high": high, "counts": counts.tolist(), "edges": edges[[0, -1]].tolist(),
+            "low": low, "high": high, "counts": list(histogram(finite, low, high)),
             "not_finite": int(sample.size - finite.size), "sampled": int(sample.size), "of": int(found.size),
             "dtype": str(found.dtype), "preview": None,
         }  # fmt: skip
@@ -83,9 +88,9 @@ def plane(shape: tuple[int, ...], at: str) -> tuple[tuple[int, ...], tuple[int, 
 def tile(explorer: Explorer, params: Params) -> bytes:
     """A square of the picture: one byte a pixel, 0 where there is no finite number, 1 to 255 from low to high.
 
-    `scale` is how many cells a pixel stands for on each axis; of values in a file it shows the first of these. Where
-    an array is larger than the screen, a picture of means would take reading all of it. Of a preview it shows the
-    greatest, or what `show` says.
+    `scale` is how many cells a pixel stands for on each axis, or `down` if these are others from row to row; of values
+    in a file it shows the first of these. Where an array is larger than the screen, a picture of means would take
+    reading all of it. Of a preview it shows the greatest, or what `show` says.
     """
     name = text(params, "name")
     dataset = explorer.log.show(name).dataset
@@ -93,18 +98,19 @@ def tile(explorer: Explorer, params: Params) -> bytes:
     if drawn is None:
         raise BadRequest(f"the values of {name!r} are not known: `whence ui --values {name}=FILE.npy`")
     scale = number(params, "scale", 1, 1, 2**40)
+    down = number(params, "down", scale, 1, 2**40)
     x, y = number(params, "x", 0), number(params, "y", 0)
     fixed, (rows, columns) = plane(dataset.shape, params.get("at", ""))
-    top, left = y * TILE * scale, x * TILE * scale
+    top, left = y * TILE * down, x * TILE * scale
     values = explorer.values.get(dataset.name, dataset.shape)
     saved = previews.preview(explorer, dataset.name, dataset.shape) if values is None else None
     if saved is not None:
-        square = previews.square(saved, fixed, (top, left), TILE, scale, previews.shown(params))
+        square = previews.square(saved, fixed, (top, left), TILE, (down, scale), previews.shown(params))
     else:
         assert values is not None
         flat = values[fixed] if fixed else values
         flat = np.reshape(flat, (rows, columns)) if flat.ndim < 2 else flat
-        cut = flat[top : top + TILE * scale : scale, left : left + TILE * scale : scale]
+        cut = flat[top : top + TILE * down : down, left : left + TILE * scale : scale]
         square = np.asarray(cut, dtype=np.float64)
     return _header(square.shape) + quantized(square, drawn["low"], drawn["high"]).tobytes()
 

@@ -6,9 +6,11 @@ summary would be too large, vertices are grouped by what they are called alone, 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,22 +40,36 @@ class Overview:
     how: str
 
 
-def overview(graph: Graph, numbers: Numbers) -> Overview:
-    """Kinds of things and how they lead to each other, of these vertices."""
+Names = list[tuple[int, str]]
+
+
+def called(graph: Graph) -> tuple[Names, Names]:
+    """What all vertices are called without their versions, and without the numbers in their names, too."""
+    names = _from_ids(graph, np.arange(len(graph), dtype=np.int32))
+    return names, _without_numbers(names)
+
+
+def overview(graph: Graph, numbers: Numbers, known: Callable[[], tuple[Names, Names]] | None = None) -> Overview:
+    """Kinds of things and how they lead to each other, of these vertices; `known` gives what `called` does."""
     numbers = numbers[graph.kinds[numbers] != AGENT]
     if len(numbers) > EXACT:
-        return _by_name(graph, numbers, _from_ids(graph, numbers))
+        names, bare = (known or partial(called, graph))()
+        picked = numbers.tolist()
+        return _by_name(graph, numbers, [names[each] for each in picked], [bare[each] for each in picked])
     names = _named(graph, numbers)
     found = _summary(graph, numbers, names)
     if len(found.nodes) <= MOST:
         return Overview(
             found, "Runs and versions that were made in the same way are merged; every path in the picture exists."
         )
-    return _by_name(graph, numbers, names)
+    return _by_name(graph, numbers, names, _without_numbers(names))
 
 
-def _by_name(graph: Graph, numbers: Numbers, names: list[tuple[int, str]]) -> Overview:
-    """Grouped by name; where there are too many names, by the endings of files, but for those that are frequent."""
+def _by_name(graph: Graph, numbers: Numbers, names: Names, bare: Names) -> Overview:
+    """Grouped by name; where there are too many names, without the numbers in them; where there are still too many, by
+    the endings of files, but for those that are frequent."""
+    if len(set(names)) > MOST:
+        names = bare
     if len(set(names)) > MOST:
         counts = Counter(names)
         frequent = {name for name, count in counts.most_common(MOST // 3) if count > 1}
@@ -64,8 +80,20 @@ def _by_name(graph: Graph, numbers: Numbers, names: list[tuple[int, str]]) -> Ov
     return Overview(_grouped(graph, numbers, names), _BY_NAME)
 
 
+_NUMBER = re.compile(r"[0-9]+")
 _OTHER = {ENTITY: "other data", ACTIVITY: "other activities"}
 _BY_NAME = "Grouped by name and kind: a line means that some members of one group came from some of the other."
+
+
+def _without_numbers(names: Names) -> Names:
+    """Names that differ in their numbers alone become one, with a star for each.
+
+    >>> _without_numbers([(0, "day_01.csv"), (0, "day_02.csv"), (0, "v2.csv")])
+    [(0, 'day_*.csv'), (0, 'day_*.csv'), (0, 'v2.csv')]
+    """
+    bare = {name: (name[0], _NUMBER.sub("*", name[1])) for name in set(names)}
+    alike = Counter(bare.values())
+    return [bare[name] if alike[bare[name]] > 1 else name for name in names]
 
 
 def _coarse(kind: int, name: str) -> str:
@@ -75,7 +103,7 @@ def _coarse(kind: int, name: str) -> str:
     return f"*.{file.rpartition('.')[2]}" if "." in file[1:] else "arrays and tables"
 
 
-def _from_ids(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
+def _from_ids(graph: Graph, numbers: Numbers) -> Names:
     """What vertices are called without their versions and numbers: properties of very many take long to read."""
     found = []
     for kind, label in zip(graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist()), strict=True):
@@ -84,7 +112,7 @@ def _from_ids(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
     return found
 
 
-def _named(graph: Graph, numbers: Numbers) -> list[tuple[int, str]]:
+def _named(graph: Graph, numbers: Numbers) -> Names:
     """What vertices are called: the program that was run, the file whose version it is."""
     kinds, ids = graph.kinds[numbers].tolist(), graph.ids.of(numbers.tolist())
     found = []
@@ -159,6 +187,9 @@ def _node(kind: Any, name: str, members: Sequence[str]) -> Node:
     is_failed, count = name.endswith(FAILED), len(members)
     name = name.removesuffix(FAILED)
     thing = ("run", "runs") if kind == "activity" else ("version", "versions")
+    first = split_version(members[0])[0]
+    if kind == "entity" and any(split_version(each)[0] != first for each in members):
+        thing = ("dataset", "datasets")
     note = [] if count == 1 and not is_failed else [f"{count:,} {thing[count > 1]}"]
     note += ["failed"] if is_failed else []
     title = ", ".join(members[:8]) + (", ..." if count > 8 else "")

@@ -41,7 +41,6 @@ def described(found: Preview) -> dict[str, Any]:
     """What the page says of the values; the histogram is of all cells."""
     return {
         "low": found.low, "high": found.high, "counts": list(found.counts),
-        "edges": [found.low, found.high if found.high > found.low else found.low + 1],
         "not_finite": found.not_finite, "sampled": _size(found), "of": _size(found),
         "dtype": str(np.dtype(found.dtype)), "preview": {"sides": list(found.sides), "exact": found.is_exact},
     }  # fmt: skip
@@ -52,9 +51,9 @@ def _size(found: Preview) -> int:
 
 
 def square(
-    found: Preview, fixed: tuple[int, ...], corner: tuple[int, int], pixels: int, scale: int, show: Show
+    found: Preview, fixed: tuple[int, ...], corner: tuple[int, int], pixels: int, scales: tuple[int, int], show: Show
 ) -> Floats:
-    """A square of pixels, each of `scale` cells on each axis, from `corner`; NaN where a cell is not finite.
+    """A square of pixels, each of so many cells on each axis, from `corner`; NaN where a cell is not finite.
 
     A pixel that stands for several tiles shows the least, the greatest or the mean of them; pixels within a tile are
     alike.
@@ -66,7 +65,7 @@ def square(
     sides = _plane(found.sides)
     starts: list[NDArray[Any]] = []
     ends = []
-    for start, length, side in zip(corner, (rows, columns), sides, strict=True):
+    for start, length, side, scale in zip(corner, (rows, columns), sides, scales, strict=True):
         stop = min(length, start + pixels * scale)
         starts.append(np.arange(start, stop, scale) // side)
         ends.append(-(-stop // side))

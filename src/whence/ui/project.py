@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from whence.store.catalog import runs
 from whence.store.catalog import schema as t
 from whence.ui import filters, previews
 from whence.ui.explorer import Explorer, Params, listed, number, text
-from whence.ui.overview import Overview
+from whence.ui.overview import Names, Overview, called
 from whence.ui.overview import overview as overview_of
 from whence.ui.picturing import picture
 
@@ -89,7 +90,12 @@ def overview(explorer: Explorer, params: Params) -> dict[str, Any]:
 def _overview(explorer: Explorer, params: Params) -> Overview:
     graph = explorer.graph()
     key = ("overview", *(params.get(name, "") for name in FILTERS))
-    return explorer.once(key, lambda: overview_of(graph, filters.chosen(graph, params, explorer)))
+    return explorer.once(key, lambda: overview_of(graph, filters.chosen(graph, params, explorer), _called(explorer)))
+
+
+def _called(explorer: Explorer) -> Callable[[], tuple[Names, Names]]:
+    """What all vertices are called, found out when it is needed and kept."""
+    return lambda: explorer.once("called", lambda: called(explorer.graph()))
 
 
 def part(explorer: Explorer, params: Params) -> dict[str, Any]:
@@ -226,7 +232,7 @@ def segment(explorer: Explorer, params: Params) -> dict[str, Any]:
         src or None, dst, exclude=exclude or None, expand=steps or None, inputs=params.get("inputs") == "1"
     )
     if len(found) > FOLDED:  # kinds of things, as in the overview
-        scene = overview_of(graph, found.numbers).scene
+        scene = overview_of(graph, found.numbers, _called(explorer)).scene
     else:
         scene = of_graph(graph, found.numbers.tolist(), found.rows.tolist(), found.query.named.tolist())
     first = graph.ids.of(graph.in_order(found.numbers)[:2000])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from whence.selection import Selection
 from whence.store.answers import boxes as spelled
 from whence.ui import answers
 from whence.ui.explorer import BadRequest, Explorer, Params, number, text
+
+if TYPE_CHECKING:
+    from whence.spark.stored.run import StoredRun
 
 ROWS = 100  # of one page
 MOST_ROWS = 1000
@@ -132,11 +135,12 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
     blocks = range(start // BLOCK, (start + count - 1) // BLOCK + 1)
     found = [row for block in blocks for row in held.block(block, where, given, order)]
     page = found[start - blocks[0] * BLOCK :][:count]
+    run = _run(explorer, name_of)
     return {
         "name": place.name, "columns": [{"name": name, "type": kind} for name, kind in held.columns()],
         "total": held.total(where, given),
         "rows": [{"number": row[0], "cells": [shown_value(each) for each in row[1:]]} for row in page], "from": start,
-        "same": place.same, "traced": place.is_traced, "pipeline": _pipeline(explorer, name_of),
+        "same": place.same, "traced": place.is_traced, "pipeline": run.pipeline if run is not None else None,
     }  # fmt: skip
 
 
@@ -182,11 +186,30 @@ class Held:
         return self._explorer.once((*self._key, query, json.dumps(given)), make)
 
 
-def _pipeline(explorer: Explorer, name: str) -> str | None:
-    """The pipeline that a table is the output of."""
+def _run(explorer: Explorer, name: str) -> StoredRun | None:
+    """The run that a table is the output of."""
     graph = explorer.graph()
     run = graph.properties.get(graph.ids.number(name), "run")
-    return next((each.pipeline for each in explorer.log.runs() if each.id == run), None) if run is not None else None
+    return next((each for each in explorer.log.runs() if each.id == run), None) if run is not None else None
+
+
+def _carriers(explorer: Explorer, name: str, wanted: list[str]) -> dict[str, set[str]]:
+    """The columns of each source of a pipeline that carry the values of these columns of its output; the others that
+    an answer names decided which rows there are, such as the keys of joins."""
+    from whence.rows.columns import columns
+
+    run = _run(explorer, name)
+    if run is None:
+        return {}
+    try:
+        planned = columns(run._analysis.plan)
+    except WhenceError:  # the plan is not stored: what carries values is not told apart
+        return {}
+    found: dict[str, set[str]] = {source: set() for source in run.sources}
+    for attr, own in planned:
+        for source, column in own.direct if attr.name in wanted else ():
+            found.setdefault(source, set()).add(column)
+    return found
 
 
 def _found(explorer: Explorer, name: str) -> TableFiles:
@@ -259,19 +282,21 @@ def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
         raise BadRequest(f"there is no column {column!r}; there are {', '.join(names)}")
     asked = answers.selected(explorer.log, name, f"{row},{names.index(column) if column else ':'}")
     found = answers.reached(explorer.log, direction, name, asked)  # type: ignore[arg-type] # checked above
+    carriers = _carriers(explorer, name, [column] if column else names) if direction == "backward" else {}
     return {
         "available": True, "precise": found.answer.precise, "reason": found.answer.reason,
         "notes": [each for each in found.answer.notes if each not in found.answer.reasons],
         "ms": round(found.seconds * 1000, 1),
-        "sources": [_source(explorer, each, cells) for each, cells in found.cells.items()],
+        "sources": [_source(explorer, each, cells, carriers.get(each)) for each, cells in found.cells.items()],
     }  # fmt: skip
 
 
-def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
-    """Cells of a dataset; of a table with its first rows, and with the columns that the cells are in."""
+def _source(explorer: Explorer, name: str, cells: Selection, carriers: set[str] | None) -> dict[str, Any]:
+    """Cells of a dataset; of a table with its first rows, with the columns that the cells are in, and with those of
+    them that carry the value, if that is known."""
     kind = explorer.log.show(name).dataset.kind
     shown: dict[str, Any] = {"name": name, "kind": kind, "count": cells.count, "text": spelled(cells), "columns": []}
-    shown |= {"rows": [], "marked": [], "found": 0}
+    shown |= {"rows": [], "marked": [], "carried": None, "found": 0}
     if kind != "table" or len(cells.shape) != 2 or not cells:  # a directory is one cell
         return shown
     spans = [np.arange(first, last + 1) for first, last in cells.boxes[:, 0].tolist()]
@@ -282,8 +307,9 @@ def _source(explorer: Explorer, name: str, cells: Selection) -> dict[str, Any]:
     except WhenceError as error:  # the answer is known; its rows cannot be read any more
         return shown | {"found": len(numbers), "unread": str(error)}
     held = zip(numbers.tolist(), zip(*(each.to_pylist() for each in fetched.columns), strict=True), strict=False)
+    marked = [each for at, each in enumerate(fetched.column_names) if at in columns]
     return shown | {
-        "found": len(numbers), "columns": fetched.column_names,
-        "marked": [each for at, each in enumerate(fetched.column_names) if at in columns],
+        "found": len(numbers), "columns": fetched.column_names, "marked": marked,
+        "carried": None if carriers is None else [each for each in marked if each in carriers],
         "rows": [{"number": at, "cells": [shown_value(value) for value in row]} for at, row in held],
     }  # fmt: skip

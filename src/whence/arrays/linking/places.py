@@ -38,16 +38,20 @@ class CodeLine:
 def caller() -> types.FrameType | None:
     """The frame of the program that called into this library, perhaps through an installed one (joblib)."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == OWN:
+    while frame is not None and _is_own(frame):
         frame = frame.f_back
     nearest = frame
     for _ in range(MOST_FRAMES):
         if frame is None:
             return nearest
-        if not frame.f_code.co_filename.startswith(INSTALLED):
+        if not frame.f_code.co_filename.startswith(INSTALLED) and not _is_own(frame):
             return frame
         frame = frame.f_back
     return nearest
+
+
+def _is_own(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == OWN
 
 
 def place_of(frame: types.FrameType | None) -> CodeLine:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 from os import PathLike
 from pathlib import Path
 
 from whence.errors import BadType, StoreError
 
 MOST_SHOWN = 20_000  # vertices of what a notebook draws unasked
+MOST_LISTED = 4_000  # vertices of what it also lists
+MOST_ROWS = 60
 _ENDINGS = (".svg", ".png", ".mmd", ".mermaid", ".dot", ".gv")
 
 
@@ -66,3 +69,18 @@ class Drawable:
 
     def _repr_svg_(self) -> str | None:
         return self.to_svg() if 0 < len(self) <= MOST_SHOWN else None
+
+    def _repr_html_(self) -> str | None:
+        """The picture, and below it a table of what is in it."""
+        from whence.graph.picture.scene import scene_of
+
+        picture = self._repr_svg_() if len(self) <= MOST_LISTED else None
+        if picture is None:
+            return None
+        nodes = scene_of(self).nodes
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in (node.kind, node.label, node.note))}</tr>"
+            for node in nodes[:MOST_ROWS]
+        )
+        more = f"<p>... {len(nodes) - MOST_ROWS:,} more</p>" if len(nodes) > MOST_ROWS else ""
+        return f"{picture}<details><summary>{html.escape(repr(self))}</summary><table>{rows}</table>{more}</details>"

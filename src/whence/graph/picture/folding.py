@@ -139,8 +139,8 @@ def _refined(part: Part, group: list[int]) -> list[int]:
 
 def _drawn(part: Part, groups: Sequence[list[int]]) -> Scene:
     activities = {part.names[n]: part.properties[n] for n, kind in part.kinds.items() if KINDS[kind] == "activity"}
-    runs = labels.runs(activities)
     entities = [part.names[n] for n, kind in part.kinds.items() if KINDS[kind] == "entity"]
+    runs = labels.runs(activities, {split_version(name)[0] for name in entities})
     short = labels.files(entities)
     texts = dict(zip(entities, labels.distinct_labels([short[name] for name in entities]), strict=True))
     nodes: list[Node] = []

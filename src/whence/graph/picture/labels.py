@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from whence.graph.finding import split_version
@@ -95,14 +95,18 @@ def numbered(name: str) -> tuple[str, str]:
     return (found["name"], f"#{found['number']}") if found else (name, "")
 
 
-def runs(named: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def runs(named: Mapping[str, Mapping[str, Any]], drawn: Collection[str] = ()) -> dict[str, str]:
     """What activities are called, by name, from their properties: the program, and the parameters that differ.
+
+    Of the only run of a program all parameters are told but those that name files which are `drawn` beside it.
 
     >>> sweep = {f"run#{i}": {"command": f"python train.py --data d.csv --rate 0.{i}"} for i in (1, 2)}
     >>> runs(sweep)
     {'run#1': 'train.py --rate 0.1', 'run#2': 'train.py --rate 0.2'}
     >>> runs({"run#1": {"command": "python train.py --rate 0.1"}, "look#2": {}})
     {'run#1': 'train.py --rate 0.1', 'look#2': 'look'}
+    >>> runs({"run#1": {"command": "python train.py --data d.csv --rate 0.1"}}, {"d.csv"})
+    {'run#1': 'train.py --rate 0.1'}
     """
     groups: dict[str, list[str]] = {}
     for name, properties in named.items():
@@ -111,7 +115,10 @@ def runs(named: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     for program, own in groups.items():
         given = {name: _parameters(named[name]) for name in own}
         keys = dict.fromkeys(key for each in given.values() for key in each)
-        differing = [key for key in keys if len({each.get(key) for each in given.values()}) > 1 or len(own) == 1]
+        if len(own) == 1:
+            differing = [key for key in keys if given[own[0]][key] not in drawn]
+        else:
+            differing = [key for key in keys if len({each.get(key) for each in given.values()}) > 1]
         for name in own:
             said = " ".join(_said(key, given[name][key]) for key in differing if key in given[name])
             found[name] = f"{program} {said}".strip()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 Pair = tuple[int, int]
 Point = tuple[float, float]
 _SWEEPS = 12
-_ACROSS = 48.0  # between ranks
+ACROSS = 34.0  # between ranks
 _DOWN = 16.0  # between neighbours of one rank
 _MARGIN = 16.0
 _CROWDED = 200  # ranks that all edges together pass
@@ -83,8 +83,11 @@ def _acyclic(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
     return [sorted(own) for own in found]
 
 
-def lay_out(sizes: Sequence[Point], pairs: Sequence[Pair], given: Sequence[int] | None = None) -> Layout:
-    """Places for nodes of these sizes, and ways for the edges between them; their ranks may be given."""
+def lay_out(
+    sizes: Sequence[Point], pairs: Sequence[Pair], given: Sequence[int] | None = None, across: float = ACROSS
+) -> Layout:
+    """Places for nodes of these sizes, and ways for the edges between them; their ranks may be given, and how far
+    apart these are."""
     count = len(sizes)
     ranks = ranks_of(count, pairs) if given is None else list(given)
     chains: dict[Pair, list[int]] = {}  # an edge over several ranks passes through invisible nodes
@@ -115,7 +118,7 @@ def lay_out(sizes: Sequence[Point], pairs: Sequence[Pair], given: Sequence[int] 
     before, after = _neighbours(len(ranks), links, ranks)
     layers = _order_of_layers(layers, before, after)
     y = _down(layers, heights, before, after)
-    x, width = _places_of_ranks(layers, sizes, count)
+    x, width = _places_of_ranks(layers, sizes, count, across)
     centres = tuple((x[ranks[node]], y[node]) for node in range(count))
     routes = []
     for source, target in pairs:
@@ -218,11 +221,13 @@ def _kept_apart(wanted: list[float], heights: list[float]) -> list[float]:
     return [mean + off for mean, off in zip(means, offsets, strict=True)]
 
 
-def _places_of_ranks(layers: list[list[int]], sizes: Sequence[Point], count: int) -> tuple[list[float], float]:
+def _places_of_ranks(
+    layers: list[list[int]], sizes: Sequence[Point], count: int, across: float
+) -> tuple[list[float], float]:
     """The middle of each rank: ranks are as wide as their widest node."""
     x, left = [], _MARGIN
     for layer in layers:
         width = max((sizes[node][0] for node in layer if node < count), default=20.0)
         x.append(left + width / 2)
-        left += width + _ACROSS
-    return x, max(left - _ACROSS, 0.0) + _MARGIN
+        left += width + across
+    return x, max(left - across, 0.0) + _MARGIN

@@ -26,8 +26,8 @@ class Node:
     @property
     def size(self) -> tuple[float, float]:
         """How wide and high it is drawn."""
-        wide = max(7.0 * len(self.label), 5.8 * len(self.note)) + 34.0
-        return max(84.0, wide), 46.0 if self.note else 38.0
+        wide = max(7.0 * len(self.label), 5.8 * len(self.note)) + 28.0
+        return max(64.0, wide), 46.0 if self.note else 38.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from whence.graph.model import KINDS, RELATIONS
 from whence.graph.picture.folding import folded, part_of
 from whence.graph.picture.folding import scene as plain_scene
 from whence.graph.picture.labels import shortened, titled
-from whence.graph.picture.layout import Layout, lay_out, ranks_of
+from whence.graph.picture.layout import ACROSS, Layout, lay_out, ranks_of
 from whence.graph.picture.nodes import Line, Node, Scene
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ MOST_NODES = 150  # beyond that, nodes of one rank and kind are one
 MOST_EDGES = 600
 MOST_STEPS = 5000  # ranks that all edges together pass
 MOST_RANKS = 8
+LETTER = 6.5  # pixels of a letter beside a line
 FOLDED = 4000  # vertices up to which alike ones are looked for
 PAGE = (2200.0, 2600.0)  # what a picture may be wide and high before it is folded
 _PLURAL = {"entity": "entities", "activity": "activities", "agent": "agents"}
@@ -35,7 +36,9 @@ def placed(what: object) -> tuple[Scene, Layout]:
 def laid_out(scene: Scene) -> tuple[Scene, Layout]:
     """A scene with places for its nodes."""
     sizes = [node.size for node in scene.nodes]
-    return scene, lay_out(sizes, [(line.source, line.target) for line in scene.lines], scene.ranks)
+    words = max((len(line.label) for line in scene.lines), default=0)  # which stand between two ranks
+    pairs = [(line.source, line.target) for line in scene.lines]
+    return scene, lay_out(sizes, pairs, scene.ranks, max(ACROSS, LETTER * words + 14))
 
 
 def scene_of(what: object) -> Scene:

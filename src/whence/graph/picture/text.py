@@ -15,7 +15,8 @@ def mermaid(scene: Scene) -> str:
     lines = ["flowchart RL"]
     for number, node in enumerate(scene.nodes):
         opening, closing = _MERMAID[node.kind]
-        lines.append(f'  n{number}{opening}"{_entities(_words(node))}"{closing}:::{node.kind}')
+        look = "failed" if node.failed else node.kind
+        lines.append(f'  n{number}{opening}"{_entities(_words(node))}"{closing}:::{look}')
     lines += [
         f'  n{line.source} -- "{_entities(f"{line.relation} {line.label}".strip())}" --> n{line.target}'
         for line in scene.lines
@@ -26,14 +27,20 @@ def mermaid(scene: Scene) -> str:
         if line.weight
     ]
     lines += [f"  classDef {kind} fill:{style.FILL[kind]},stroke:{style.STROKE[kind]},color:#000" for kind in _MERMAID]
+    fill, stroke = style.FAILED
+    lines.append(f"  classDef failed fill:{fill},stroke:{stroke},stroke-dasharray:5 3,color:#000")
     return "\n".join(lines) + "\n"
 
 
 def dot(scene: Scene) -> str:
-    """A digraph, older things to the left."""
+    """A digraph, older things to the left, with a line below that says what shapes and colours mean."""
     lines = ["digraph whence {", "  rankdir=RL;", '  node [style=filled, fontname="Helvetica"];']
+    if scene.nodes:
+        lines.append(f'  label={_dot_string(_legend(scene))}; labelloc=b; fontname="Helvetica"; fontsize=11;')
     for number, node in enumerate(scene.nodes):
-        look = f'shape={_DOT[node.kind]}, fillcolor="{style.FILL[node.kind]}", color="{style.STROKE[node.kind]}"'
+        fill, stroke = style.look_of(node)
+        look = f'shape={_DOT[node.kind]}, fillcolor="{fill}", color="{stroke}"'
+        look += ', style="filled,dashed"' if node.failed else ""
         lines.append(f"  n{number} [label={_dot_string(_words(node))}, tooltip={_dot_string(node.title)}, {look}];")
     for line in scene.lines:
         colour = style.LINE.get(line.relation, style.OTHER_LINE)
@@ -41,6 +48,12 @@ def dot(scene: Scene) -> str:
         look = f'color="{colour}", penwidth={style.width_of(line.weight)}'
         lines.append(f"  n{line.source} -> n{line.target} [label={_dot_string(label)}, {look}];")
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _legend(scene: Scene) -> str:
+    """What the shapes mean; edges say it themselves."""
+    shapes: dict[str, str] = dict([*_DOT.items(), ("failed", "dashed")])
+    return "   ".join(f"{shapes[mark]}: {words}" for mark, words in style.legend(scene) if mark in shapes)
 
 
 def _words(node: Node) -> str:

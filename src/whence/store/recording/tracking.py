@@ -128,6 +128,14 @@ class Tracker:
         with self._database.lock:
             return self.links.living.array_of(name)
 
+    def defined(self, value: Any, name: str) -> None:
+        """A dataset was defined by an array: tracked calls find it by that, unless they know it already."""
+        if not isinstance(value, np.ndarray):
+            return
+        with self._database.lock:
+            if self.links.living.find(value).how == "new":
+                self.links.source(value, name)
+
     def watched(self, *, hand_overs: bool = False) -> Files:
         """Files that are read and written from now on, until `stop`, are linked to arrays; `hand_overs`: and so are
         frames that go from Spark to pandas and back."""
