@@ -476,6 +476,18 @@ def test_what_one_program_saves_and_another_loads_is_followed_by_cells(
         assert log.check().ok
 
 
+def test_what_users_note_about_a_save_is_not_taken_for_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with wh.open("log.whence") as log:
+        x = RNG.random(3)
+        np.save("x.npy", x)
+        with log.activity("made by hand", saved_datasets="all of them") as activity:
+            activity.generated("x.npy")
+        with log.capture():
+            log.track(lambda a: a + 1, name="more")(np.load("x.npy"))
+        assert [*log.backward("more", [(0,)])] == ["x", "x.npy@v1"]
+
+
 def test_columns_of_a_frame_are_known_in_a_program_without_spark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whence.store import Store
     from whence.store.recording.artifacts import Content
 
-HOLDS = "holds"
+HOLDS = "saved_datasets"
 """The property of a save: the datasets that it wrote, and what each held."""
 
 
@@ -60,11 +60,11 @@ def _saved(connection: sa.Connection, versions: sa.Select[Any]) -> list[tuple[st
     """What the last save wrote that made one of these versions."""
     saves = sa.select(t.was_generated_by.c.activity).where(t.was_generated_by.c.entity.in_(versions))
     every = sa.select(t.activities.c.properties).where(t.activities.c.id.in_(saves)).order_by(t.activities.c.id.desc())
-    noted = connection.execute(every).scalars()
-    return [
-        (str(name), str(held))
-        for name, held in next((properties[HOLDS] for properties in noted if HOLDS in properties), ())
-    ]
+    for properties in connection.execute(every).scalars():
+        match properties.get(HOLDS):
+            case [*pairs] if all(isinstance(each, list) and len(each) == 2 for each in pairs):
+                return [(str(name), str(held)) for name, held in pairs]
+    return []
 
 
 def _of_shape(connection: sa.Connection, names: set[str], shape: tuple[int, ...]) -> str | None:
