@@ -97,10 +97,12 @@ def test_windows_beside_one_another_do_not_drag_rows_in(readings: DataFrame) -> 
 
 def test_a_filter_of_a_window_function(readings: DataFrame) -> None:
     """Kind 0 is of the days 3 and 6: the levels of other days are in no sum, and what they are decides nothing."""
-    readings.createOrReplaceTempView("filtered_readings")
-    df = readings.sparkSession.sql("""select place, day,
-        sum(level) filter (where kind = 0) over (partition by place order by day) as s,
-        count(*) filter (where kind = 0) over (partition by place order by day) as n from filtered_readings""")
+    df = readings.selectExpr(
+        "place",
+        "day",
+        "sum(level) filter (where kind = 0) over (partition by place order by day) as s",
+        "count(*) filter (where kind = 0) over (partition by place order by day) as n",
+    )
     for p in both(df):
         row = {"place": "a", "day": 5}
         assert held(p.backward(row, columns=["s"], lineage="value")) == {"level": [2]}
