@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS = {"tiny": (2_000,), "small": (10_000, 200_000), "full": (10_000, 200_000, 6_000_000)}
+CELLS = {"tiny": (10_000, 100_000), "small": (10_000, 1_000_000, 10_000_000), "full": (10_000, 1_000_000, 100_000_000)}
 STEPS = {"tiny": (1, 5), "small": (1, 10, 20), "full": (1, 5, 10, 20)}
 FACTORS = {"tiny": 0.001, "small": 0.01, "full": 1.0}
 TPCH = {"tiny": ("q01", "q03", "q12", "q15"), "small": tuple(f"q{n:02}" for n in range(1, 23))}
@@ -120,6 +122,42 @@ def questions(spark: SparkSession, place: Path, rows: int, lengths: tuple[int, .
     return [*claims, claim(what, pair, {"two 64-bit numbers": 16.0}, unit="B", at_least=2)]
 
 
+def large_arrays(spark: SparkSession, place: Path, sizes: tuple[int, ...], progress: Progress) -> list[Claim]:
+    """The same question where NumPy makes an array of many cells of what Spark handed over: it stays as quick."""
+    df, claims = files(spark, place / "cells", 10_000), []
+    with wh.open(place / "cells.whence") as log:
+        pipeline = log.pipeline(df, name="features")
+        X = pipeline.to_numpy(["total", "most"], name="X")
+
+        def widened(cells: int) -> str:
+            name = f"wide{cells}"
+            made = log.track(lambda x: np.repeat(x, cells // x.size, axis=1), names={"return": f"{name} before"})(X)
+            log.track(lambda x: x * 1.5 + 1, names={"return": name})(made)
+            return name
+
+        progress(f"arrays of up to {max(sizes):,} cells")
+        names = {cells: widened(cells) for cells in sizes}
+        asked: dict[int, list[float]] = {cells: [] for cells in sizes}
+        right = dict.fromkeys(sizes, True)
+        for _ in range(2):  # asked of the run, then materialized
+            for cells, name in names.items():
+                at = [(len(X) // 2, cells // len(X) - 1)]
+                ask: Callable[[], Any] = partial(log.backward, name, at, lineage="value")
+                right[cells] &= ask()["X"].cells().tolist() == [[len(X) // 2, 1]]
+                asked[cells].append(seconds(ask, 5) * 1e3)
+            pipeline.materialize()
+    for cells in sizes:
+        by_run, boxes = asked[cells]
+        name = f"an array of {cells:,} cells after Spark"
+        claims += [
+            claim(f"{name}: materialized", boxes, {"asked of the run": by_run}, unit="ms", at_most=100,
+                  true=right[cells]),
+            claim(f"{name}: asked through DuckDB", by_run, {"the smallest array": asked[sizes[0]][0]}, unit="ms",
+                  at_most=1000, true=right[cells]),
+        ]  # fmt: skip
+    return claims
+
+
 def hand_over(spark: SparkSession, place: Path, rows: int) -> list[Claim]:
     """What `to_pandas` adds to `toPandas` of rows that are computed already, and materializing to an eager run."""
     df = files(spark, place / f"hand-over-{rows}", rows * 10)
@@ -198,6 +236,7 @@ def run(size: str = "small", progress: Progress = quiet) -> list[Claim]:
                     spark, place, rows, STEPS[size] if rows == ROWS[size][0] else STEPS[size][:1], progress
                 )
             ]
+            claims += large_arrays(spark, place, CELLS[size], progress)
             claims += tpch(spark, place, FACTORS[size], TPCH.get(size, TPCH["small"]), progress)
             progress("hand-overs")
             return claims + hand_over(spark, place, {"tiny": 1_000, "small": 100_000, "full": 1_000_000}[size])

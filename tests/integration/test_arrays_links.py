@@ -437,8 +437,72 @@ def test_files_are_linked_to_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert {"in.npy@v1", "in", "y"} <= {*log.graph.segment("in.npy", "y").vertices}
         with log.capture("block") as capture:
             capture.write("B", capture.read("A", np.load("out.npy")) * 2)
-        assert [*log.backward("B", [(0,)])] == ["out", "in", "in.npy@v1"]
+        answer = log.backward("B", [(0,)])
+        assert {name: cells.count for name, cells in answer.items()} == {"in": 3, "in.npy@v1": 1}
+        assert answer.precise, "the array that was saved is the one that was loaded"
         assert log.check().ok
+
+
+def test_what_one_program_saves_and_another_loads_is_followed_by_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"u": RNG.random(4), "t": ["a", "b", None, "d"]})
+    x = RNG.random((4, 3))
+    with wh.open("log.whence") as log, log.capture():
+        doubled = log.track(lambda x: x * 2, name="double")(x)
+        np.save("doubled.npy", doubled)
+        np.savez("both.npz", doubled=doubled, again=doubled[:2])
+        np.save("edited.npy", doubled)
+        log.tables.filter_rows(frame, [True, True, False, True], names={"table": "frame", "return": "some"})
+        frame[[True, True, False, True]].to_parquet("other.parquet")
+        frame.to_parquet("frame.parquet")
+    np.save("edited.npy", doubled + 1)  # by nobody that the log knows
+    with wh.open("log.whence") as log:
+        with log.capture():
+            log.track(lambda x: x.sum(axis=0), name="total")(np.load("doubled.npy"))
+            log.track(lambda x: x[::-1], name="part")(np.load("both.npz")["again"])
+            log.track(lambda x: -x, name="edit")(np.load("edited.npy"))
+            log.tables.filter_rows(pd.read_parquet("frame.parquet"), [False, True] * 2, names={"return": "kept"})
+        for name, cell, wanted in (("total", (1,), [[n, 1] for n in range(4)]), ("part", (0, 2), [[1, 2]])):
+            answer = log.backward(name, [cell])
+            assert answer["x"].cells().tolist() == wanted
+            assert answer.precise, answer.reason
+        assert log.backward("kept", [(1, 0)])["frame"].cells().tolist() == [[3, 0]]
+        assert "x" not in log.backward("edit", [(0, 0)]).reached
+        forward = log.forward("x", [(1, 1)])
+        assert {"total", "part", "doubled.npy@v1", "both.npz@v1"} <= {*forward.reached}
+        assert forward["total"].cells().tolist() == [[1]]
+        assert log.check().ok
+
+
+def test_what_users_note_about_a_save_is_not_taken_for_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with wh.open("log.whence") as log:
+        x = RNG.random(3)
+        np.save("x.npy", x)
+        with log.activity("made by hand", saved_datasets="all of them") as activity:
+            activity.generated("x.npy")
+        with log.capture():
+            log.track(lambda a: a + 1, name="more")(np.load("x.npy"))
+        assert [*log.backward("more", [(0,)])] == ["x", "x.npy@v1"]
+
+
+def test_columns_of_a_frame_are_known_in_a_program_without_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few and plain the numbers are: nothing is recognised by its content."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"id": [17, 18], "age": [31.0, 45.0], "spent": [7.0, 7.0]}).to_csv("customers.csv", index=False)
+    with wh.open("log.whence") as log:
+        with log.capture():
+            frame: Any = pd.read_csv("customers.csv")
+            X = frame[["age", "spent"]].to_numpy()
+            log.track(lambda x: x.sum(axis=1), name="both")(X)
+        answer = log.backward("both", [(1,)])
+        assert answer["customers"].cells().tolist() == [[1, 1], [1, 2]]
+        assert answer.precise, answer.reason
+        assert pd.DataFrame.to_numpy.__module__ == "pandas.core.frame"
 
 
 def test_archives_and_functions_that_were_imported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,9 +51,33 @@ def test_rows_of_a_spark_pipeline_are_traced_both_ways(demo: tuple[Path, dict[st
     _, result = demo
     rows = result["rows"]
     assert rows["precise"] is True
-    assert [answer["table"] for answer in rows["answers"]] == ["customers", "orders", "lines", "the report", "lines"]
+    assert [answer["table"] for answer in rows["answers"]] == [
+        "customers",
+        "orders",
+        "lines",
+        "the report",
+        "cells of lines",
+    ]
     assert all(answer["agrees"] and 0 < answer["count"] < answer["of"] for answer in rows["answers"])
     assert all(Path(path).is_file() for path in (rows["script"], *rows["sources"].values()))
+
+
+def test_a_number_of_the_report_is_traced_to_cells_of_a_csv_and_to_the_commit(
+    demo: tuple[Path, dict[str, Any]],
+) -> None:
+    _, result = demo
+    rows = result["rows"]
+    assert Path(rows["sources"]["lines"]).suffix == ".csv"
+    with wh.open(rows["log"]) as log:
+        spoiled = log.backward("euros", "0,0", lineage="value")
+        assert spoiled.precise, spoiled.reason
+        assert spoiled["lines"].columns == ["quantity", "cents"]
+        assert rows["commit"] in spoiled.commits
+        assert "shop/lines.csv@v1" in spoiled.files
+    story = Path(rows["story"]).read_text()
+    assert story.count("<svg") >= 1
+    assert rows["commit"][:7] in story
+    assert "lines.csv" in story
 
 
 def test_without_spark_its_part_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

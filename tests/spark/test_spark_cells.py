@@ -95,6 +95,26 @@ def test_windows_beside_one_another_do_not_drag_rows_in(readings: DataFrame) -> 
         assert len(p.backward(row)["readings"].collect()) == 6  # of the row: by operator, as before
 
 
+def test_a_filter_of_a_window_function(readings: DataFrame) -> None:
+    """Kind 0 is of the days 3 and 6: the levels of other days are in no sum, and what they are decides nothing."""
+    df = readings.selectExpr(
+        "place",
+        "day",
+        "sum(level) filter (where kind = 0) over (partition by place order by day) as s",
+        "count(*) filter (where kind = 0) over (partition by place order by day) as n",
+    )
+    for p in both(df):
+        row = {"place": "a", "day": 5}
+        assert held(p.backward(row, columns=["s"], lineage="value")) == {"level": [2]}
+        assert held(p.backward(row, columns=["n"], lineage="value")) == {name: [2] for name in SCHEMA.split()[::2]}
+        assert held(p.backward(row, columns=["s"])) == {
+            "day": [0, 1, 2, 3, 4], "place": [0, 1, 2, 3, 4], "level": [2], "kind": [2],
+        }  # fmt: skip
+        reached = p.forward("readings", {"place": "a", "day": 3}, columns=["level"], lineage="value")
+        assert sorted(each.day for each in reached.collect()) == [3, 4, 5, 6]
+        assert p.forward("readings", {"place": "a", "day": 4}, columns=["level"], lineage="value").count() == 0
+
+
 def test_windows_upon_windows(readings: DataFrame) -> None:
     by_day = Window.partitionBy("place").orderBy("day")
     mean = readings.withColumn("mean", F.avg("level").over(by_day.rowsBetween(-1, 0)))

@@ -361,3 +361,21 @@ def test_a_source_that_changed_or_is_gone(spark: SparkSession, shop: Path, log: 
     (shop / "orders.parquet").write_bytes(orders + b"x")
     with pytest.raises(SourceChanged, match="changed since the run"):
         log.backward("totals", "1,0:3")["orders"].pandas()
+
+
+def test_a_frame_that_pandas_saves_and_spark_reads(spark: SparkSession, tmp_path: Path, log: wh.Log) -> None:
+    """Through the file it goes on by cells; a file of another shape is followed as a whole, which is said."""
+    frame = pd.DataFrame({"x": [0.5, 1.5, 2.5, 3.5], "y": list("abcd")})
+    with log.capture():
+        names = {"table": "first", "return": "some"}
+        some: Any = log.tables.filter_rows(frame, [True, False, True, True], names=names)
+        some.to_parquet(tmp_path / "some.parquet", index=False)
+        some.to_parquet(tmp_path / "indexed.parquet", index=True)
+    for name, precise in (("some", True), ("indexed", False)):
+        read = spark.read.parquet(str(tmp_path / f"{name}.parquet"))
+        log.pipeline(read.where("x > 1").orderBy("y"), name=f"{name} out").run()
+        found = log.backward(f"{name} out", {"y": "d"}, columns=["x"], lineage="value")
+        assert found.precise == precise, found.reason
+        assert (found["first"].cells().tolist() == [[3, 0]]) == precise
+        assert [3, 0] in found["first"].cells().tolist()
+    assert log.check().ok

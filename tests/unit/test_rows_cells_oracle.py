@@ -154,6 +154,15 @@ def test_a_window_function_reads_its_own_frame() -> None:
     assert lineage(two, 1, W) == (None, cells("w:1"), set())
 
 
+def test_a_filter_of_a_window_function_leaves_rows_out() -> None:
+    """w > 30 holds in the last row alone: of the others neither value nor condition counts."""
+    some = WindowCall("Sum", (V,), RUNNING, LONG, where=Compare(">", W, number(30)))
+    assert lineage(windowed(some), 3) == (4, cells("v:3"), cells("k:2,3 v:2 w:3"))
+    assert lineage(windowed(some), 1) == (None, set(), cells("k:0,1 v:0,1"))
+    rows = WindowCall("Count", (Literal(1, "integer"),), RUNNING, LONG, where=Compare(">", W, number(30)))
+    assert lineage(windowed(rows), 3)[:2] == (1, cells("k:3 v:3 w:3"))
+
+
 def test_lag_reads_one_row() -> None:
     before = windowed(over("Lag", V, Literal(1, "integer"), W, frame=Frame("rows", -1, -1)))
     assert lineage(before, 1) == (1, cells("v:0"), cells("k:0,1 v:1"))

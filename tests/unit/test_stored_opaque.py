@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from whence.rows import (
+    AggCall,
     And,
     Attr,
     Call,
     Compare,
     Expr,
     Filter,
+    Frame,
     Literal,
     Named,
     Operator,
@@ -16,11 +20,13 @@ from whence.rows import (
     Project,
     Source,
     Udf,
+    WindowCall,
     conjuncts,
     keep,
 )
-from whence.rows.documents import plan_document, read_plan
+from whence.rows.documents import NotHeld, plan_document, read_plan
 from whence.rows.saving import TracePlan, trace_plan
+from whence.spark.catalyst import stored_calls, stored_names
 from whence.spark.sources.kind import Listing
 from whence.spark.sources.stored import StoredLeaf
 from whence.spark.stored.opaque import not_replayable, relaxed
@@ -53,24 +59,28 @@ def test_a_function_of_the_users_is_left_out() -> None:
 
 
 def test_a_function_that_nobody_knows_is_left_out() -> None:
-    _, trace = stored(made(Call("RegExpReplace", (B, Literal("o", "string"), Literal("0", "string")), "string")))
+    _, trace = stored(made(Call("SoundEx", (B,), "string")))
     less, reasons = relaxed(trace)
     assert (facts(trace), facts(less)) == (2, 1)
-    assert "it calls Spark's RegExpReplace" in reasons[0]
+    assert "it calls Spark's SoundEx" in reasons[0]
 
 
 def test_functions_that_duckdb_or_spark_computes_stay() -> None:
     for call in (
         Call("Concat", (A, B), "string"),  # both do
-        Call("Left", (B, Literal(2, "integer")), "string"),  # DuckDB does
+        Call("Left", (B, Literal(2, "integer")), "string"),
         Call("Upper", (B,), "string"),  # Spark does
     ):
         _, trace = stored(made(call))
         assert relaxed(trace) == (trace, ())
 
 
-def test_what_only_duckdb_computes_is_left_out_where_only_spark_reads() -> None:
-    _, trace = stored(made(Call("Left", (B, Literal(2, "integer")), "string")), StoredLeaf("csv"))
+def test_what_only_duckdb_computes_is_left_out_where_only_spark_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(stored_names.FUNCTIONS, "Left")
+    left = Call("Left", (B, Literal(2, "integer")), "string")
+    _, trace = stored(made(left))
+    assert relaxed(trace) == (trace, ())
+    _, trace = stored(made(left), StoredLeaf("csv"))
     less, reasons = relaxed(trace)
     assert (facts(trace), facts(less)) == (2, 1)
     assert reasons
@@ -91,3 +101,34 @@ def test_whether_a_plan_can_run_again_is_known_without_spark() -> None:
     assert "RegExp" in str(not_replayable(stored(made(Call("RegExp", (B,), "string")))[0]))
     lost = StoredLeaf("memory", lost="its rows were in memory")
     assert not_replayable(stored(made(B), lost)[0]) == "source 't' cannot be read again: its rows were in memory"
+
+
+def test_what_a_forged_plan_calls_is_not_known() -> None:
+    """Other functions, other details and too few arguments: nothing of it is looked up in Spark."""
+    frame = Frame("rows", None, 0)
+    complete = 'isDistinct=false mode={"object": "org.apache.spark.sql.catalyst.expressions.aggregate.Complete$"} '
+    for call in (
+        Call("CallMethodViaReflection", (A, B), "string"),
+        Call("reflect", (A, B), "string"),
+        Call("java_method", (A,), "string"),
+        Call("Upper", (A,), "string", "more=1"),
+        Call("Between", (), "boolean"),
+        Call("GetStructField", (A,), "string", 'name="a" and "more"'),
+        Call("GetArrayItem", (A,), "string", "failOnError=true"),
+        Call("CommonExpressionRef", (), "string", "id=CommonExpressionId(1; drop table,false) nullable=true"),
+        AggCall("ScalaUDAF", (A,), "string"),
+        AggCall("Sum", (A,), "string", python=True),
+        WindowCall("reflect", (A,), frame, "string"),
+        WindowCall("Sum", (A,), frame, "string", f"{complete}evalContext=what"),
+        WindowCall("Lag", (A,), frame, "string", "ignoreNulls=true"),
+        WindowCall("RowNumber", (), Frame("rows", "now()", 0, NotHeld("a text")), "string"),
+        Udf("Upper", (A,), "string"),
+    ):
+        assert not stored_calls.known(call), call
+    for call in (
+        WindowCall("Sum", (A,), frame, "long", f"{complete}evalContext=NumericEvalContext(ANSI,true)"),
+        WindowCall("Rank", (A,), frame, "integer"),
+        AggCall("First", (A,), "string", detail="ignoreNulls=true"),
+        Call("GetStructField", (A,), "string", 'name="a"'),
+    ):
+        assert stored_calls.known(call), call

@@ -236,6 +236,17 @@ def test_the_shell_explains_and_reports(log: wh.Log) -> None:
     assert [step["how"] for step in answer["steps"]][:2] == ["activity", "whole"]
 
 
+def test_the_shell_asks_about_values_alone(log: wh.Log) -> None:
+    """The cells that a mask was made of decide, and go in nowhere."""
+    some = log.track(lambda a, mask: a[mask > 0.5], name="some", lineage="value+selection")
+    some(np.arange(3.0), np.array([0.1, 0.9, 0.8]))
+    for lineage, wanted in (("value", {"a"}), ("value+selection", {"a", "mask"})):
+        answer = json.loads(run("backward", "some", "0", "--lineage", lineage, "--json"))
+        assert {each["dataset"] for each in answer["answers"] if each["count"]} == wanted
+        told = json.loads(run("explain", "some", "0", "--lineage", lineage, "--json"))
+        assert any("mask[" in each for each in told["sentences"]) == ("mask" in wanted)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -17,6 +17,7 @@ from whence.store.answers import Step, selection_dict
 if TYPE_CHECKING:
     from whence.selection import Selection
     from whence.store.answers import Answer
+    from whence.store.derivations.adjacency import Lineage
 
 Direction = Literal["backward", "forward"]
 SHOWN_BOXES = 12  # boxes of one dataset on a terminal; a pipe and --json get all
@@ -61,6 +62,7 @@ def question(direction: Direction, help: str) -> click.Command:
         pairs: tuple[str, ...],
         nulls: tuple[str, ...],
         columns: str | None,
+        lineage: Lineage,
         to: str | None,
         above: float | None,
         show_steps: bool,
@@ -80,9 +82,9 @@ def question(direction: Direction, help: str) -> click.Command:
             asking = opened.backward if direction == "backward" else opened.forward
             end = None if to is None else named(opened, to)
             answer = (
-                asking(start, given, above=above, columns=chosen)
+                asking(start, given, above=above, columns=chosen, lineage=lineage)
                 if end is None
-                else asking(start, given, to=end, above=above, columns=chosen)
+                else asking(start, given, to=end, above=above, columns=chosen, lineage=lineage)
             )
         shown = given if isinstance(given, dict) else cells
         asked: dict[str, object] = {"direction": direction, "dataset": dataset, "cells": shown}

@@ -12,8 +12,10 @@ from whence.cli._names import named
 
 if TYPE_CHECKING:
     from whence.log import Log
+    from whence.store.derivations.adjacency import Lineage
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+LINEAGES: tuple[Lineage, ...] = ("value", "value+selection")
 NEGATIVE = re.compile(r"-\d+([,:]|$)")
 
 _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
@@ -29,6 +31,12 @@ _PARAMETERS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--null", "nulls", multiple=True, metavar="COLUMN", help="A column that is NULL in the rows."),
     click.option("--columns", metavar="NAME,NAME", help="For a table: only these columns of the row."),
+    click.option(
+        "--lineage",
+        type=click.Choice(LINEAGES),
+        default=LINEAGES[-1],
+        help="value leaves out cells that only influenced the selection (conditions, keys, masks).",
+    ),
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -60,6 +62,8 @@ class Shop:
     customer: int
     precise: bool
     answers: list[Answer]
+    story: str
+    commit: str | None
 
     @property
     def agrees(self) -> bool:
@@ -74,6 +78,8 @@ class Shop:
             "sources": {name: str(path) for name, path in self.sources.items()},
             "asked": self.asked,
             "precise": self.precise,
+            "story": str(self.log.parent / STORY),
+            "commit": self.commit,
             "answers": [asdict(each) for each in self.answers],
         }
 
@@ -91,6 +97,7 @@ def run(out: Path) -> Shop:
     paths = _shop.write(made, out / "shop")
     script = out / "shop" / "report.sql"
     script.write_text(_shop.REPORT, encoding="utf-8")
+    commit = _committed(out / "shop")
     every = _shop.joined(made)
     with waiting("Spark runs a report and is asked about it"), session(SMALL) as spark, wh.open(out / LOG_NAME) as log:
         loaded = load(spark, script, {name: str(path) for name, path in paths.items()})
@@ -99,10 +106,30 @@ def run(out: Path) -> Shop:
         asked = {"city": rows[0]["city"], "month": rows[0]["month"]}
         precise, back, customer = _backward(pipeline, every, asked, made)
         forth = _forward(pipeline, every, customer, len(rows))
-        across = _across(log, pipeline, every, asked, made, out / STORY)
+        if commit is not None:
+            log.import_(f"git:{out / 'shop'}")
+        across, story = _across(log, pipeline, every, asked, made, out / STORY)
         plan = str(pipeline.explain())
     shown = [tuple(row) for row in rows[:SHOWN_ROWS]]
-    return Shop(out / LOG_NAME, script, paths, plan, shown, len(rows), asked, customer, precise, [*back, forth, across])
+    answers = [*back, forth, across]
+    return Shop(out / LOG_NAME, script, paths, plan, shown, len(rows), asked, customer, precise, answers, story, commit)
+
+
+def _committed(directory: Path) -> str | None:
+    """The files of the shop in a repository of their own, as a project has them; the commit, None without git."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+
+    def run(*arguments: str) -> str:
+        given = [git, "-C", str(directory), *arguments]
+        return subprocess.run(given, capture_output=True, text=True, check=False).stdout.strip()
+
+    run("init", "--quiet")
+    run("add", "--all")
+    run("-c", "user.name=whence demo", "-c", "user.email=demo@example.org", "-c", "commit.gpgsign=false",
+        "commit", "--quiet", "--message", "The shop and its report")  # fmt: skip
+    return run("rev-parse", "HEAD") or None
 
 
 def _backward(
@@ -140,18 +167,22 @@ def _across(
     asked: dict[str, Any],
     made: dict[str, dict[str, Any]],
     path: Path,
-) -> Answer:
-    """The rows of a file that a number came from, which NumPy computed from the report; with its story."""
+) -> tuple[Answer, str]:
+    """The cells of a CSV file that a number came from, which NumPy computed from the report; with its story."""
     cents = pipeline.to_numpy(["cents"], name="cents")
     log.track(lambda cents: cents / 100, name="euros", names={"return": "euros"})(cents)
     row = int(log.forward("report", asked, to="euros").cells()[0, 0])
-    answer, seconds = _timed(lambda: log.backward("euros", [(row, 0)]))
-    expected, brute = _timed(lambda: _shop.contributed(every, asked))
-    keys = answer["lines"].arrow().select(_shop.KEYS["lines"]).to_pylist()
-    agrees = answer.precise and sorted(tuple(each.values()) for each in keys) == sorted(expected["lines"])
-    log.explain("euros", [(row, 0)]).save(path)
-    of = len(next(iter(made["lines"].values())))
-    return Answer(f"backward euros[{row}], in NumPy", "lines", of, len(keys), seconds, brute, agrees)
+    answer, seconds = _timed(lambda: log.backward("euros", [(row, 0)], lineage="value"))
+    expected, brute = _timed(lambda: _shop.summed(every, made["lines"], asked))
+    found = {(int(line), int(column)) for line, column in answer["lines"].cells()}
+    story = log.explain("euros", [(row, 0)], lineage="value")
+    story.save(path)
+    of = len(made["lines"]) * len(next(iter(made["lines"].values())))
+    question = f"backward euros[{row}], in NumPy"
+    asked_cells = Answer(
+        question, "cells of lines", of, len(found), seconds, brute, answer.precise and found == expected
+    )
+    return asked_cells, str(story)
 
 
 def _timed(run: Callable[[], T]) -> tuple[T, float]:
@@ -186,10 +217,12 @@ def report(shop: Shop) -> None:
         numbers=("rows", "found", "time"),
         aligned=True,
     )
+    to_commit = ", and to the commit that it is in" if shop.commit is not None else ""
     click.echo(
-        "\nThe last question began in NumPy, at a number made of the report, and went on through Spark to a file."
+        "\nThe last question began in NumPy, at a number made of the report, and went on through Spark to cells of"
     )
-    click.echo(f"Its story:    {shop.log.parent / STORY}")
+    click.echo(f"a CSV file{to_commit}. Its story:\n\n{shop.story}\n")
+    click.echo(f"With picture: {shop.log.parent / STORY}")
     click.echo(f"The log:      {shop.log}")
     sources = " ".join(f"--source {path}" for path in shop.sources.values())
     asked = " ".join(f"--row {name}={value}" for name, value in shop.asked.items())

@@ -60,16 +60,17 @@ def tables(customers: int = 300, orders: int = 3_000, seed: int = 17) -> dict[st
 
 
 def write(made: Mapping[str, Mapping[str, Any]], directory: Path) -> dict[str, Path]:
-    """Each table as a Parquet file. A file that holds it already is left as it is: its lineage is known."""
+    """The lines as a CSV file, other tables as Parquet. A file that holds it already is left: its lineage is known."""
     import pyarrow as pa
-    from pyarrow import parquet
+    from pyarrow import csv, parquet
 
     directory.mkdir(parents=True, exist_ok=True)
     paths = {}
     for name, columns in made.items():
-        paths[name] = directory / f"{name}.parquet"
+        is_text = name == "lines"
+        paths[name] = directory / f"{name}.{'csv' if is_text else 'parquet'}"
         held = io.BytesIO()
-        parquet.write_table(pa.table(dict(columns)), held)
+        (csv.write_csv if is_text else parquet.write_table)(pa.table(dict(columns)), held)
         if not paths[name].exists() or paths[name].read_bytes() != held.getvalue():
             paths[name].write_bytes(held.getvalue())
     return paths
@@ -93,6 +94,14 @@ def contributed(every: pd.DataFrame, row: Mapping[str, Any]) -> dict[str, set[tu
     ours = every[(every["city"] == row["city"]) & (every["month"] == row["month"])]
     columns = {"customers": ["customer_id"], "orders": ["order_id"], "lines": ["order_id", "number"]}
     return {name: set(ours[each].itertuples(index=False, name=None)) for name, each in columns.items()}
+
+
+def summed(every: pd.DataFrame, lines: Mapping[str, Any], row: Mapping[str, Any]) -> set[tuple[int, int]]:
+    """The cells of the lines whose product the amount of a row of the report is the sum of."""
+    ours = contributed(every, row)["lines"]
+    pairs = zip(lines["order_id"].tolist(), lines["number"].tolist(), strict=True)
+    places = [list(lines).index(name) for name in ("quantity", "cents")]
+    return {(line, place) for line, pair in enumerate(pairs) if pair in ours for place in places}
 
 
 def reached(every: pd.DataFrame, customer: int) -> set[tuple[Any, ...]]:

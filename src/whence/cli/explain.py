@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from whence.cli._cells import AboutCells, about_cells, meant
 from whence.cli._options import blobs_option, json_option, log_option, open_log
 from whence.cli._output import emit_json
+
+if TYPE_CHECKING:
+    from whence.store.derivations.adjacency import Direction, Lineage
 
 
 @click.command("explain", cls=AboutCells)
@@ -29,6 +33,7 @@ def command(
     pairs: tuple[str, ...],
     nulls: tuple[str, ...],
     columns: str | None,
+    lineage: Lineage,
     forward: bool,
     save: Path | None,
     log: str | None,
@@ -46,7 +51,8 @@ def command(
     """
     with open_log(log, blobs) as opened:
         start, given, chosen = meant(opened, dataset, cells, pairs, nulls, columns)
-        story = opened.explain(start, given, direction="forward" if forward else "backward", columns=chosen)
+        direction: Direction = "forward" if forward else "backward"
+        story = opened.explain(start, given, direction=direction, columns=chosen, lineage=lineage)
     if save is not None:
         story.save(save)
         click.echo(f"wrote {save}", err=True)

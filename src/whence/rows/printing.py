@@ -234,7 +234,8 @@ def _(expr: e.AggCall) -> str:
 
 @text.register
 def _(expr: e.WindowCall) -> str:
-    return f"{expr.name.lower()}({', '.join(map(str, expr.args))}) over ({expr.frame})"
+    where = "" if expr.where is None else f" filter (where {expr.where})"
+    return f"{expr.name.lower()}({', '.join(map(str, expr.args))}){where} over ({expr.frame})"
 
 
 @text.register

@@ -250,7 +250,7 @@ class _Groups:
                     self._columns.append(Named(flag, read.where))
                     self.flags[read.where] = flag
         plan = self._plan
-        groups = Aggregate(self._child, plan.keys, (*plan.outputs, *self._columns))
+        groups = Aggregate(self._child, plan.keys, (*plan.outputs, *self._columns), plan.listed)
         return Project(groups, (*keep(*dict.fromkeys(groups.output)), *self._above)) if self._above else groups
 
     def _beside(self) -> Operator:

@@ -39,7 +39,9 @@ def window(plan: Window, ask: Ask) -> Noted:
     notes: dict[Key, Terms] = {}
     for call, (args, default) in inside.items():
         where = _entered(call)
-        terms = masks.masked(below.of(WHOLE), where) if _counts_rows(call) else args.terms(below, masks, where)
+        terms = args.terms(below, masks, where)
+        if _counts_rows(call):
+            terms = union(terms, masks.masked(below.of(WHOLE), where))
         found = frames.collected(union(terms, places), frame_of(call))
         if default.read:
             found = union(found, frames.where_empty(default.terms(below, masks), frame_of(call)))
@@ -65,11 +67,13 @@ def window(plan: Window, ask: Ask) -> Noted:
 def _inside(call: WindowCall, selection: bool) -> tuple[Reads, Reads]:
     """What a function reads in the rows of its frame, and in the row itself if there are none."""
     none = Reads(())
-    if call.name in RANKS or _counts_rows(call):
+    if call.name in RANKS:
         return none, none
     if call.name in ONE_ROW:
         return reads(call.args[:1], selection), reads(call.args[2:3], selection)
-    return reads(call.args, selection), none
+    args = none if _counts_rows(call) else reads(call.args, selection)
+    condition = reads((call.where,) if call.where is not None and selection else (), True)
+    return Reads((*args.read, *condition.read), (*args.reasons, *condition.reasons)), none
 
 
 def _counts_rows(call: WindowCall) -> bool:
@@ -77,14 +81,14 @@ def _counts_rows(call: WindowCall) -> bool:
 
 
 def _entered(call: WindowCall) -> Expr | None:
-    """Which rows of the frame count: those where the arguments are there."""
+    """Which rows of the frame count: those that FILTER takes and where the arguments are there."""
+    where = call.where
     if (
         call.python
         or call.name in RANKS | ONE_ROW
         or (call.name in NULLS_ENTER and "ignoreNulls=true" not in call.detail)
     ):
-        return None
-    where: Expr | None = None
+        return where
     for arg in call.args:
         if not isinstance(arg, Literal):
             where = both(where, Not(IsNull(arg)))

@@ -72,7 +72,7 @@ EXPRESSIONS = (
     _node("aggregate_call", e.AggCall, name=TEXT, args=EXPRS, dtype=TYPE, distinct=FLAG, where=optional(EXPR),
           detail=TEXT, python=FLAG, varies=TEXT, code=TEXT),
     _node("window_call", e.WindowCall, name=TEXT, args=EXPRS, frame=FRAME, dtype=TYPE, detail=TEXT, python=FLAG,
-          varies=TEXT),
+          varies=TEXT, where=optional(EXPR)),
     _node("scalar_query", e.ScalarQuery, plan=OPERATOR, dtype=TYPE),
     _node("exists", e.Exists, plan=OPERATOR),
     _node("in_query", e.InQuery, args=EXPRS, plan=OPERATOR),

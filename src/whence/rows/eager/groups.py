@@ -64,7 +64,7 @@ def _pivot_ids(plan: Aggregate, listed: Expr, below: Tagged) -> Tagged:
     some, collect_some = gathered(masked)
     flag = fresh("_any_listed", "boolean")
     found = Named(flag, AggCall("bool_or", (listed,), "boolean"))
-    groups = Aggregate(rows, plan.keys, (*plan.outputs, *collect_every, *collect_some, found))
+    groups = Aggregate(rows, plan.keys, (*plan.outputs, *collect_every, *collect_some, found), listed)
     ids = {number: new_ids(number) for number in below.ids}
     chosen = tuple(
         Named(new.attr, Call("if", (flag, some[number].attr, every[number].attr), LIST)) for number, new in ids.items()
@@ -123,7 +123,7 @@ def _attained(plan: Aggregate, below: Tagged) -> Tagged:
     rows = fresh("_rows", array_of(struct))
     all_rows = Named(rows, AggCall("collect_list", (Call("named_struct", tuple(fields), struct),), rows.dtype))
     values = tuple(Named(attr, call) for attr, call in zip(results, calls, strict=True))
-    groups = Aggregate(below.plan, plan.keys, (*plan.outputs, *values, all_rows))
+    groups = Aggregate(below.plan, plan.keys, (*plan.outputs, *values, all_rows), plan.listed)
 
     row = Call("variable", (), struct, "r")
     attains = []

@@ -47,3 +47,4 @@ class WindowCall(Expr):
     python: bool = False
     origin: object = field(default=None, compare=False, repr=False)
     varies: str = field(default="", compare=False)  # why it may give something else for the same rows
+    where: Expr | None = None  # FILTER: which rows of the frame enter it

@@ -217,10 +217,11 @@ class Expressions:
 
     def _window(self, node: Node) -> WindowCall:
         function, spec = node.children
-        detail, aggregate = _detail(function), function
+        detail, aggregate, where = _detail(function), function, None
         if function.kind == "AggregateExpression":
             aggregate, *rest = function.children
-            detail = f"{detail} {_detail(aggregate)} {[str(self.read(each)) for each in rest]}"
+            where = self.read(rest[0]) if rest else None
+            detail = f"{detail} {_detail(aggregate)}"
         return WindowCall(
             aggregate.kind,
             tuple(map(self.read, aggregate.children)),
@@ -230,6 +231,7 @@ class Expressions:
             aggregate.kind in UDFS or aggregate.kind.startswith("Python"),
             node.origin,
             _why_function_varies(aggregate),
+            where,
         )
 
     def _subquery(self, node: Node) -> ScalarQuery | Exists:

@@ -36,6 +36,7 @@ from whence.rows import (
 )
 from whence.rows.documents import NotHeld
 from whence.rows.unique_columns import unique_column_ids
+from whence.spark.catalyst import stored_calls
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.operators import output_of
 from whence.spark.catalyst.write_expressions import Lowering, require_held
@@ -81,6 +82,8 @@ class Plans:
     @_lower.register
     def _(self, plan: Source) -> Any:
         origin: Any = plan.origin
+        if origin is None:
+            raise NotTraceable(f"the log does not say how source {plan.name!r} was read, each time that it was")
         relation = kind_of(origin).relation(plan, self.jvm)
         columns, first = keep(*plan.columns), plan.columns[0].id if plan.columns else None
         again = relation is not origin or (first is not None and first in self._seen)
@@ -156,7 +159,7 @@ class Plans:
 
     @_lower.register
     def _(self, plan: Aggregate) -> Any:
-        keys, outputs = self._exprs.seq(plan.keys), self._exprs.named(plan.outputs)
+        keys, outputs = self._exprs.seq(plan.keys), self._exprs.named(stored_calls.without_pivots(plan))
         return self.jvm.made(f"{LOGICAL}.Aggregate", keys, outputs, self._lower(plan.child))
 
     @_lower.register

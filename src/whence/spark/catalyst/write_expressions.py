@@ -191,14 +191,18 @@ class Lowering:
         spec = self.jvm.new(
             "expressions.WindowSpecDefinition", self.seq(partition), self.seq(order), self._frame(call.frame)
         )
-        require_held(call)
+        if isinstance(call.origin, NotHeld):
+            made = stored_calls.made_window(call, self.jvm, self.expr)
+            if made is None:
+                require_held(call)
+            return self.jvm.new("expressions.WindowExpression", made, spec)
         if not isinstance(call.origin, Origin):
             return self.jvm.new("expressions.WindowExpression", self._function(call.name, call.args), spec)
         java = call.origin.java
         function = java.windowFunction()
         if function.getClass().getSimpleName() == "AggregateExpression":
             inner = self._nondeterminism(function.aggregateFunction(), call.args)
-            rest = [function.children().apply(index) for index in range(1, function.children().size())]
+            rest = [] if call.where is None else [self.expr(call.where)]
             function = function.withNewChildren(self.jvm.seq([inner, *rest]))
         else:
             function = self._nondeterminism(function, call.args)

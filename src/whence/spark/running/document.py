@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import Damaged, FutureVersion
+from whence.rows import Source, walk
 from whence.rows.documents import StoredPlan, plan_document, read_plan
 from whence.rows.documents.values import type_of, value_json, value_of
 from whence.rows.eager import WITNESSES
@@ -19,7 +20,6 @@ from whence.spark.sources.registry import kind_of
 from whence.spark.sources.stored import StoredLeaf
 
 if TYPE_CHECKING:
-    from whence.rows import Source
     from whence.rows.saving import TracePlan
     from whence.spark.analysis import Analysis
 
@@ -42,7 +42,8 @@ class RunDocument:
 def run_document(analysis: Analysis, trace: TracePlan) -> bytes:
     """The document of a run."""
     reads: dict[str, dict[str, Any]] = {}
-    for source in analysis.sources:
+    copies = (part for part in walk(analysis.plan) if isinstance(part, Source) and part.is_domain_copy)
+    for source in {each.occurrence: each for each in (*analysis.sources, *copies)}.values():
         read = _read(source)
         reads.setdefault(json.dumps(read), {**read, "occurrences": []})["occurrences"].append(source.occurrence)
     document = {

@@ -93,7 +93,7 @@ def not_replayable(plan: Operator) -> str | None:
             continue
         if isinstance(part, Values) and not part.columns:
             continue
-        if isinstance(part, Call | AggCall) and stored_calls.known(part):
+        if isinstance(part, Call | AggCall | WindowCall) and stored_calls.known(part):
             continue
         return origin.why
     return None

@@ -7,6 +7,7 @@ unless the frame was changed in between.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import warnings
 import weakref
@@ -39,15 +40,17 @@ class Seen:
 
     def __init__(self, store: Store) -> None:
         import pandas as pd
-        from pyspark.sql import SparkSession
-        from pyspark.sql.classic.dataframe import DataFrame
 
         self._store = store
         with _lock:
             _stores.append(store)
             if len(_stores) == 1:
-                _put(DataFrame, "toPandas", _to_pandas)
-                _put(SparkSession, "createDataFrame", _create)
+                if sys.modules.get("pyspark") is not None:  # a program without Spark has frames, too
+                    from pyspark.sql import SparkSession
+                    from pyspark.sql.classic.dataframe import DataFrame
+
+                    _put(DataFrame, "toPandas", _to_pandas)
+                    _put(SparkSession, "createDataFrame", _create)
                 _put(pd.DataFrame, "__getitem__", _columns)
                 _put(pd.DataFrame, "to_numpy", _to_numpy)
                 _put(pd.Series, "to_numpy", _to_numpy)

@@ -48,6 +48,7 @@ class Activity:
         self._used: dict[str, Content | None] = {}  # by what it was called; None: a dataset of the log
         # By what it was called: the path of a file, a content, or None for a dataset; and what it was derived from.
         self._generated: dict[str, tuple[str | Content | None, tuple[str, ...]]] = {}
+        self._copies: dict[str, str] = {}  # datasets that were generated, and the dataset that each is a copy of
         self._removed: dict[str, Gone] = {}
         self.removed: dict[str, str] = {}  # what was removed, and the version it was, if that is known
         self.started = now()  # what records something afterwards sets it to when that began
@@ -76,11 +77,11 @@ class Activity:
         self._used.setdefault(content.artifact, content)
         return self
 
-    def generated(self, *things: Thing, derived_from: Iterable[Thing] = ()) -> Self:
+    def generated(self, *things: Thing, derived_from: Iterable[Thing] = (), copy_of: str | None = None) -> Self:
         """Record what the activity makes: datasets by name, or files with their content at the end of the block.
 
         `derived_from` names the inputs that went into these, as a whole, so that questions about cells follow them,
-        too.
+        too. `copy_of` names a dataset that these equal, cell for cell.
         """
         self._require_open()
         if isinstance(derived_from, (str, os.PathLike)):
@@ -92,6 +93,8 @@ class Activity:
         for thing in things:
             key, is_file = self._meant(thing, may_come=True)
             self._generated[key] = (os.fspath(thing) if is_file else None, sources)
+            if copy_of is not None:
+                self._copies[key] = copy_of
         return self
 
     def generated_content(self, content: Content) -> Self:
@@ -174,11 +177,16 @@ class Activity:
         datasets = [key for side in (self._used, outputs) for key, content in side.items() if content is None]
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys((*self._used, *outputs), ())
         shapes.update(self._store.reader.shapes(tuple(datasets)))
-        return [
+        whole = [
             ((output, source), prepare(output, source, Relation.whole(shapes[output], shapes[source]), "whole"))
             for output in outputs
             for source in self._generated[output][1]
         ]
+        copies = [
+            ((output, source), prepare(output, source, Relation.identity(shapes[output])))
+            for output, source in self._copies.items()
+        ]
+        return [*whole, *copies]
 
     def _write(
         self, connection: sa.Connection, outputs: Mapping[str, Content | None],
@@ -210,7 +218,7 @@ class Activity:
         artifacts.invalidate(connection, [each[0] for each in gone.values() if each is not None], activity)
         self.removed = {key: each[1] for key, each in gone.items() if each is not None}
         edges = [
-            dataclasses.replace(item.edge, output=self.outputs[output], input=self.inputs[source])
+            dataclasses.replace(item.edge, output=self.outputs[output], input=self.inputs.get(source, source))
             for (output, source), item in items
             if output in self.outputs
         ]

@@ -1,5 +1,7 @@
 """Files and the arrays in them: what plain code loads is derived from the file, what it saves goes into one.
 
+What was saved by a program that was watched, too, is the dataset that was saved, cell for cell.
+
 Each load and each save is an activity of its own, also within one that a user began: an activity that generated an
 array and used what was computed from it would come before itself.
 """
@@ -16,6 +18,8 @@ import numpy as np
 from whence.arrays.linking import files
 from whence.arrays.linking.frames import is_frame
 from whence.arrays.linking.places import caller, place_of
+from whence.store.recording.artifacts import content_of, project_of
+from whence.store.recording.copies import HOLDS, fingerprint, saved_dataset
 
 if TYPE_CHECKING:
     from whence.store import Store
@@ -36,7 +40,7 @@ class Files:
     def start(self) -> None:
         """Watch from now on."""
         files.watch(self)
-        if self._hand_overs and "pyspark" in sys.modules:
+        if self._hand_overs and ("pandas" in sys.modules or "pyspark" in sys.modules):
             self._spark = self._store.tables.watched()
 
     def stop(self) -> None:
@@ -56,8 +60,14 @@ class Files:
         if part and (path, name) in self._parts:
             return
         self._parts.add((path, name))
+        content = content_of(path, project_of(self._store.where))
+        saved = saved_dataset(self._store, content, value)
         with self._store.activity(function, **_place()) as one:
-            one.used(Path(path)).generated(name, derived_from=[Path(path)])
+            one.used_content(content)
+            if saved is None or saved == name:
+                one.generated(name, derived_from=[Path(path)])
+            else:
+                one.generated(name, copy_of=saved)
 
     def wrote_file(self, function: str, path: str, values: Sequence[Any]) -> None:
         """Arrays or tables were written to a file."""
@@ -67,7 +77,10 @@ class Files:
         if not own:
             return
         names = [self._store.tracker.known_as(each, Path(path).stem) for each in own]
+        marks = map(fingerprint, own)
+        holds = [[name, mark] for name, mark in zip(names, marks, strict=True) if mark is not None]
         with self._store.activity(function, **_place()) as one:
+            one.note(**{HOLDS: holds})
             one.used(*names).generated(Path(path), derived_from=list(dict.fromkeys(names)))
 
     def _of_use(self, value: Any) -> bool:

@@ -164,6 +164,9 @@ class Links:
 
     def table_called(self, table: Any) -> str | None:
         """The dataset that a table is, if it is known and has not been changed."""
+        known = self._objects.get(id(table))
+        if known is None or known[0]() is not table:  # no digest of a table of which nothing is known
+            return None
         return self._held(table, array_behind(table))[1]
 
     # --- after it

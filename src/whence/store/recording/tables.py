@@ -16,6 +16,7 @@ from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
 from whence.store.derivations.adjacency import ROWS, RUN, table_called
+from whence.store.recording.copies import saved_table
 from whence.store.recording.naming import family_of
 from whence.store.recording.writer import Blob, Prepared, commit, prepare
 from whence.store.records import Operation
@@ -134,9 +135,21 @@ def defined(connection: sa.Connection, table: Table) -> str:
     if connection.execute(files).first() is not None:  # a directory, whose versions have names like those of tables
         own = table_called(own)
     name, is_new = version_of(connection, own, KIND, table.shape, table.described())
-    if is_new:
+    if is_new and not _is_copy(connection, name, table):
         _derive_whole(connection, name, table.artifact)
     return name
+
+
+def _is_copy(connection: sa.Connection, name: str, table: Table) -> bool:
+    """Whether a table is a frame that somebody saved to a Parquet file, row by row; if so, that is recorded."""
+    if table.artifact is None or table.properties.get("format") != "parquet":
+        return False
+    source = saved_table(connection, table.artifact, table.shape)
+    if source is None:
+        return False
+    item = prepare(name, source, Relation.identity(table.shape), small=SMALL)
+    statements.add_edges(connection, [item.edge], None)
+    return True
 
 
 def _derive_whole(connection: sa.Connection, name: str, artifact: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cmp_to_key, partial
@@ -111,10 +112,16 @@ def _summed(call: AggCall | WindowCall, values: list[Any]) -> Any:
         values = list({hashed(value): value for value in values}.values())
     if name == "Count":
         return len(values)
+    if name == "CountIf":
+        return values.count(True)
     if name == "CollectList":
         return values
     if not values:
         return None
+    if name in ("BoolAnd", "BoolOr"):
+        return (all if name == "BoolAnd" else any)(values)
+    if name == "Median":
+        return float(statistics.median(values))
     if name in ("Min", "Max"):
         best = values[0]
         for each in values[1:]:
@@ -151,6 +158,8 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
     if call.name in ("Lag", "Lead"):
         found = cell_of(call.args[0], frame[0].cells) if frame else cell_of(call.args[2], rows[at].cells)
         return Cell(found.value, found.cells, found.selection | decided)
+    if call.where is not None:
+        frame = [row for row in frame if cell_of(call.where, row.cells).value is True]
     args = [[cell_of(arg, row.cells) for arg in call.args] for row in frame]
     skips = call.name not in PICKED | {"NthValue"} or "ignoreNulls=true" in call.detail
     entered = [at for at, each in enumerate(args) if not skips or all(arg.value is not None for arg in each)]
@@ -159,6 +168,8 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
         cells = united(frame[at].whole for at in entered)
     else:
         cells = united(arg.cells for at in entered for arg in args[at])
+    if call.where is not None:
+        decided |= united(cell_of(call.where, frame[at].cells).read for at in entered)
     return Cell(value, cells, decided | united(arg.selection for at in entered for arg in args[at]))
 
 
@@ -213,6 +224,10 @@ def _ranked(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> A
         return len(before) + 1
     if call.name == "DenseRank":
         return len(groups([key.expr for key in plan.order], before)) + 1
+    if call.name == "PercentRank":
+        return len(before) / (len(rows) - 1) if len(rows) > 1 else 0.0
+    if call.name == "CumeDist":
+        return sum(compare(plan.order, each, rows[at]) <= 0 for each in rows) / len(rows)
     if call.name == "NTile":
         (size,) = call.args
         assert isinstance(size, Literal)
