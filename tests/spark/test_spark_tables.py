@@ -246,6 +246,34 @@ def test_all_hand_overs_of_a_run_have_one_order(spark: SparkSession, shop: Path,
         assert rows(log.backward("X", [(number, 0)])["orders"]) == [amounts.index(amount)]
 
 
+def test_pandas_between_two_pipelines_keeps_rows_and_columns(spark: SparkSession, shop: Path, log: wh.Log) -> None:
+    from pyspark.sql import functions as F
+
+    customers = spark.read.parquet(str(shop / "customers.parquet")).where("age > 20")
+    pipeline = log.pipeline(customers, name="adults")
+
+    @log.track
+    def decades(ages: Any) -> Any:
+        return np.log(ages) * 1.1
+
+    frame = pipeline.to_pandas("frame")
+    frame["decade"] = decades(pipeline.to_numpy("age", name="ages")[:, 0])
+    frame["guess"] = frame["age"] * 2 + 0.37
+    older = frame.sort_values("age", ascending=False).reset_index(drop=True)[:3]
+    handed = log.to_spark(older, spark, name="older")
+    assert [row.id for row in handed.collect()] == [4, 5, 2]
+    report = log.pipeline(
+        handed.groupBy("city").agg(F.max("decade").alias("best"), F.max("guess").alias("g")), name="report"
+    )
+    report.run()
+    best = log.backward("report", {"city": "Bergen"}, columns=["best"], lineage="value")
+    assert best["customers"].cells().tolist() == [[4, 2]]
+    guess = log.backward("report", {"city": "Bergen"}, columns=["g"], lineage="value")
+    assert "customers" not in guess
+    assert any("'guess'" in note and "was not recorded" in note for note in guess.notes)
+    assert log.forward("customers", {"id": 4}, columns=["age"], to="report", lineage="value").columns == ["best"]
+
+
 def test_equal_rows_are_distinguished(spark: SparkSession, shop: Path, log: wh.Log) -> None:
     from pyspark.sql import functions as F
 

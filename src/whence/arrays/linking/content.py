@@ -46,15 +46,24 @@ def is_distinctive(array: NDArray[Any]) -> bool:
     >>> is_distinctive(np.zeros(100)), is_distinctive(np.arange(100.0)), is_distinctive(np.sqrt(np.arange(100.0)))
     (False, False, True)
     """
+    return points(array) >= ENOUGH
+
+
+def points(array: NDArray[Any]) -> int:
+    """How hard it is to be alike by chance: what each value adds, of a sample of different ones.
+
+    >>> points(np.arange(100.0)), points(np.array([0.5, 0.1, 0.2]))
+    (0, 9)
+    """
     if array.dtype.kind not in "iuf" or array.size < 2:
-        return False
+        return 0
     flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
     size = array.size
     step = max(1, size // SAMPLE)
     sample = np.concatenate([np.asarray(flat[:SAMPLE]), np.asarray(flat[::step][:SAMPLE])]).astype(np.float64)
     values = np.unique(sample[np.isfinite(sample)])
-    if len(values) < 2 or np.allclose(np.diff(np.asarray(flat[:SAMPLE], np.float64), 2), 0):
-        return False
+    if len(values) < 2 or (size > 2 and np.allclose(np.diff(np.asarray(flat[:SAMPLE], np.float64), 2), 0)):
+        return 0
     with np.errstate(over="ignore", invalid="ignore"):
         written = np.mod(values * 64, 1) == 0
-    return int(written.sum()) * PLAIN + int((~written).sum()) * LONG >= ENOUGH
+    return int(written.sum()) * PLAIN + int((~written).sum()) * LONG

@@ -48,13 +48,37 @@ def array_behind(value: Any) -> NDArray[Any] | None:
     return None
 
 
-def table_digest(value: Any) -> bytes:
-    """A digest of a table with texts or other objects in it; nothing if these cannot be hashed."""
+def column_digest(column: Any) -> bytes:
+    """A digest of what a column holds, in its order; nothing if its values cannot be hashed."""
     import pandas as pd
 
+    array = array_behind(column)
+    if array is not None:
+        return _core.digest(np.ascontiguousarray(array))
     try:
-        rows = np.ascontiguousarray(pd.util.hash_pandas_object(value).to_numpy())
+        hashes = pd.util.hash_pandas_object(column, index=False).to_numpy()
     except TypeError:
         return b""
-    names = repr(list(value.columns) if value.ndim == 2 else value.name).encode()
-    return _core.digest(rows) + _core.digest(names)
+    return _core.digest(np.ascontiguousarray(hashes))
+
+
+def column_digests(table: Any) -> tuple[bytes, ...]:
+    """A digest of each column."""
+    return tuple(column_digest(table.iloc[:, place]) for place in range(len(table.columns)))
+
+
+def table_digest(value: Any, digests: tuple[bytes, ...] | None = None) -> bytes:
+    """A digest of a table with texts or other objects in it; nothing if these cannot be hashed.
+
+    `digests` are those of its columns, if they are known.
+    """
+    import pandas as pd
+
+    if value.ndim == 1:
+        digests, names = (column_digest(value),), value.name
+    else:
+        digests, names = digests or column_digests(value), list(value.columns)
+    if b"" in digests:
+        return b""
+    labels = np.ascontiguousarray(pd.util.hash_pandas_object(value.index).to_numpy())
+    return _core.digest(b"".join(digests)) + _core.digest(labels) + _core.digest(repr(names).encode())

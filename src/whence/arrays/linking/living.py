@@ -24,7 +24,7 @@ from whence.arrays.rules.shapes import reshaped
 from whence.arrays.rules.views import viewed
 from whence.relation import Relation
 
-How = Literal["same", "view", "copy", "joined", "new"]
+How = Literal["same", "view", "copy", "joined", "table", "new"]
 MOST_CONTENTS = 1 << 16
 MOST_COLUMNS = 1000
 MOST_CASTS = 64  # living arrays of the same shape that are compared as another type
@@ -73,6 +73,8 @@ class Arrival:
     changes: tuple[Change, ...] = ()
     parts: tuple[tuple[Seen, Relation], ...] = ()  # sources recorded before, which turn out to be parts of this one
     why: str = ""  # of a new array: what was found and does not suffice
+    rest: tuple[int, ...] = ()  # of a table: the columns of which nothing is known
+    by_content: bool = False  # of a table: whether only its content says where it came from
 
 
 class _Gone:
@@ -205,6 +207,10 @@ class Living:
         joined = self._joined(array) if not cast else ()
         return Arrival("joined", digest, joined) if joined else Arrival("new", digest)
 
+    def holding(self, array: NDArray[Any]) -> list[tuple[Seen, Relation]]:
+        """The arrays, and columns of tables, that hold the same cells in the same order."""
+        return self._alike(array, digest_of(array))
+
     def _alike(self, array: NDArray[Any], digest: bytes) -> list[tuple[Seen, Relation]]:
         """The arrays that hold the same cells in the same order, or in that of the transpose."""
         if not self._contents:
@@ -234,6 +240,20 @@ class Living:
                 if equal and digest_of(own) == seen.digest:
                     found.append(seen)
         return found
+
+    def with_column(
+        self, column: NDArray[Any], rows: int, order: NDArray[Any] | None
+    ) -> Iterator[tuple[Seen, int | None]]:
+        """Living arrays with so many rows that hold a column, and where; `order` says which of their rows it has."""
+        for seen in self._wide():
+            own = seen.array() if seen.layout.dtype == column.dtype.str and not seen.stale else None
+            if own is None or own.ndim not in (1, 2) or len(own) != rows:
+                continue
+            held = [(None, own)] if own.ndim == 1 else [(n, own[:, n]) for n in range(min(own.shape[1], MOST_COLUMNS))]
+            for place, each in held:
+                taken = each if order is None else each[order]
+                if np.array_equal(taken, column, equal_nan=column.dtype.kind == "f") and digest_of(own) == seen.digest:
+                    yield seen, place
 
     def _joined(self, array: NDArray[Any]) -> tuple[tuple[Seen, Relation], ...]:
         from whence.arrays.linking.joined import joined

@@ -161,6 +161,8 @@ def _held_as(frame: Any) -> tuple[str, list[int]] | None:
         return known[1], known[2]
     with store.database.lock:
         name = store.tracker.links.table_called(frame)
+    if name is None and frame.ndim == 2:
+        name = store.tracker.linked_as(frame, "frame")
     return None if name is None or frame.ndim != 2 else (name, list(range(frame.shape[1])))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from whence.arrays.linking.content import digest_of, is_distinctive
-from whence.arrays.linking.frames import array_behind, is_frame, table_digest
+from whence.arrays.linking.frames import array_behind, column_digests, is_frame, table_digest
 from whence.arrays.linking.layout import Layout, shown
 from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
 from whence.arrays.linking.making import made_from_nothing
@@ -25,9 +25,11 @@ from whence.arrays.linking.places import (
     place_of,
     variable_of,
 )
+from whence.arrays.linking.tables import Tables, is_distinctive_table
 from whence.arrays.recording.calls import Edge
 from whence.arrays.tracing._origins import Origins, overwritten
 from whence.relation import Relation
+from whence.relation.tables import chosen_columns
 from whence.selection import Selection
 from whence.store.recording.naming import Names, family_of
 
@@ -92,6 +94,7 @@ class Links:
     def __init__(self, names: Names) -> None:
         self.living = Living()
         self.numbers = Numbers()
+        self.tables = Tables()
         self._names = names
         self._objects: dict[int, tuple[weakref.ref[Any], str, bytes]] = {}
         self._early: dict[int, weakref.ref[Any]] = {}
@@ -112,7 +115,7 @@ class Links:
     def _among(self, arrived: Arrived, others: Living, frame: Any) -> Arrived:
         """An array of which nothing is known but that other arguments show the same memory."""
         found = arrived.found
-        if found is None or found.how in ("same", "view"):
+        if found is None or found.how in ("same", "view") or arrived.array is None:
             return arrived
         shared = others.shared(arrived.array)
         if shared is not None and shared.how != "new":
@@ -137,7 +140,8 @@ class Links:
         result in its variables, or if the statement that made it used nothing of the program.
         """
         known = self._early.get(id(value))
-        if not self._gave or (known is not None and known() is value) or not is_distinctive(array):
+        distinctive = is_distinctive_table(value) if array is None else is_distinctive(array)
+        if not self._gave or (known is not None and known() is value) or not distinctive:
             return False
         if not self.living.has_results(root_of(each) for each in arrays_held(frame)):
             return False
@@ -146,10 +150,15 @@ class Links:
     def _one(self, value: Any, frame: Any) -> Arrived:
         array = array_behind(value)
         held = self._held(value, array) if is_frame(value) else None
-        if array is None or (held is not None and held[1] is not None):
+        if held is not None and held[1] is not None:
             return Arrived(value, array, None, held)
-        found = self.living.find(array)
-        if found.how == "new" and not array.ndim and self.numbers.is_foreign(array):
+        found = None if array is None else self.living.find(array)
+        if held is not None and (found is None or (found.how == "new" and not found.sources)):
+            by_columns = self.tables.find(value, held[0], self.living) if value.ndim == 2 else None
+            found = by_columns or found or Arrival("new", held[0])
+        if found is None:
+            return Arrived(value, array, None, held)
+        if found.how == "new" and array is not None and not array.ndim and self.numbers.is_foreign(array):
             return Arrived(value, array, replace(found, why=_FOREIGN), suspicious=True)
         variable = variable_of(frame, value) if found.how != "same" else None
         return Arrived(
@@ -168,6 +177,11 @@ class Links:
         if known is None or known[0]() is not table:  # no digest of a table of which nothing is known
             return None
         return self._held(table, array_behind(table))[1]
+
+    def is_linked(self, table: Any) -> bool:
+        """Whether a table holds rows and columns of known ones."""
+        found = self.tables.find(table, b"", self.living) if table.ndim == 2 else None
+        return found is not None and bool(found.sources)
 
     # --- after it
 
@@ -193,8 +207,10 @@ class Links:
             draft.chosen.add(name)
         else:
             name = draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
+        if found.rest:
+            sources.append(self._rest(name, shape, arrived, place, draft))
         if note := _note(found, [each for each, _, _ in sources], place):
-            by_content = found.how in ("copy", "joined")
+            by_content = found.how in ("copy", "joined") or found.by_content
             draft.needs(name, shape, there=name in draft.given, note=note, doubt=by_content, line=str(place))
         if sources:
             edges = tuple(
@@ -219,11 +235,30 @@ class Links:
     def remember(self, name: str, arrived: Arrived) -> None:
         """An input was recorded, and was not written."""
         found = arrived.found
-        if found is not None and (found.how != "same" or found.sources[0][0].name != name):
+        if (
+            arrived.array is not None
+            and found is not None
+            and (found.how != "same" or found.sources[0][0].name != name)
+        ):
             part, copy = found.how == "view", found.how in ("copy", "view", "same")
             self.living.keep(arrived.array, name, found.digest, result=False, part=part, copy=copy)
         if arrived.object is not None:
-            self._hold(arrived.value, name, arrived.object[0])
+            before = frozenset(seen.name for seen, _ in found.sources) if found is not None else frozenset()
+            self._hold(arrived.value, name, arrived.object[0], before)
+
+    def _rest(
+        self, name: str, shape: Shape, arrived: Arrived, place: CodeLine, draft: Draft
+    ) -> tuple[str, Shape, Relation]:
+        """The columns of a table of which nothing is known, as a source of their own."""
+        columns = arrived.found.rest if arrived.found is not None else ()
+        own = (shape[0], len(columns))
+        called = [str(arrived.value.columns[each]) for each in columns]
+        some = ", ".join(map(repr, called[:5])) + (f" and {len(called) - 5} more" if len(called) > 5 else "")
+        note = f"holds the columns {some} of {name!r}, which start at {place}: how they were made was not recorded"
+        made = draft.needs(
+            self._names.fresh(f"{name}_new_columns"), own, there=False, note=note, line=str(place), columns=called
+        )
+        return made, own, chosen_columns(shape[0], shape[1], list(columns)).inverse
 
     def output(self, label: str, shape: Shape, chosen: str | None, draft: Draft) -> str:
         """The dataset that a result is."""
@@ -286,12 +321,15 @@ class Links:
         """Another program was faster to take these names."""
         if other:
             self.living.rename(other)
+            self.tables.rename(other)
             self.numbers.rename(dict(other))
             self._names.renamed(dict(other))
             self._objects = {k: (ref, other.get(name, name), d) for k, (ref, name, d) in self._objects.items()}
 
-    def _hold(self, value: Any, name: str, digest: bytes) -> None:
+    def _hold(self, value: Any, name: str, digest: bytes, before: frozenset[str] = frozenset()) -> None:
         self.living.keep_columns(value, name)
+        if value.ndim == 2 and digest:
+            self.tables.keep(value, name, column_digests(value), before)
         key = id(value)
         self._objects[key] = (weakref.ref(value, lambda _: self._objects.pop(key, None)), name, digest)
 
@@ -340,7 +378,7 @@ class Links:
 
 
 _FOREIGN = "it is the result of a call in another log, or in this one before it was opened again"
-_OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "new": "part"}
+_OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "table": "columns", "new": "part"}
 
 
 def _note(found: Arrival, names: Sequence[str], place: CodeLine) -> str:
@@ -350,6 +388,8 @@ def _note(found: Arrival, names: Sequence[str], place: CodeLine) -> str:
         return f"holds at {place} what {some} holds: it is assumed to be a copy, because of its content"
     if found.how == "joined":
         return f"holds at {place} what {some} hold: it is assumed to be these, concatenated, because of their content"
+    if found.how == "table":
+        return f"holds at {place} rows and columns of {some}" + (", by their content" if found.by_content else "")
     if found.how == "new":
         known = f", only that it holds {some}" if names else ""
         return f"starts at {place}: how it was made was not recorded{known}" + (f" ({found.why})" if found.why else "")

@@ -219,6 +219,11 @@ class Tracker:
             self._write_datasets(draft, links)
             return name
 
+    def linked_as(self, table: Any, label: str) -> str | None:
+        """The dataset that a table is, which is recorded if it holds rows and columns of known ones; else None."""
+        with self._database.lock:
+            return self.known_as(table, label) if self.links.is_linked(table) else None
+
     def _write_datasets(self, draft: Draft, links: list[Draft]) -> None:
         for each in (draft, *links):
             self._waiting.append(_Waiting(Record(each.operation, each.inputs, each.outputs, False), each, {}, now()))
