@@ -90,10 +90,14 @@ def _parts(
         made = _made(chunk, out_shape, in_shape)
         if columns is not None:
             made = over_columns(made, *columns)
-        if len(made) <= few:
-            yield Done(made.count(), small=made.to_bytes())
-        else:
-            yield Done(made.count(), entry=write_part(place, made))
+        yield made_part(made, place, few)
+
+
+def made_part(made: Relation, place: Place, few: int = FEW_BOXES) -> Done:
+    """A part of more than a few boxes written, and what is to be reported of it."""
+    if len(made) <= few:
+        return Done(made.count(), small=made.to_bytes())
+    return Done(made.count(), entry=write_part(place, made))
 
 
 def finished(done: Iterable[Done], out_shape: Shape, in_shape: Shape, place: Place) -> Relation | list[Entry]:
@@ -105,6 +109,9 @@ def finished(done: Iterable[Done], out_shape: Shape, in_shape: Shape, place: Pla
         elif each.small is not None:
             small.append(Relation.from_bytes(each.small, "a part"))
     whole = glued(small)
+    if not entries and sum(map(len, whole)) > 1 and sum(each.count() for each in whole) <= PART:
+        tuples = np.concatenate([each.to_array() for each in whole])  # no more than one task has: made as by one
+        return Relation(out_shape, in_shape, fold(tuples, out_shape, in_shape))
     if not entries and len(whole) <= 1:
         return whole[0] if whole else Relation.empty(out_shape, in_shape)
     written = [write_part(place, each) for each in whole]
