@@ -95,7 +95,8 @@ def compressed(kind: str, said: dict[int, dict[str, Any]], directory: Path) -> l
     return [
         claim(f"{title}: two executors, time for 1e9", took[2] * per,
               {"one executor": took[1] * per, "Parquet by Spark": one["parquet"] * per}, unit="s",
-              against=["one executor"], at_least=1.7, true=same, tuples_per_second={str(n): each["rows"] / took[n] for n, each in said.items()},
+              against=["one executor"], at_least=1.7, true=same,
+              tuples_per_second={str(n): each["rows"] / took[n] for n, each in said.items()},
               **more),
         claim(f"{title}: two executors, processor time for 1e9", used[2] * per,
               {"one executor": used[1] * per, "Parquet by Spark": one["parquet_processor"] * per}, unit="s",
