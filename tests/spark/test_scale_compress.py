@@ -175,3 +175,23 @@ def test_a_place_that_cannot_be_written(spark: SparkSession, tmp_path: Path, mon
     with pytest.raises(StoreError, match="cannot write to"):
         wh.compress(frame, 4000, 4000, engine="spark", path=tmp_path / "r")
     assert not (tmp_path / "r").exists()
+
+
+def test_another_job_finishes_first_in_the_same_directory(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It removes the parts that it does not know; the error says why they are gone, and its relation stays."""
+    raw = ops.sort((4000,))
+    real = compressing.require_seen
+
+    def late(place: Any, files: Any) -> None:
+        monkeypatch.setattr(compressing, "require_seen", real)
+        turned = framed(spark, raw.tuples[:, ::-1])
+        monkeypatch.setattr(compressing, "place_for", lambda *_: place)
+        compressing.compress_frame(turned, 4000, 4000, engine="spark", path=place.path, partitions=3)
+        real(place, files)
+
+    monkeypatch.setattr(compressing, "require_seen", late)
+    with pytest.raises(Redefined, match="holds a relation already"):
+        compressing.compress_frame(framed(spark, raw.tuples), 4000, 4000, engine="spark", path=tmp_path / "r")
+    assert wh.Relation.load(tmp_path / "r") == wh.compress(raw.tuples[:, ::-1], 4000, 4000)

@@ -22,7 +22,7 @@ from whence.relation.blocks import Ints
 from whence.relation.parts import Entry, PartedRelation, Place
 from whence.spark.progress import watched
 from whence.spark.scale.by_parts import composed_by_parts
-from whence.spark.scale.compressing import on_spark, place_for, stored
+from whence.spark.scale.compressing import alone_in, on_spark, place_for, stored
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import Numbered
 from whence.spark.scale.running import session
@@ -96,7 +96,8 @@ def compose_parts(
     spark = session()
     out, into = outer.out_shape, inner.in_shape
     place = place_for(spark, path)
-    with watched(spark, f"composing {counted(outer.count(), 'tuple')} with {counted(inner.count(), 'tuple')}"):
+    doing = f"composing {counted(outer.count(), 'tuple')} with {counted(inner.count(), 'tuple')}"
+    with alone_in(place), watched(spark, doing):
         with explained("composing"):
             made = composed_by_parts(spark, outer, inner, place)
         if made is None:

@@ -8,10 +8,11 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import BadType, StoreError
+from whence.errors import BadType, SparkFailed, StoreError
 from whence.relation import Relation, compress
 from whence.relation._relation import as_shape
 from whence.relation.compress import fits_key
@@ -66,9 +67,19 @@ def compress_frame(
             found.save(path)
         return found
     place = place_for(df.sparkSession, path)
-    with watched(df.sparkSession, _words(given)) as count:
+    with alone_in(place), watched(df.sparkSession, _words(given)) as count:
         made = on_spark(given, out, into, place, partitions, count=count)
     return stored(made, out, into, place, path)
+
+
+@contextmanager
+def alone_in(place: Directory) -> Iterator[None]:
+    """What fails because another job finished first in the same directory, and removed other parts, says so."""
+    try:
+        yield
+    except (StoreError, SparkFailed):
+        place.require_free()
+        raise
 
 
 def stored(
