@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
+from whence.relation.compress import Keys
+from whence.relation.compress import choose as weigh
+from whence.relation.layout import Layout
 from whence.relation.parts import Directory, PartedRelation, publish, tasks, write_part
 from whence.testing import operations as ops
 from whence.testing.conformance import Example, RelationConformance
@@ -139,3 +142,24 @@ def test_small_pieces_of_regular_lineage_end_as_the_boxes_of_one_process(name: s
     assert isinstance(found, wh.Relation)
     assert found == wh.compress(*raw)
     assert len(found) == len(wh.compress(*raw))
+
+
+def test_irregular_stretches_take_the_layout_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed: list[int] = []
+
+    def choose(keys: Keys, *shapes: tuple[int, ...]) -> Layout:
+        weighed.append(len(keys))
+        return weigh(keys, *shapes)
+
+    monkeypatch.setattr(tasks, "PART", 100)
+    monkeypatch.setattr(tasks, "choose", choose)
+    rows, order = np.arange(2000), np.random.default_rng(3).permutation(2000)
+    place = Directory(tempfile.mkdtemp(dir=FOLDER[0]))
+    done = list(tasks.parts_of([(rows, order)], (2000,), (2000,), place, few=0))
+    entries = tasks.finished(done, (2000,), (2000,), place)
+    assert isinstance(entries, list)
+    assert len(entries) == 10
+    assert len(weighed) == 2
+    found = publish(place.path, (2000,), (2000,), entries)
+    found.verify()
+    assert found == wh.compress(np.stack([rows, order], axis=1), 2000, 2000)

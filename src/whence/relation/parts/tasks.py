@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whence import _core
 from whence.relation._relation import Relation
 from whence.relation.blocks import Ints
-from whence.relation.compress import Keys, fits_key, fold, fold_keys
-from whence.relation.layout import Shape
+from whence.relation.compress import Keys, choose, fed, fits_key, fold, improve
+from whence.relation.layout import Layout, Shape, natural
 from whence.relation.parts.gluing import glued
 from whence.relation.parts.index import Entry, index_of
 from whence.relation.parts.places import Place
@@ -26,6 +27,12 @@ from whence.relation.tables import over_columns
 
 PART = 1 << 20
 """How many tuples a part has, about."""
+
+ALIKE = 8
+"""For so many irregular stretches, one after the other, the layout of the first one is taken."""
+
+_layouts: dict[tuple[Shape, Shape], tuple[Layout, int]] = {}
+"""The layout that was found last, and for how many more stretches it is taken."""
 
 FEW_BOXES = 64
 """A part of so few boxes is not written: it is reported, and glued to its neighbours."""
@@ -120,11 +127,25 @@ def finished(done: Iterable[Done], out_shape: Shape, in_shape: Shape, place: Pla
 
 def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
     if chunk.ndim == 1:
-        return Relation(out_shape, in_shape, fold_keys(chunk, out_shape, in_shape))  # type: ignore[arg-type]  # one axis: keys
+        return Relation(out_shape, in_shape, _folded(chunk, out_shape, in_shape))  # type: ignore[arg-type]  # one axis: keys
     sides = ((chunk[:, 0], out_shape), (chunk[:, 1], in_shape))
     index = [np.stack(np.unravel_index(flat, shape), axis=1) for flat, shape in sides if shape]
     tuples = np.ascontiguousarray(np.hstack(index), dtype=np.int64)
     return Relation(out_shape, in_shape, fold(tuples, out_shape, in_shape))
+
+
+def _folded(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
+    """The rows of a stretch. Weighing layouts takes as long as all the rest, and irregular stretches are alike."""
+    folder = fed(keys, natural(out_shape, in_shape))
+    if len(keys) < PART // 8 or 2 * folder.rows < len(keys):
+        return improve(folder, keys, out_shape, in_shape)
+    shapes = out_shape, in_shape
+    layout, left = _layouts.pop(shapes, (None, 0))
+    if layout is None or not left:
+        layout, left = choose(keys, out_shape, in_shape), ALIKE
+        _layouts.clear()  # a process that lives long sees many relations
+    _layouts[shapes] = layout, left - 1
+    return improve(folder, keys, out_shape, in_shape, layout)
 
 
 def _stretches(batches: Iterable[Keys]) -> Iterator[Keys]:
