@@ -1,4 +1,4 @@
-"""Tuples as numbers, dealt to tasks by stretches. They travel packed: a shuffle of many rows costs more than folding.
+"""Tuples as numbers, dealt to tasks by stretches. They travel packed: eight bytes each, and no row around each.
 
 Each task of the frame sorts a million numbers or two, and sends what lies in one stretch as one row of bytes. The
 stretches are found from a sample, so each has about as many tuples as the others.
