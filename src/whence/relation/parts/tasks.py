@@ -135,7 +135,7 @@ def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
 
 
 def _folded(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
-    """The rows of a stretch. Weighing layouts takes as long as all the rest, and irregular stretches are alike."""
+    """The rows of a stretch. Weighing layouts takes up to half of the time, and irregular stretches are alike."""
     folder = fed(keys, natural(out_shape, in_shape))
     if len(keys) < PART // 8 or 2 * folder.rows < len(keys):
         return improve(folder, keys, out_shape, in_shape)
