@@ -62,7 +62,9 @@ def main(scale: float, names: list[str], directory: Path) -> None:
     tables = directory / f"tpch-{scale:g}"
     if not tables.exists():
         make(tables, scale)
-    spark = local_session("local[2]", **{"spark.driver.host": "127.0.0.1", "spark.log.level": "OFF"})
+    spark = local_session(
+        "local[2]", **{"spark.driver.host": "127.0.0.1", "spark.log.level": "OFF", "spark.driver.memory": "6g"}
+    )
     register(spark, tables)
     said = {}
     for name in names:

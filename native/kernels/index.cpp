@@ -16,7 +16,15 @@ BoxIndex::BoxIndex(const Part& part, int first, int last) : axes_(last - first) 
   base.size = n;
   base.lo.resize(n * axes_);
   base.hi.resize(n * axes_);
-  for (size_t i = 0; i < n; ++i) {
+  const bool free = std::all_of(part.pattern.begin() + first, part.pattern.begin() + last,
+                                [](const Axis& a) { return a.parent < 0; });
+  for (int a = 0; a < axes_ && free; ++a) {
+    for (size_t i = 0; i < n; ++i) {
+      base.lo[a * n + i] = part.lo[first + a][i];
+      base.hi[a * n + i] = part.hi(first + a, i);
+    }
+  }
+  for (size_t i = 0; i < n && !free; ++i) {
     hull(part, topo, i, lo.data(), hi.data());
     for (int a = 0; a < axes_; ++a) {
       base.lo[a * n + i] = lo[first + a];

@@ -16,7 +16,8 @@ namespace whence {
 
 namespace {
 
-constexpr size_t kScan = 48;  // below so many rows, looking at each is cheaper than an index
+constexpr size_t kScan = 48;     // below so many rows, looking at each is cheaper than an index
+constexpr size_t kFewBoxes = 8;  // for so many boxes in all, looking at each row is cheaper than making an index
 constexpr size_t kLooks = 8;  // rows that may be looked at for each box that an answer may have
 constexpr double kFewPieces = 1 << 14;  // into so many pieces a question's boxes are cut without thinking twice
 
@@ -68,6 +69,15 @@ bool Part::stepped() const {
   return std::none_of(lo.begin(), lo.end(), is_dense) && std::none_of(width.begin(), width.end(), is_dense);
 }
 
+bool Part::stepped(int first, int last) const {
+  for (int v = first; v < last; ++v) {
+    for (int u = v; u >= 0; u = pattern[u].parent) {
+      if (lo[u].dense() || width[u].dense()) return false;
+    }
+  }
+  return true;
+}
+
 void hull(const Part& part, const std::vector<int>& topo, size_t i, int64_t* lo, int64_t* hi) {
   for (int v : topo) {
     const int64_t l = part.lo[v][i], h = l + part.width[v][i];
@@ -85,6 +95,7 @@ void hull(const Part& part, const std::vector<int>& topo, size_t i, int64_t* lo,
 struct Table::Lazy {
   std::mutex mutex;
   std::vector<std::unique_ptr<BoxIndex>> index;  // two for each part: output side, input side
+  std::vector<size_t> looked;                    // so many boxes were asked of each without an index
 };
 
 Table::Table(std::vector<int64_t> out_shape, std::vector<int64_t> in_shape, std::vector<int64_t> out_view,
@@ -116,6 +127,7 @@ void Table::add(Part part) {
   check_pattern(part);
   parts_.push_back(std::move(part));
   lazy_->index.resize(parts_.size() * 2);
+  lazy_->looked.resize(parts_.size() * 2);
 }
 
 size_t Table::rows() const {
@@ -124,14 +136,23 @@ size_t Table::rows() const {
   return n;
 }
 
-const BoxIndex& Table::index(size_t part, bool out_side) const {
+const BoxIndex* Table::index(size_t part, bool out_side, size_t boxes) const {
   const std::lock_guard<std::mutex> hold(lazy_->mutex);
   std::unique_ptr<BoxIndex>& slot = lazy_->index[2 * part + (out_side ? 0 : 1)];
   if (!slot) {
     const int l = static_cast<int>(out_view_.size()), k = l + static_cast<int>(in_view_.size());
-    slot = std::make_unique<BoxIndex>(parts_[part], out_side ? 0 : l, out_side ? l : k);
+    const int first = out_side ? 0 : l, last = out_side ? l : k;
+    const Pattern& pattern = parts_[part].pattern;
+    const bool free = std::all_of(pattern.begin() + first, pattern.begin() + last,
+                                  [](const Axis& a) { return a.parent < 0; });
+    size_t& looked = lazy_->looked[2 * part + (out_side ? 0 : 1)];
+    if (free && boxes <= kFewBoxes - looked) {
+      looked += boxes;
+      return nullptr;
+    }
+    slot = std::make_unique<BoxIndex>(parts_[part], first, last);
   }
-  return *slot;
+  return slot.get();
 }
 
 namespace {
@@ -143,12 +164,13 @@ namespace {
 // The rows of a part that a box of one side may meet: by looking at each, by their numbers, or through an index.
 class Near {
  public:
-  // `index` makes or gives the index of this side; it is called only if the part has many irregular rows.
+  // `index` makes or gives the index of this side, or null; it is called only if the part has many irregular rows.
   template <class Index>
   Near(const Part& part, int first, int last, Index index) : part_(part), first_(first), axes_(last - first) {
     if (part.rows <= kScan || axes_ == 0) return;
-    if (!part.stepped()) {
-      tree_ = &index();
+    if (!part.stepped(first, last)) {
+      tree_ = index();
+      looks_ = tree_ == nullptr;
       return;
     }
     const size_t k = part.pattern.size();
@@ -161,12 +183,22 @@ class Near {
   }
 
   // Whether only rows are found whose bounding box meets the box.
-  bool filters() const { return tree_ != nullptr || !lo_[0].empty(); }
+  bool filters() const { return tree_ != nullptr || looks_ || !lo_[0].empty(); }
 
   template <class Visit>
   void find(const int64_t* box, Visit visit) {
     if (tree_ != nullptr) {
       tree_->find(box, cursor_, visit);
+      return;
+    }
+    if (looks_) {
+      for (size_t i = 0; i < part_.rows; ++i) {
+        bool met = true;
+        for (int a = 0; a < axes_ && met; ++a) {
+          met = part_.lo[first_ + a][i] <= box[2 * a + 1] && part_.hi(first_ + a, i) >= box[2 * a];
+        }
+        if (met) visit(i);
+      }
       return;
     }
     int64_t from = 0, to = static_cast<int64_t>(part_.rows) - 1;
@@ -193,7 +225,8 @@ class Near {
   const Part& part_;
   int first_, axes_;
   const BoxIndex* tree_ = nullptr;
-  std::vector<int64_t> lo_[2], hi_[2];  // of the first two rows, if all columns are stepped
+  bool looks_ = false;                  // at each row: the axes of this side have no parents
+  std::vector<int64_t> lo_[2], hi_[2];  // of the first two rows, if the columns of this side are stepped
   size_t cursor_ = 0;
 };
 
@@ -213,7 +246,7 @@ void Table::solve(Answer& answer, const int64_t* boxes, size_t n) const {
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
     Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit, answer.hits);
-    Near near(part, answer.given0, answer.given1, [&]() -> const BoxIndex& { return index(i, answer.backward); });
+    Near near(part, answer.given0, answer.given1, [&] { return index(i, answer.backward, n); });
     const bool plain = near.filters() && std::all_of(part.pattern.begin(), part.pattern.end(),
                                                      [](const Axis& a) { return a.parent < 0; });
     size_t looked = 0;
@@ -248,7 +281,7 @@ bool Table::solve_by_rows(Answer& answer, const int64_t* boxes, size_t n, size_t
     const Part& part = parts_[i];
     const std::vector<int> topo = topological(part.pattern);
     Solver solver(part, answer.given0, answer.given1, answer.wanted0, answer.wanted1, answer.limit, answer.hits);
-    Near near(part, answer.given0, answer.given1, [&]() -> const BoxIndex& { return index(i, answer.backward); });
+    Near near(part, answer.given0, answer.given1, [&] { return index(i, answer.backward, n); });
     for (size_t j = 0; j < n; ++j) {
       const int64_t* box = boxes + j * 2 * shape.size();
       window.around(box, around.data());

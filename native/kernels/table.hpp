@@ -45,6 +45,8 @@ struct Part {
   int64_t hi(int v, size_t i) const { return lo[v][i] + width[v][i]; }
   // Whether every column is a first value and a step, so that no memory and few bytes hold any number of rows.
   bool stepped() const;
+  // The same of the columns that the bounds of axes [first, last) depend on.
+  bool stepped(int first, int last) const;
 };
 
 // The smallest box around row i: exact for axes without a parent.
@@ -84,7 +86,8 @@ class Table {
   const std::vector<int64_t>& in_view() const { return in_view_; }
 
  private:
-  const BoxIndex& index(size_t part, bool out_side) const;
+  // The index of a part for one side; null while so few boxes were asked that looking at each row is cheaper.
+  const BoxIndex* index(size_t part, bool out_side, size_t boxes) const;
 
   struct Answer;
   // Adds what boxes, in the coordinates of the views, are related to.

@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whence as wh
+from whence.relation.compress import Keys
+from whence.relation.compress import choose as weigh
+from whence.relation.layout import Layout
 from whence.relation.parts import Directory, PartedRelation, publish, tasks, write_part
+from whence.testing import operations as ops
 from whence.testing.conformance import Example, RelationConformance
 from whence.testing.operations import Raw
 from whence.testing.oracle import RawRelation
@@ -110,3 +114,52 @@ def test_tasks_make_the_same_relation(raw: Raw, data: st.DataObject) -> None:
         found = publish(place.path, raw.out_shape, raw.in_shape, found)
         found.verify()
     assert found.to_array().tolist() == RawRelation.from_rows(*raw).to_array().tolist()
+
+
+SMALL_PIECES = {
+    "element-wise": (ops.negative((11, 6)), [14, 20, 20, 23, 35, 36, 43, 45, 48]),
+    "flip": (ops.flip((20, 7)), [5, 26, 29, 35, 43, 67, 71, 74, 85]),
+    "window": (ops.convolve((24 * 10,), 5, "same"), [1, 2, 10, 10, 13, 20, 212, 265, 441]),
+    "matrix product": (ops.matmul_left((6, 7), 5), [1, 2, 3, 50, 51, 99, 140]),
+    "reduction": (ops.sum_over((9, 8), 1), [3, 4, 11, 30, 64]),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_PIECES)
+def test_small_pieces_of_regular_lineage_end_as_the_boxes_of_one_process(name: str) -> None:
+    raw, cuts = SMALL_PIECES[name]
+    place = Directory(tempfile.mkdtemp(dir=FOLDER[0]))
+    outs = len(raw.out_shape)
+    sorted_tuples = np.unique(raw.tuples, axis=0)
+    numbers = [
+        np.ravel_multi_index(tuple(side.T), shape)
+        for side, shape in ((sorted_tuples[:, :outs], raw.out_shape), (sorted_tuples[:, outs:], raw.in_shape))
+    ]
+    done: list[tasks.Done] = []
+    for out, into in zip(*(np.split(side, cuts) for side in numbers), strict=True):
+        done += tasks.parts_of([(out, into)], raw.out_shape, raw.in_shape, place)
+    found = tasks.finished(done, raw.out_shape, raw.in_shape, place)
+    assert isinstance(found, wh.Relation)
+    assert found == wh.compress(*raw)
+    assert len(found) == len(wh.compress(*raw))
+
+
+def test_irregular_stretches_take_the_layout_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed: list[int] = []
+
+    def choose(keys: Keys, *shapes: tuple[int, ...]) -> Layout:
+        weighed.append(len(keys))
+        return weigh(keys, *shapes)
+
+    monkeypatch.setattr(tasks, "PART", 100)
+    monkeypatch.setattr(tasks, "choose", choose)
+    rows, order = np.arange(2000), np.random.default_rng(3).permutation(2000)
+    place = Directory(tempfile.mkdtemp(dir=FOLDER[0]))
+    done = list(tasks.parts_of([(rows, order)], (2000,), (2000,), place, few=0))
+    entries = tasks.finished(done, (2000,), (2000,), place)
+    assert isinstance(entries, list)
+    assert len(entries) == 10
+    assert len(weighed) == 2
+    found = publish(place.path, (2000,), (2000,), entries)
+    found.verify()
+    assert found == wh.compress(np.stack([rows, order], axis=1), 2000, 2000)

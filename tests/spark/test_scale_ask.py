@@ -86,6 +86,19 @@ def test_chosen_by_size(spark: SparkSession, tmp_path: Path, monkeypatch: pytest
         relation.backward([3], engine="duckdb")
 
 
+def test_an_answer_without_axes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no box that Spark could unite: this process finds the one cell, however large the relation is."""
+    assert spark.range(3).count() == 3
+    raw = Raw(np.unique(np.random.default_rng(2).integers(0, 600, 300))[:, None], (600,), ())
+    relation, whole = parted(raw, tmp_path / "r"), wh.compress(*raw)
+    monkeypatch.setattr(_parted, "MANY", 0)
+    assert relation.explain([3]).startswith("local: ")
+    cell = raw.tuples[:1]
+    for engine in ("auto", "spark"):
+        assert relation.backward(cell, engine=engine) == whole.backward(cell)
+        assert relation.forward([()], engine=engine) == whole.forward([()])
+
+
 def test_bad_questions(spark: SparkSession, tmp_path: Path) -> None:
     relation: Any = parted(KINDS["sort"], tmp_path / "r")
     with pytest.raises(BadCells, match=r"3 columns \(a, b, c\), but cells have 1 .*boxes 2"):

@@ -15,14 +15,18 @@ from hypothesis import strategies as st
 import whence as wh
 from whence.errors import BadCells, BadType, OutOfRange, Redefined, StoreError
 from whence.relation.parts import PartedRelation, publish
-from whence.spark.scale import compressing, frames
+from whence.spark.scale import compressing, dealing, frames
 from whence.testing import operations as ops
 from whence.testing.operations import Raw
 from whence.testing.oracle import RawRelation
 from whence.testing.strategies import relations, scrambled
 
+pytest.importorskip("pyspark")
+from pyspark.sql import DataFrame
+from pyspark.sql.classic import dataframe as classic
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 def framed(spark: SparkSession, tuples: Any) -> DataFrame:
@@ -93,6 +97,37 @@ def test_irregular_lineage_is_parts(spark: SparkSession, tmp_path: Path) -> None
     assert not folder.exists()
 
 
+def test_a_task_with_several_stretches(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before Spark 4.1, which deals rows by a hash: the parts are those of the stretches all the same."""
+    for owner in (DataFrame, classic.DataFrame):
+        monkeypatch.delattr(owner, "repartitionById", raising=False)
+    monkeypatch.setattr(dealing, "RUN", 500)
+    raw = ops.sort((4000,))
+    found = compressing.compress_frame(
+        framed(spark, raw.tuples), raw.out_shape, raw.in_shape, engine="spark", partitions=5, path=tmp_path / "r"
+    )
+    assert isinstance(found, PartedRelation)
+    bounds = found.index.bounds()[:, 0]
+    assert len(bounds) == 5
+    assert (bounds[1:, 0] > bounds[:-1, 1]).all()
+    assert found == wh.compress(*raw)
+
+
+def test_tuples_of_one_cell_and_tuples_that_are_the_same(spark: SparkSession) -> None:
+    rng = np.random.default_rng(6)
+    tuples = np.stack(
+        [np.where(rng.random(5000) < 0.99, 7, rng.integers(0, 90, 5000)), rng.integers(0, 10**9, 5000)], 1
+    )
+    found = compressing.compress_frame(framed(spark, tuples), 90, 10**9, engine="spark", partitions=4)
+    assert found == wh.compress(tuples, 90, 10**9)
+    assert isinstance(found, PartedRelation)
+    assert max(entry.tuples for entry in found.index.entries) < 2 * 5000 / 4
+    same = compressing.compress_frame(
+        framed(spark, tuples[:1].repeat(5000, 0)), 90, 10**9, engine="spark", partitions=4
+    )
+    assert same.to_array().tolist() == tuples[:1].tolist()
+
+
 def test_more_pairs_than_numbers(spark: SparkSession) -> None:
     side = 1 << 40
     tuples = np.array([[(i * 7919) % 1000, side - 1 - i] for i in range(300)])
@@ -140,3 +175,23 @@ def test_a_place_that_cannot_be_written(spark: SparkSession, tmp_path: Path, mon
     with pytest.raises(StoreError, match="cannot write to"):
         wh.compress(frame, 4000, 4000, engine="spark", path=tmp_path / "r")
     assert not (tmp_path / "r").exists()
+
+
+def test_another_job_finishes_first_in_the_same_directory(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It removes the parts that it does not know; the error says why they are gone, and its relation stays."""
+    raw = ops.sort((4000,))
+    real = compressing.require_seen
+
+    def late(place: Any, files: Any) -> None:
+        monkeypatch.setattr(compressing, "require_seen", real)
+        turned = framed(spark, raw.tuples[:, ::-1])
+        monkeypatch.setattr(compressing, "place_for", lambda *_: place)
+        compressing.compress_frame(turned, 4000, 4000, engine="spark", path=place.path, partitions=3)
+        real(place, files)
+
+    monkeypatch.setattr(compressing, "require_seen", late)
+    with pytest.raises(Redefined, match="holds a relation already"):
+        compressing.compress_frame(framed(spark, raw.tuples), 4000, 4000, engine="spark", path=tmp_path / "r")
+    assert wh.Relation.load(tmp_path / "r") == wh.compress(raw.tuples[:, ::-1], 4000, 4000)

@@ -16,6 +16,7 @@ from whence.errors import BadType, Damaged, FutureVersion, Redefined, StoreError
 from whence.relation.parts import Directory, Entry, PartedRelation, index_of, parse, publish, write_part
 from whence.relation.parts.index import Index
 from whence.store.blobs.local import JOB
+from whence.testing.oracle import RawRelation, as_cells
 
 CELLS = 1000
 ORDER = np.random.default_rng(7).permutation(CELLS)
@@ -205,3 +206,19 @@ def test_a_jobs_parts_are_no_garbage_while_it_works(tmp_path: Path) -> None:
         gone = log.collect()
         assert (gone.blobs, gone.temporary) == (1, 1)
         assert not log.check().notes
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_few_boxes_and_many_find_the_same_rows(turned: bool) -> None:
+    """The first questions look at each row, later ones use an index: of rows in order, and of rows in none."""
+    rng = np.random.default_rng(4)
+    tuples = np.unique(np.stack([rng.integers(0, 400, 700), rng.integers(0, 9, 700), rng.permutation(700)], 1), axis=0)
+    oracle = RawRelation.from_rows(tuples, (400, 9), (700,))
+    relation = wh.Relation.from_bytes(wh.compress(tuples, (400, 9), 700).to_bytes())
+    if turned:
+        relation, oracle = relation.inverse, oracle.inverse
+    for turn in range(30):
+        some, outs = oracle.to_array()[rng.integers(0, len(tuples), 1 + turn % 3)], len(relation.out_shape)
+        targets, sources = some[:, :outs], some[:, outs:]
+        assert as_cells(relation.backward(targets).cells()) == oracle.backward(as_cells(targets))
+        assert as_cells(relation.forward(sources).cells()) == oracle.forward(as_cells(sources))

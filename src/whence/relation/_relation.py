@@ -248,8 +248,6 @@ class Relation:
         >>> Relation.identity(4).compose(Relation.whole(4, 2))
         Relation((4,) <- (2,), 8 tuples in 1 box)
         """
-        from whence.relation.compose import compose
-
         if not isinstance(other, Relation):
             raise BadCells(f"compose takes a Relation, got {type(other).__name__}")
         if self._in_shape != other._out_shape:
@@ -257,7 +255,12 @@ class Relation:
                 f"cannot compose: the first relation's input is {self._in_shape}, "
                 f"the second one's output is {other._out_shape}"
             )
-        return compose(self, other)
+        return other._composed_after(self)
+
+    def _composed_after(self, outer: Relation) -> Relation:
+        from whence.relation.compose import compose
+
+        return compose(outer, self)
 
     @property
     def inverse(self) -> Relation:

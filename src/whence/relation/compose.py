@@ -199,11 +199,14 @@ def _by_rows(outer: Relation, inner: Relation) -> list[Relation]:
 
 def _keeps_apart(outer: Relation, inner: Relation) -> bool:
     """Whether every pair of cells is connected by one cell in the middle: rows that were disjoint stay so."""
-    return (len(outer) == 1 and _single_valued(outer, "ba")) or (len(inner) == 1 and _single_valued(inner, "ab"))
+    return (len(outer) == 1 and single_valued(outer, "ba")) or (len(inner) == 1 and single_valued(inner, "ab"))
 
 
-def _single_valued(relation: Relation, order: str) -> bool:
-    """Whether the cells of one side (a: input, b: output, the first of the two) each have one cell on the other."""
+def single_valued(relation: Relation, order: str) -> bool:
+    """Whether the cells of one side (a: input, b: output, the first of the two) each have one cell on the other.
+
+    The relation has one box.
+    """
     (forest,) = _forests(relation, "b", "a")
     count = len(relation._views[0])
     sides = {"b": list(forest)[:count], "a": list(forest)[count:]}

@@ -76,16 +76,21 @@ def fold(tuples: Tuples, out_shape: Shape, in_shape: Shape) -> _core.Table:
 
 def fold_keys(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
     """The rows of a relation from its tuples as sorted numbers, under the best layout."""
-    return improve(_fed(keys, natural(out_shape, in_shape)), keys, out_shape, in_shape)
+    return improve(fed(keys, natural(out_shape, in_shape)), keys, out_shape, in_shape)
 
 
-def improve(folder: _core.Folder, keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
-    """The table of a folder that took all tuples in their natural layout, or of a better layout if there is one."""
+def improve(
+    folder: _core.Folder, keys: Keys, out_shape: Shape, in_shape: Shape, known: Layout | None = None
+) -> _core.Table:
+    """The table of a folder that took all tuples in their natural layout, or of a better layout if there is one.
+
+    A layout that is `known` to be good is not weighed against others.
+    """
     layout = natural(out_shape, in_shape)
     if folder.rows > FEW_ROWS:
-        best = choose(keys, out_shape, in_shape)
+        best = known or choose(keys, out_shape, in_shape)
         if best != layout:
-            folder, layout = _fed(keys, best), best
+            folder, layout = fed(keys, best), best
     return finish(folder, out_shape, in_shape, layout)
 
 
@@ -99,7 +104,7 @@ def choose(keys: Keys, out_shape: Shape, in_shape: Shape) -> Layout:
         """For each sample, bytes and rows a tuple, and rows."""
         out = []
         for some in samples:
-            folder = _fed(some, layout)
+            folder = fed(some, layout)
             if draft:
                 out.append((folder.rows / len(some), folder.rows))
                 continue
@@ -180,7 +185,8 @@ def new_folder(layout: Layout) -> _core.Folder:
     return _core.Folder(layout.dims, layout.order)
 
 
-def _fed(keys: Keys, layout: Layout) -> _core.Folder:
+def fed(keys: Keys, layout: Layout) -> _core.Folder:
+    """A folder that took all of some sorted tuples."""
     if layout.order != tuple(range(len(layout.order))):
         keys = keys.copy()
         _core.rekey(keys, layout.view, layout.order)

@@ -137,6 +137,8 @@ class PartedRelation(Relation):
             return engine, f"{what}; engine={engine!r} was given"
         if size <= MANY:
             return "local", what
+        if not (self._in_shape if backward else self._out_shape):
+            return "local", f"{what}; an answer without axes is one cell"
         running = "pyspark" in sys.modules and import_module("whence.spark.scale").running()
         return ("spark", what) if running else ("local", f"{what}; no Spark session is running")
 
@@ -208,13 +210,17 @@ class PartedRelation(Relation):
         With engine="spark", a result of more than a few boxes is written to the directory `path` in parts.
         """
         _check_engine(engine)
-        large = max(map(_numbers, (self, other))) > LOAD_LIMIT
-        if engine == "local" or (engine == "auto" and not large):
+        given: object = other  # what is no relation is named by the error that every relation gives
+        if engine == "local" or not isinstance(given, Relation) or (engine == "auto" and not _are_large(self, other)):
             return super().compose(other)
         if self._in_shape != other.out_shape:
             raise ShapeMismatch(f"cannot compose: {self._in_shape} is not the other's output, {other.out_shape}")
-        found: Relation = import_module("whence.spark.scale").compose_parts(self, other, path)
-        return found
+        return _on_spark(self, other, path)
+
+    def _composed_after(self, outer: Relation) -> Relation:
+        if isinstance(outer, PartedRelation) or not _are_large(outer, self):
+            return super()._composed_after(outer)
+        return _on_spark(outer, self)
 
     # All of it in memory, for what needs that
 
@@ -307,6 +313,16 @@ def asked_how(kind: str, relation: Any, given: Selection, backward: bool) -> str
 def _numbers(relation: Relation) -> int:
     """How many integers a relation takes in memory, at most."""
     return 2 * len(relation) * (len(relation.out_shape) + len(relation.in_shape))
+
+
+def _are_large(outer: Relation, inner: Relation) -> bool:
+    """Whether one of two relations does not fit into memory."""
+    return max(map(_numbers, (outer, inner))) > LOAD_LIMIT
+
+
+def _on_spark(outer: Relation, inner: Relation, path: str | os.PathLike[str] | None = None) -> Relation:
+    found: Relation = import_module("whence.spark.scale").compose_parts(outer, inner, path)
+    return found
 
 
 def _check_engine(engine: str) -> None:

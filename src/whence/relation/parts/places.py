@@ -59,6 +59,10 @@ class Directory:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot make the directory {str(self.path)!r}: {error.strerror or error}") from error
+        self.require_free()
+
+    def require_free(self) -> None:
+        """Raise Redefined if there is a relation here."""
         if (self.path / INDEX).exists():
             raise self._taken()
 

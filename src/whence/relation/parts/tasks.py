@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whence import _core
 from whence.relation._relation import Relation
 from whence.relation.blocks import Ints
-from whence.relation.compress import Keys, fits_key, fold, fold_keys
-from whence.relation.layout import Shape
+from whence.relation.compress import Keys, choose, fed, fits_key, fold, improve
+from whence.relation.layout import Layout, Shape, natural
 from whence.relation.parts.gluing import glued
 from whence.relation.parts.index import Entry, index_of
 from whence.relation.parts.places import Place
@@ -26,6 +27,12 @@ from whence.relation.tables import over_columns
 
 PART = 1 << 20
 """About how many tuples a part has."""
+
+ALIKE = 8
+"""For so many irregular stretches, one after the other, the layout of the first one is taken."""
+
+_layouts: dict[tuple[Shape, Shape], tuple[Layout, int]] = {}
+"""The layout that was found last, and for how many more stretches it is taken."""
 
 FEW_BOXES = 64
 """A part with at most this many boxes is not written, but reported and merged with its neighbours."""
@@ -90,10 +97,14 @@ def _parts(
         made = _made(chunk, out_shape, in_shape)
         if columns is not None:
             made = over_columns(made, *columns)
-        if len(made) <= few:
-            yield PartReport(made.count(), small=made.to_bytes())
-        else:
-            yield PartReport(made.count(), entry=write_part(place, made))
+        yield made_part(made, place, few)
+
+
+def made_part(made: Relation, place: Place, few: int = FEW_BOXES) -> PartReport:
+    """A part of more than a few boxes written, and what is to be reported of it."""
+    if len(made) <= few:
+        return PartReport(made.count(), small=made.to_bytes())
+    return PartReport(made.count(), entry=write_part(place, made))
 
 
 def finished(done: Iterable[PartReport], out_shape: Shape, in_shape: Shape, place: Place) -> Relation | list[Entry]:
@@ -105,6 +116,9 @@ def finished(done: Iterable[PartReport], out_shape: Shape, in_shape: Shape, plac
         elif each.small is not None:
             small.append(Relation.from_bytes(each.small, "a part"))
     whole = glued(small)
+    if not entries and sum(map(len, whole)) > 1 and sum(each.count() for each in whole) <= PART:
+        tuples = np.concatenate([each.to_array() for each in whole])  # no more than one task has: made as by one
+        return Relation(out_shape, in_shape, fold(tuples, out_shape, in_shape))
     if not entries and len(whole) <= 1:
         return whole[0] if whole else Relation.empty(out_shape, in_shape)
     written = [write_part(place, each) for each in whole]
@@ -113,11 +127,25 @@ def finished(done: Iterable[PartReport], out_shape: Shape, in_shape: Shape, plac
 
 def _made(chunk: Keys | Ints, out_shape: Shape, in_shape: Shape) -> Relation:
     if chunk.ndim == 1:
-        return Relation(out_shape, in_shape, fold_keys(chunk, out_shape, in_shape))  # type: ignore[arg-type]  # one axis: keys
+        return Relation(out_shape, in_shape, _folded(chunk, out_shape, in_shape))  # type: ignore[arg-type]  # one axis: keys
     sides = ((chunk[:, 0], out_shape), (chunk[:, 1], in_shape))
     index = [np.stack(np.unravel_index(flat, shape), axis=1) for flat, shape in sides if shape]
     tuples = np.ascontiguousarray(np.hstack(index), dtype=np.int64)
     return Relation(out_shape, in_shape, fold(tuples, out_shape, in_shape))
+
+
+def _folded(keys: Keys, out_shape: Shape, in_shape: Shape) -> _core.Table:
+    """The rows of a stretch. Weighing layouts takes up to half of the time, and irregular stretches are alike."""
+    folder = fed(keys, natural(out_shape, in_shape))
+    if len(keys) < PART // 8 or 2 * folder.rows < len(keys):
+        return improve(folder, keys, out_shape, in_shape)
+    shapes = out_shape, in_shape
+    layout, left = _layouts.pop(shapes, (None, 0))
+    if layout is None or not left:
+        layout, left = choose(keys, out_shape, in_shape), ALIKE
+        _layouts.clear()  # a process that lives long sees many relations
+    _layouts[shapes] = layout, left - 1
+    return improve(folder, keys, out_shape, in_shape, layout)
 
 
 def _stretches(batches: Iterable[Keys]) -> Iterator[Keys]:

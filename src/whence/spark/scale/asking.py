@@ -41,8 +41,10 @@ def ask_frame(relation: Any, df: Any, backward: bool) -> DataFrame:
 
 def ask_selection(relation: PartedRelation, given: Selection, backward: bool) -> Selection:
     """The same for a selection, with the answer in this process."""
-    spark = session()
     wanted = relation.in_shape if backward else relation.out_shape
+    if not wanted:  # no boxes to unite: the first part that is met has the one cell
+        return relation._ask(given, backward)
+    spark = session()
     with explained("asking"), watched(spark, f"asking {counted(len(relation.index.entries), 'part')}"):
         table = answers(relation, given, backward, spark).toArrow()
     columns = [table.column(place).to_numpy() for place in range(2 * len(wanted))]

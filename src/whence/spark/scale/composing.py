@@ -1,8 +1,10 @@
 """Composing large relations on Spark: a join of tuples by stretches of the middle, each as large as a task can take.
 
+Where one relation has few boxes, the parts of the other are composed with it one by one instead (`by_parts.py`).
+
 How many pairs each middle cell will make is counted first. Stretches of middle cells are then put together until a task
-has enough to do. One that alone is too much (a cell that everything goes through) is split: its outer tuples are dealt
-to several tasks, each of which gets all of its inner tuples.
+has enough to do. One that alone is too much (a cell that everything goes through) is split as a table is: each of its
+tasks gets a share of the outer tuples and a share of the inner ones, so that every two meet in one task.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ import numpy as np
 
 from whence.relation import Relation
 from whence.relation.blocks import Ints
-from whence.relation.parts import PartedRelation, index_of, publish
+from whence.relation.parts import Entry, PartedRelation, Place
 from whence.spark.progress import watched
-from whence.spark.scale.compressing import on_spark, place_for
+from whence.spark.scale.by_parts import composed_by_parts
+from whence.spark.scale.compressing import alone_in, on_spark, place_for, stored
 from whence.spark.scale.failures import explained
 from whence.spark.scale.frames import Numbered
 from whence.spark.scale.running import session
@@ -37,30 +40,48 @@ WORK = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What there is to do for a stretch of the middle: outer and inner tuples to read, and pairs to make."""
+
+    number: int
+    outer: int
+    inner: int
+    made: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of the middle: its number, and the tasks that join it."""
+    """A stretch of the middle, and the tasks that join it: each gets a share of the outer tuples and one of the inner.
+
+    They are numbered from `first`, as the cells of a table with so many rows (shares of the outer tuples) and columns.
+    """
 
     number: int
     first: int
-    tasks: int
+    rows: int = 1
+    columns: int = 1
 
 
-def dealt(work: Iterable[tuple[int, int]], most: int) -> list[Stretch]:
+def dealt(work: Iterable[Work], most: int) -> list[Stretch]:
     """Stretches, given with their work in order, dealt to tasks of about `most` each.
 
-    >>> dealt([(0, 3), (1, 4), (2, 25), (5, 2)], 10)
-    [Stretch(number=0, first=0, tasks=1), Stretch(number=1, first=0, tasks=1), Stretch(number=2, first=1, tasks=3), \
-Stretch(number=5, first=4, tasks=1)]
+    >>> dealt([Work(0, 1, 1, 1), Work(1, 1, 2, 1), Work(2, 1, 9, 9), Work(5, 1, 1, 0)], 10)
+    [Stretch(number=0, first=0, rows=1, columns=1), Stretch(number=1, first=0, rows=1, columns=1), \
+Stretch(number=2, first=1, rows=1, columns=2), Stretch(number=5, first=3, rows=1, columns=1)]
     """
     found, task, held = [], 0, 0
-    for number, much in work:
+    for each in work:
+        much = each.outer + each.inner + each.made
         if held and held + much > most:
             task, held = task + 1, 0
         tasks = max(1, -(-much // most))
-        found.append(Stretch(number, task, tasks))
+        # What is not shared out goes to several tasks: it should be the side with fewer tuples.
+        rows = max(1, min(tasks, each.outer, round(math.sqrt(tasks * each.outer / each.inner))))
+        columns = max(1, min(-(-tasks // rows), each.inner))
+        found.append(Stretch(each.number, task, rows, columns))
         held += much
-        if tasks > 1:
-            task, held = task + tasks, 0
+        if rows * columns > 1:
+            task, held = task + rows * columns, 0
     return found
 
 
@@ -73,18 +94,21 @@ def compose_parts(
 ) -> Relation:
     """C <- A from C <- B and B <- A, of which one or both are relations of many parts."""
     spark = session()
-    with watched(spark, f"composing {counted(outer.count(), 'tuple')} with {counted(inner.count(), 'tuple')}"):
-        return _composed(spark, outer, inner, path, work, partitions)
+    out, into = outer.out_shape, inner.in_shape
+    place = place_for(spark, path)
+    doing = f"composing {counted(outer.count(), 'tuple')} with {counted(inner.count(), 'tuple')}"
+    with alone_in(place), watched(spark, doing):
+        with explained("composing"):
+            made = composed_by_parts(spark, outer, inner, place)
+        if made is None:
+            made = _joined(spark, outer, inner, place, work, partitions)
+    return stored(made, out, into, place, path)
 
 
-def _composed(
-    spark: SparkSession,
-    outer: Relation,
-    inner: Relation,
-    path: str | os.PathLike[str] | None,
-    work: int,
-    partitions: int | None,
-) -> Relation:
+def _joined(
+    spark: SparkSession, outer: Relation, inner: Relation, place: Place, work: int, partitions: int | None
+) -> Relation | list[Entry]:
+    """The composition, or the entries of its parts, by a join of tuples."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as F
 
@@ -97,31 +121,31 @@ def _composed(
             left.groupBy("m").agg(F.count("o").alias("l"))
             .join(right.groupBy("m").agg(F.count("i").alias("r")), "m")
             .groupBy(F.floor(F.col("m") / width).cast("long").alias("s"))
-            .agg(F.sum(F.col("l") * F.col("r")).alias("made"), F.sum(F.col("l") + F.col("r")).alias("read"))
+            .agg(F.sum("l").alias("l"), F.sum("r").alias("r"), F.sum(F.col("l") * F.col("r")).alias("made"))
             .orderBy("s").collect()
         )  # fmt: skip
         if not measured:
             return Relation.empty(out, into)
-        stretches = dealt([(row["s"], int(row["made"]) + int(row["read"])) for row in measured], work)
+        stretches = dealt([Work(row["s"], row["l"], row["r"], row["made"]) for row in measured], work)
         plan = F.broadcast(
-            spark.createDataFrame([(s.number, s.first, s.tasks) for s in stretches], "s long, first long, tasks long")
+            spark.createDataFrame(
+                [(s.number, s.first, s.rows, s.columns) for s in stretches],
+                "s long, first long, rows long, columns long",
+            )
         )
         stretch = F.floor(F.col("m") / width).cast("long").alias("s")
-        ours = left.select("o", "m", stretch).join(plan, "s").selectExpr("first + pmod(o, tasks) t", "o", "m")
+        ours = left.select("o", "m", stretch).join(plan, "s").selectExpr(
+            "first + pmod(xxhash64(o, m), rows) * columns t", "explode(sequence(0L, columns - 1)) more", "o", "m"
+        ).selectExpr("t + more t", "o", "m")  # fmt: skip
         theirs = right.select("m", "i", stretch).join(plan, "s").selectExpr(
-            "explode(sequence(first, first + tasks - 1)) t", "m", "i"
-        )  # fmt: skip
+            "first + pmod(xxhash64(m, i), columns) t", "columns", "explode(sequence(0L, rows - 1)) more", "m", "i"
+        ).selectExpr("t + more * columns t", "m", "i")  # fmt: skip
         joined = ours.groupBy("t").cogroup(theirs.groupBy("t")).applyInArrow(_join(), "o long, i long")
         kept = joined.persist(StorageLevel.DISK_ONLY)  # it is read twice: to find stretches of the output, and for good
     try:
-        place = place_for(spark, path)
-        made = on_spark(Numbered(kept, sum(int(row["made"]) for row in measured)), out, into, place, partitions)
+        return on_spark(Numbered(kept, sum(int(row["made"]) for row in measured)), out, into, place, partitions)
     finally:
         kept.unpersist()
-    if isinstance(made, Relation):
-        return made
-    publish(place.path, out, into, made)
-    return PartedRelation(index_of(out, into, made), place, repr(os.fspath(place.path)))
 
 
 def _join() -> Callable[[Any, Any], Any]:

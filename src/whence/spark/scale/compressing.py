@@ -8,22 +8,21 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from whence.errors import BadType, StoreError
+from whence.errors import BadType, SparkFailed, StoreError
 from whence.relation import Relation, compress
 from whence.relation._relation import as_shape
-from whence.relation.blocks import Ints
 from whence.relation.compress import fits_key
 from whence.relation.layout import Shape
 from whence.relation.parts import Directory, Entry, PartedRelation, Place, index_of, publish
 from whence.relation.parts.tasks import FEW_BOXES, PART, PartReport, finished, parts_of, parts_of_keys
 from whence.spark.progress import Count, watched
+from whence.spark.scale.dealing import by_stretch, dealt, plain
 from whence.spark.scale.failures import explained
-from whence.spark.scale.frames import AGAIN, Numbered, classic, numbered
+from whence.spark.scale.frames import Numbered, classic, numbered
 from whence.words import counted
 
 if TYPE_CHECKING:
@@ -68,15 +67,36 @@ def compress_frame(
             found.save(path)
         return found
     place = place_for(df.sparkSession, path)
-    with watched(df.sparkSession, _words(given)) as count:
+    with alone_in(place), watched(df.sparkSession, _words(given)) as count:
         made = on_spark(given, out, into, place, partitions, count=count)
-    if isinstance(made, Relation):
-        if path is not None:
-            shutil.rmtree(place.path)
-            made.save(path)
-        return made
-    publish(place.path, out, into, made)
-    return PartedRelation(index_of(out, into, made), place, repr(os.fspath(place.path)))
+    return stored(made, out, into, place, path)
+
+
+@contextmanager
+def alone_in(place: Directory) -> Iterator[None]:
+    """What fails because another job finished first in the same directory, and removed other parts, says so."""
+    try:
+        yield
+    except (StoreError, SparkFailed):
+        place.require_free()
+        raise
+
+
+def stored(
+    made: Relation | list[Entry],
+    out_shape: Shape,
+    in_shape: Shape,
+    place: Directory,
+    path: str | os.PathLike[str] | None,
+) -> Relation:
+    """What tasks made, as one relation: a few boxes as a file at `path`, if there is one, and parts as a directory."""
+    if not isinstance(made, Relation):
+        publish(place.path, out_shape, in_shape, made)
+        return PartedRelation(index_of(out_shape, in_shape, made), place, repr(os.fspath(place.path)))
+    if path is not None:
+        shutil.rmtree(place.path)
+        made.save(path)
+    return made
 
 
 def on_spark(
@@ -90,14 +110,13 @@ def on_spark(
 ) -> Relation | list[Entry]:
     """One relation, or the entries of the parts that tasks wrote: one job."""
     tasks = partitions or max(1, -(-given.rows // PART))
-    # Pairs, not output cells alone: the many inputs of one cell may be too many for one task. A pair that is one number
-    # takes half the bytes on its way.
-    if fits_key(out_shape, in_shape):
-        dealt = given.frame.selectExpr(f"o * {math.prod(in_shape)}L + i k").repartitionByRange(tasks, "k")
-    else:
-        dealt = given.frame.repartitionByRange(tasks, "o", "i").sortWithinPartitions("o", "i")
+    # Pairs, not output cells alone: the many inputs of one cell may be too many for one task.
     with explained("compressing"):
-        rows = dealt.mapInArrow(task(out_shape, in_shape, place, few, count), REPORT).collect()
+        if fits_key(out_shape, in_shape):
+            frame = dealt(given.frame.selectExpr(f"o * {math.prod(in_shape)}L + i k"), given.rows, tasks)
+        else:
+            frame = given.frame.repartitionByRange(tasks, "o", "i").sortWithinPartitions("o", "i")
+        rows = frame.mapInArrow(task(out_shape, in_shape, place, few, count), REPORT).collect()
     done = [read_report(row) for row in rows]
     require_seen(place, [(each.entry.name, each.entry.size) for each in done if each.entry is not None])
     return finished(done, out_shape, in_shape, place)
@@ -116,31 +135,25 @@ def require_seen(place: Place, files: Sequence[tuple[str, int]]) -> None:
 def task(
     out_shape: Shape, in_shape: Shape, place: Place, few: int = FEW_BOXES, count: Count | None = None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What `mapInArrow` runs: batches with one number a tuple, or with the numbers of output and of input cells, become
-    parts, and a report of each."""
+    """What `mapInArrow` runs: packed stretches of numbers, or batches with the numbers of output and of input cells,
+    become parts, and a report of each."""
     keyed = fits_key(out_shape, in_shape)
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        columns_of = (tuple(map(_as_ints, batch.columns)) for batch in batches)
+    def parts(batches: Iterable[pa.RecordBatch]) -> Iterator[PartReport]:
         if keyed:
-            keys = (some.view(np.uint64) for (some,) in columns_of)
-            made = parts_of_keys(keys, out_shape, in_shape, place, few=few)
+            for keys in by_stretch(batches):
+                yield from parts_of_keys(keys, out_shape, in_shape, place, few=few)
         else:
-            pairs = ((outs, ins) for outs, ins in columns_of)
-            made = parts_of(pairs, out_shape, in_shape, place, ordered=True, few=few)
-        for done in made:
+            pairs = ((plain(batch.column(0)), plain(batch.column(1))) for batch in batches)
+            yield from parts_of(pairs, out_shape, in_shape, place, ordered=True, few=few)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for done in parts(batches):
             if count is not None:
                 count.add(1)
             yield reported(done)
 
     return run
-
-
-def _as_ints(column: pa.Array) -> Ints:
-    """A column of numbers, none of which is missing."""
-    if column.null_count:
-        raise BadType(AGAIN)
-    return np.asarray(column.to_numpy(), np.int64)
 
 
 def reported(done: PartReport, *before: pa.Array) -> pa.RecordBatch:

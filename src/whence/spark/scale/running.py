@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.spark.sessions.failures import spark_errors
 from whence.spark.sessions.local import local_session, prepare_environment
+from whence.spark.sources.checkpoints import remember_checkpoints
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,9 +32,18 @@ def session() -> SparkSession:
 
     if running():
         return SparkSession.builder.getOrCreate()
-    if (master := os.environ.get("SPARK_MASTER")) is not None:
-        return local_session(master)
-    if "SPARK_CONF_DIR" in os.environ:
+    master = os.environ.get("SPARK_MASTER")
+    if master is None and defaults_file() is not None:
         prepare_environment()
+        remember_checkpoints()
         return SparkSession.builder.appName("whence").getOrCreate()
-    return local_session()
+    return local_session(master or "local[*]")
+
+
+def defaults_file() -> Path | None:
+    """The settings that Spark reads when it starts: spark-defaults.conf in SPARK_CONF_DIR, or in conf of SPARK_HOME."""
+    folder, home = os.environ.get("SPARK_CONF_DIR"), os.environ.get("SPARK_HOME")
+    if not folder and not home:
+        return None
+    path = Path(folder or Path(home or "") / "conf") / "spark-defaults.conf"
+    return path if path.is_file() else None
