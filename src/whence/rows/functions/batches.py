@@ -20,7 +20,7 @@ def translate_columns(function: object, arguments: Sequence[str], returns: str) 
     """What a scalar `pandas_udf` computes for a row, as an expression; or why it stays opaque.
 
     >>> str(translate_columns(len, ["string"], "long"))
-    'it is no plain function, but an object of type builtin_function_or_method'
+    'it is not a plain function, but an object of type builtin_function_or_method'
     """
     try:
         found = _translated(function, tuple(arguments), returns)

@@ -61,7 +61,7 @@ def translate(
     conditions suggest.
 
     >>> str(translate(len, ["string"], "long"))
-    'it is no plain function, but an object of type builtin_function_or_method'
+    'it is not a plain function, but an object of type builtin_function_or_method'
     """
     try:
         found = _translated(function, tuple(arguments), returns, travels)
