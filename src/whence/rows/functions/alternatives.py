@@ -77,7 +77,9 @@ def _true(item: Item) -> Expr:
         return Compare("!=", item.expr, Literal(0.0, "double"))
     if isinstance(item, Str):
         return texts.truth(item.expr)
-    if isinstance(item, Date | Split | Match):
+    if isinstance(item, Split):
+        return texts.truth(item.text) if item.words else TRUE
+    if isinstance(item, Date | Match):
         return TRUE
     if isinstance(item, Items):
         return TRUE if item.items else FALSE

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from whence.rows.expressions import TRUE, Call
 from whence.rows.functions import numbers, texts
 from whence.rows.functions.alternatives import each, items_of
-from whence.rows.functions.known import BUILTINS, missing, regular
+from whence.rows.functions.known import BUILTINS, missing, not_missing, regular
 from whence.rows.functions.operators import binary
 from whence.rows.functions.parts import looked_up
 from whence.rows.functions.refusal import Refusal
@@ -35,7 +35,7 @@ from whence.rows.functions.values import (
 if TYPE_CHECKING:
     from whence.rows.functions.looking import Looking
 
-MISSING = frozenset({"isna", "isnull"})
+MISSING = frozenset({"isna", "isnull", "notna", "notnull"})
 
 
 def call(node: ast.Call, at: Looking) -> Value:
@@ -101,7 +101,7 @@ def _library(function: types.FunctionType) -> Callable[[list[Value], Looking], V
     """Functions of libraries whose meaning is known."""
     module = function.__module__ or ""
     if module.startswith("pandas.") and function.__name__ in MISSING:
-        return missing
+        return missing if function.__name__.startswith("is") else not_missing
     if module in ("re",) and function.__name__ in ("search", "match", "fullmatch"):
         return functools.partial(regular, function.__name__)
     top = module.partition(".")[0]

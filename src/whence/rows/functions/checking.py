@@ -87,9 +87,11 @@ def as_spark(value: Any, returns: str, travels: str) -> Any:
         if pickled and returns == "long":
             return None
         raise _Fails
-    if returns == "double" and type(value) is int:
-        if pickled:
-            return None
+    if returns in INTEGERS and type(value) is float and travels == "arrow":
+        if not math.isfinite(value) or not -(1 << INTEGERS[returns] - 1) <= int(value) < 1 << INTEGERS[returns] - 1:
+            raise _Fails
+        return int(value)
+    if returns == "double" and type(value) is int and not pickled:
         if abs(value) > 1 << 53:
             raise _Fails
         return float(value)
@@ -98,8 +100,15 @@ def as_spark(value: Any, returns: str, travels: str) -> Any:
 
         with np.errstate(over="ignore"):
             return float(np.float32(value))
+    shown = type(value) in (int, bool) or (type(value) is date and not pickled)
+    if returns == "string" and shown and travels != "pandas":
+        return str(value).lower() if type(value) is bool else str(value)
     wanted = {"string": str, "boolean": bool, "double": float, "date": date}.get(returns)
-    return value if type(value) is wanted else f"a {type(value).__name__} returned as {returns}"
+    if type(value) is wanted:
+        return value
+    if pickled and returns not in ("string", "date") and type(value) in (int, float, str, bool, date):
+        return None
+    return f"a {type(value).__name__} returned as {returns}"
 
 
 def same(one: Any, other: Any) -> bool:

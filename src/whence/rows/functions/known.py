@@ -32,6 +32,7 @@ from whence.rows.functions.values import (
     const,
     constant,
     either,
+    is_none,
     lifted,
     long,
     merged,
@@ -72,7 +73,7 @@ def _len(item: Item, at: Looking) -> Item:
     if isinstance(item, Str):
         return texts.length(item.expr)
     if isinstance(item, Split):
-        return texts.parts(item)
+        return texts.parts(item, at)
     if isinstance(item, Int | Float | Bool | Date) or (isinstance(item, Const) and item.value is None):
         raise Raised(TypeError)
     raise Refusal("the length of something that is no text")
@@ -136,6 +137,36 @@ def _floor(item: Item, at: Looking) -> Item:
     )
 
 
+def _ceiling(item: Item, at: Looking) -> Item:
+    found = _number(item)
+    return found if isinstance(found, Int) else numbers.negative(_floor(numbers.negative(found, at), at), at)
+
+
+def _is_finite(item: Item, at: Looking) -> Item:
+    found = _number(item)
+    if isinstance(found, Int):
+        return Const(True)
+    return Bool(negated(either(truth(only(_is_infinite(found, at))), numbers.is_nan(found.expr))))
+
+
+def _date(args: list[Value], at: Looking) -> Value:
+    """`date(2024, 1, 31)`, of constants."""
+    known = [constant(arg) for arg in args]
+    parts = [each.value for each in known if each is not None and type(each.value) is int]
+    if len(parts) != len(args):
+        raise Refusal("it makes a date of something else than constants")
+    try:
+        return const(date(*parts))
+    except (TypeError, ValueError, OverflowError) as error:
+        at.fails(TRUE, type(error))
+        return ()
+
+
+def not_missing(args: list[Value], at: Looking) -> Value:
+    """`pandas.notna`."""
+    return truth_value(negated(truth(missing(args, at))))
+
+
 def missing(args: list[Value], at: Looking) -> Value:
     """`pandas.isna`."""
 
@@ -160,8 +191,8 @@ def _isinstance(args: list[Value], at: Looking) -> Value:
 
     def one(item: Item) -> Item:
         item = lifted(item)
-        if isinstance(item, Const) and item.value is not None:
-            raise Refusal("isinstance of an object")
+        if not isinstance(item, Int | Float | Str | Bool | Date | Split) and not is_none(item):
+            raise Refusal("isinstance of a value of a kind that is not translated")
         return Const(any(isinstance(item, KINDS[kind]) for kind in listed))
 
     return each(args[0], one, at)
@@ -256,7 +287,10 @@ BUILTINS: dict[str, Builtin] = {
     "sum": _sum,
     "range": _range,
     "isinstance": _isinstance,
+    "datetime.date": _date,
     "math.isnan": _one(_is_nan),
+    "math.isfinite": _one(_is_finite),
+    "math.ceil": _one(_ceiling),
     "math.isinf": _one(_is_infinite),
     "math.floor": _one(_floor),
     "math.trunc": _one(_int),

@@ -27,6 +27,7 @@ from whence.rows.functions.values import (
     lifted,
     long,
     negated,
+    whole,
     widest,
 )
 
@@ -62,6 +63,8 @@ def number(item: Item) -> Number | None:
     """The number that a value is: a truth value is one, too."""
     item = lifted(item)
     if isinstance(item, Bool):
+        if item.expr in (TRUE, FALSE):
+            return whole(int(item.expr == TRUE))
         return Int(case(item.expr, long(1), long(0)), 0, 1)
     return item if isinstance(item, Int | Float) else None
 
@@ -230,8 +233,8 @@ def _narrowed(expr: Expr, low: int, high: int) -> Int:
 def _decimal(item: Int) -> Expr:
     if item.expr.dtype != "long":
         return item.expr
-    if isinstance(item.expr, Literal):
-        value = item.low
+    if isinstance(item.expr, Literal) and isinstance(item.expr.value, int):
+        value = item.expr.value
         return Literal(Decimal(value), f"decimal({max(1, len(str(abs(value))))},0)")
     return as_type(item.expr, "decimal(19,0)")
 
@@ -333,8 +336,8 @@ def _ints(op: str, left: Int, right: Int) -> Expr:
 
 
 def _in(item: Int, dtype: str) -> Expr:
-    if isinstance(item.expr, Literal) and dtype != "long":
-        return Literal(Decimal(item.low), dtype)
+    if isinstance(item.expr, Literal) and isinstance(item.expr.value, int) and dtype != "long":
+        return Literal(Decimal(item.expr.value), dtype)
     return as_type(item.expr, dtype)
 
 

@@ -182,6 +182,10 @@ def _contained(item: Item, inside: Item, at: Looking) -> Expr:
 
 
 def _listed_equal(item: Item, value: Value, at: Looking) -> Expr:
+    """`in` of a list goes by identity first: a NaN is in the list that it was put into, and in no other."""
+    found = lifted(item)
+    if isinstance(found, Float) and any(isinstance(lifted(one.item), Float) for one in value):
+        at.requires(negated(numbers.is_nan(found.expr)))
     return either(FALSE, *(both(one.guard, numbers.compared("==", item, one.item, at)) for one in value))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from whence.rows.expressions import FALSE, Call, Compare, Expr, IsNull, Literal
-from whence.rows.functions.numbers import NEVER, Context, Raised
+from whence.rows.functions.numbers import NEVER, Context, Raised, subtract
 from whence.rows.functions.refusal import Refusal
 from whence.rows.functions.values import (
     Bool,
@@ -144,18 +144,24 @@ def part(split: Split, index: int, context: Context) -> Expr:
         raise Refusal("a part of a text that is far away")
     needed = index if index >= 0 else -index - 1  # separators
     if needed:
-        context.fails(Compare("<", parts(split).expr, long(needed + 1)), IndexError)
+        context.fails(Compare("<", parts(split, context).expr, long(needed + 1)), IndexError)
+    elif split.words:
+        context.fails(Compare("=", split.text, text("")), IndexError)
     place = index + 1 if index >= 0 else index
     return Call("SplitPart", (split.text, text(split.by), _place(place)), "string")
 
 
-def parts(split: Split) -> Int:
+def parts(split: Split, context: Context) -> Int:
     """`len(s.split(by))`."""
     without = Call("StringReplace", (split.text, text(split.by), text("")), "string")
     gone = Call("Subtract", (length(split.text).expr, length(without).expr), "long", NEVER)
     if len(split.by) > 1:
         gone = Call("IntegralDivide", (gone, long(len(split.by))), "long", NEVER)
-    return Int(Call("Add", (gone, long(1)), "long", NEVER), 1, MOST + 1)
+    count: Expr = Call("Add", (gone, long(1)), "long", NEVER)
+    if split.words:
+        context.requires(either(IsNull(split.text), negated(contains(split.text, text(split.by * 2)))))
+        count = case(Compare("=", split.text, text("")), long(0), count)
+    return Int(count, 0 if split.words else 1, MOST + 1)
 
 
 # --- methods
@@ -236,10 +242,33 @@ def _affix(name: str) -> Method:
 
 
 def _split(expr: Expr, args: list[Item], context: Context) -> Item:
-    by = _constant(args, 0, "")
-    if len(args) != 1 or not by:
-        raise Refusal("split at white space, or into some parts only")
-    return Split(expr, by)
+    by = _constant(args, 0, "") if args else None
+    if len(args) > 1 or by == "":
+        raise Refusal("split at nothing, or into some parts only")
+    if by is not None:
+        return Split(expr, by)
+    clean = Call("StringTrim", (expr, text(SPACE)), "string")
+    return Split(Call("StringTranslate", (clean, text(SPACE), text(" " * len(SPACE))), "string"), " ", words=True)
+
+
+def _count(expr: Expr, args: list[Item], context: Context) -> Item:
+    wanted = _constant(args, 0)
+    if len(args) != 1 or not wanted:
+        raise Refusal("count of nothing, or from a place")
+    return subtract(parts(Split(expr, wanted), context), Const(1), context)
+
+
+def _removed(affix: str) -> Method:
+    """`removeprefix` and `removesuffix`."""
+
+    def make(expr: Expr, args: list[Item], context: Context) -> Item:
+        gone = _constant(args, 0)
+        if len(args) != 1:
+            raise Raised(TypeError)
+        rest = sliced(expr, len(gone), None) if affix == "StartsWith" else _without_last(expr, len(gone))
+        return Str(case(Call(affix, (expr, text(gone)), "boolean"), rest, expr) if gone else expr)
+
+    return make
 
 
 def _find(expr: Expr, args: list[Item], context: Context) -> Item:
@@ -307,6 +336,9 @@ METHODS: dict[str, Method] = {
     "endswith": _affix("EndsWith"),
     "split": _split,
     "find": _find,
+    "count": _count,
+    "removeprefix": _removed("StartsWith"),
+    "removesuffix": _removed("EndsWith"),
     "isdigit": _every(FIGURES),
     "isdecimal": _every(FIGURES),
     "isnumeric": _every(FIGURES),

@@ -12,12 +12,12 @@ from whence.rows.expressions import Attr, Call, Expr, Inside, IsNull, Literal, f
 from whence.rows.functions.alternatives import none_or
 from whence.rows.functions.checking import disagreement
 from whence.rows.functions.looking import Findings, returned
-from whence.rows.functions.numbers import TRY, is_nan
+from whence.rows.functions.numbers import TRY, is_nan, truncated
 from whence.rows.functions.refusal import LARGEST, Refusal
+from whence.rows.functions.texts import written
 from whence.rows.functions.values import (
     INTEGERS,
     Bool,
-    Const,
     Date,
     Float,
     Int,
@@ -29,8 +29,10 @@ from whence.rows.functions.values import (
     both,
     case,
     const,
+    is_none,
     lifted,
     only,
+    text,
 )
 from whence.rows.tree import walk
 
@@ -85,9 +87,11 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
     findings = Findings()
     values = [*(const(each) for each in before), *(_column(each, travels) for each in parameters)]
     answers = returned(plain, values, findings)
+    if travels == "arrow":
+        _one_kind(answers, returns)
     value: Expr | None = None
     for guard, answer in reversed(answers):
-        expr = _returned(answer, returns, travels)
+        expr = _returned(answer, returns, travels, findings)
         value = expr if value is None else case(guard, expr, value)
     if value is None:
         raise Refusal("it returns nothing")
@@ -130,21 +134,29 @@ def _column(attr: Attr, travels: str) -> Value:
     return none_or(attr, Other(attr))
 
 
-def _returned(value: Value, returns: str, travels: str) -> Expr:
+def _one_kind(answers: list[tuple[Expr, Value]], returns: str) -> None:
+    """Arrow cuts fractions off where a batch has floats only; beside whole numbers it looks at all of them together."""
+    kinds = {type(lifted(each.item)) for _, answer in answers for each in answer if not is_none(each.item)}
+    if returns in INTEGERS and Float in kinds and len(kinds) > 1:
+        raise Refusal(f"it returns floats and other values as {returns}")
+
+
+def _returned(value: Value, returns: str, travels: str, findings: Findings) -> Expr:
     """What Spark makes of what the function returns."""
     result: Expr | None = None
     for alternative in reversed(value):
-        expr = converted(lifted(alternative.item), returns, travels == "pickle")
+        expr = converted(lifted(alternative.item), returns, travels, findings)
         if travels == "pandas" and returns == "double":
             expr = case(is_nan(expr), Literal(None, returns), expr)
         result = expr if result is None else case(alternative.guard, expr, result)
     return Literal(None, returns) if result is None else result
 
 
-def converted(item: Item, returns: str, pickled: bool) -> Expr:
+def converted(item: Item, returns: str, travels: str, findings: Findings) -> Expr:
     """A value as Spark has it in a column of the declared type."""
     nothing = Literal(None, returns)
-    if isinstance(item, Const) and item.value is None:
+    pickled = travels == "pickle"
+    if is_none(item):
         return nothing
     if isinstance(item, Str) and returns == "string":
         return item.expr
@@ -154,6 +166,8 @@ def converted(item: Item, returns: str, pickled: bool) -> Expr:
         return item.expr
     if isinstance(item, Float) and returns in ("double", "float"):
         return item.expr if returns == "double" else Call("Cast", (item.expr,), "float", "evalMode=LEGACY")
+    if isinstance(item, Float) and returns in INTEGERS and travels == "arrow":
+        item = truncated(item, findings)
     if isinstance(item, Int) and returns in INTEGERS:
         bits = INTEGERS[returns]
         if pickled and not -(1 << bits - 1) <= item.low <= item.high < 1 << bits - 1 and returns != "long":
@@ -161,8 +175,13 @@ def converted(item: Item, returns: str, pickled: bool) -> Expr:
         if isinstance(item.expr, Literal) and item.low == item.high:
             return Literal(item.low, returns) if -(1 << bits - 1) <= item.low < 1 << bits - 1 else nothing
         return item.expr if item.expr.dtype == returns else Call("Cast", (item.expr,), returns, TRY)
-    if isinstance(item, Int) and returns == "double" and item.expr.dtype == "long":
-        return nothing if pickled else as_type(item.expr, "double")
+    if isinstance(item, Int) and returns == "double" and item.expr.dtype == "long" and not pickled:
+        return as_type(item.expr, "double")
+    shown = isinstance(item, Int | Bool) or (isinstance(item, Date) and not pickled)
+    if returns == "string" and shown and travels != "pandas":
+        return case(item.expr, text("true"), text("false")) if isinstance(item, Bool) else written(item)
+    if pickled and returns not in ("string", "date") and isinstance(item, Int | Float | Str | Bool | Date):
+        return nothing  # Spark's own converter leaves a value of another kind out
     raise Refusal(f"it returns a value of another kind than {returns}, which it is declared to return")
 
 

@@ -61,10 +61,11 @@ class Date(_Computed):
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`text.split(by)`: its parts."""
+    """`text.split(by)`: its parts; of `text.split()`, whose text has no space at its ends, its words."""
 
     text: Expr
     by: str
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,9 @@ class Alternative:
 
 Value: TypeAlias = tuple[Alternative, ...]  # where none holds, the function has raised an error
 
-NONE = Const(None)
+
+def is_none(item: Item) -> bool:
+    return isinstance(item, Const) and item.value is None
 
 
 def only(item: Item) -> Value:
