@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from datetime import date
+import re
+from datetime import date, datetime
 from typing import Any
 
 import pandas as pd
@@ -140,3 +141,64 @@ def test_floats_beside_whole_numbers_are_not_cut() -> None:
     """Arrow looks at all values of a batch to choose their kind."""
     found = translate(lambda x: 1 if x > 2 else x / 2, ["double"], "long")
     assert str(found).startswith("it returns floats and other values as long")
+
+
+def _shift(ts: Any) -> Any:
+    if ts is None or ts.date() == date(2024, 2, 29):
+        return "none"
+    if ts >= datetime(2024, 3, 1, 12):
+        return f"late {ts.minute}:{ts.second}.{ts.microsecond}"
+    return f"{ts.year}-{ts.month}-{ts.day} {ts.hour} {ts.weekday()} {ts.isoweekday()}"
+
+
+@pytest.mark.parametrize(
+    "ts",
+    [
+        None,
+        datetime(1, 1, 1),
+        datetime(1969, 12, 31, 23, 59, 59, 999_999),
+        datetime(2024, 2, 29, 12),
+        datetime(2024, 3, 1, 11, 59),
+        datetime(2024, 3, 1, 12, 0, 0, 1),
+        datetime(9999, 12, 31, 23, 59, 59, 999_999),
+    ],
+)
+def test_parts_of_a_point_in_time(ts: datetime | None) -> None:
+    found = translate(_shift, ["timestamp_ntz"], "string")
+    assert value(found, ts) == _shift(ts)
+    assert isinstance(found, Inside)
+    sql = value_sql(found.value, {found.parameters[0]: "ts"})
+    with connected() as connection:
+        said = "NULL" if ts is None else f"'{ts.isoformat()}'"
+        rows = connection.execute(f"SELECT {sql} FROM (SELECT CAST({said} AS TIMESTAMP) AS ts)").fetchall()
+    assert rows == [(_shift(ts),)]
+
+
+def test_timestamps_are_followed_where_the_clock_is_known() -> None:
+    assert str(translate(_shift, ["timestamp"], "string")).startswith("the attribute 'date' of something that is not")
+    assert isinstance(translate(_shift, ["timestamp"], "string", utc=True), Inside)
+
+
+def test_a_point_in_time_is_no_date() -> None:
+    found = translate(lambda t, d: t == d or isinstance(t, date), ["timestamp_ntz", "date"], "boolean")
+    assert value(found, datetime(2024, 1, 1), date(2024, 1, 1)) is True
+    found = translate(lambda t, d: t == d, ["timestamp_ntz", "date"], "boolean")
+    assert value(found, datetime(2024, 1, 1), date(2024, 1, 1)) is False
+    assert "computes with values" in str(translate(lambda t: (t - t).days, ["timestamp_ntz"], "long"))
+
+
+def shown(inside: Inside | Untranslated) -> str:
+    assert isinstance(inside, Inside), inside
+    return re.sub(r"#-\d+", "", str(inside.value))
+
+
+def test_a_null_that_is_handed_on_comes_from_its_column() -> None:
+    assert shown(translate(lambda s: s, ["string"], "string")) == "_0"
+    found = translate(lambda x, s, t: s if x else t, ["boolean", "string", "string"], "string")
+    assert "NULL" not in shown(found)
+    assert [value(found, x, None, "t") for x in (True, False)] == [None, "t"]
+
+
+def test_a_null_that_is_written_comes_from_nowhere() -> None:
+    found = translate(lambda x, s: None if x is None else s, ["string", "string"], "string")
+    assert "casewhen(_0 is null, NULL, _1)" in shown(found)

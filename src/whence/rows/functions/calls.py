@@ -16,7 +16,7 @@ from whence.rows.functions import numbers, texts
 from whence.rows.functions.alternatives import each, items_of
 from whence.rows.functions.known import BUILTINS, missing, not_missing, regular
 from whence.rows.functions.operators import binary
-from whence.rows.functions.parts import looked_up
+from whence.rows.functions.parts import day_of, looked_up
 from whence.rows.functions.refusal import Refusal
 from whence.rows.functions.values import (
     Const,
@@ -25,6 +25,7 @@ from whence.rows.functions.values import (
     Item,
     Match,
     Method,
+    Stamp,
     Str,
     Value,
     as_type,
@@ -124,6 +125,10 @@ def _method(item: Item, name: str, args: list[Value], at: Looking) -> Item | Val
     if isinstance(item, Match):
         raise Refusal(f"the method {name}() of a match is not translated")
     item = lifted(item)
+    if isinstance(item, Stamp) and name in ("date", "weekday", "isoweekday") and not args:
+        item = day_of(item)
+        if name == "date":
+            return item
     if isinstance(item, Date) and not args:
         if name in ("weekday", "isoweekday"):
             day = Int(as_type(Call("WeekDay", (item.expr,), "integer"), "long"), 0, 6)

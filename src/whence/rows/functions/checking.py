@@ -6,7 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -172,6 +172,12 @@ def _values(dtype: str, constants: list[object]) -> list[Any]:
             if isinstance(each, date):
                 found += [each + timedelta(days=step) for step in (0, 1, -1) if date.min < each < date.max]
         found += DAYS
+    elif dtype in ("timestamp", "timestamp_ntz"):
+        for each in constants:
+            if type(each) is int and -(1 << 55) < each < 1 << 57:  # in years that Python has
+                found += [datetime(1970, 1, 1) + timedelta(microseconds=each + step) for step in (0, 1, -1)]
+        found += [datetime(*day.timetuple()[:3], 23, 59, 58, 999_999) for day in DAYS]
+        found += [datetime(1969, 12, 31, 5, 6, 7, 8), datetime(1970, 1, 1), datetime(2024, 2, 29, 12)]
     distinct = {(type(each), repr(each)): each for each in found}
     return [*_spread(list(distinct.values())), None]
 

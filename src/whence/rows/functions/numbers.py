@@ -19,6 +19,7 @@ from whence.rows.functions.values import (
     Float,
     Int,
     Item,
+    Stamp,
     Str,
     as_type,
     both,
@@ -134,9 +135,9 @@ def floor_divide(a: Item, b: Item, context: Context) -> Item:
     if by == 1:
         return left
     down = case(Compare("<", _remainder(left, by), long(0)), long(1), long(0))
-    quotient = Call("IntegralDivide", (left.expr, long(by)), "long", NEVER)
-    whole = Call("Subtract", (quotient, down), "long", NEVER)
-    return Int(whole, left.low // by, left.high // by)
+    towards_zero = Call("IntegralDivide", (left.expr, long(by)), "long", NEVER)
+    made = Call("Subtract", (towards_zero, down), "long", NEVER)
+    return Int(made, left.low // by, left.high // by)
 
 
 def power(a: Item, b: Item, context: Context) -> Item:
@@ -291,7 +292,7 @@ def compared(op: str, a: Item, b: Item, context: Context) -> Expr:
     left, right = number(a), number(b)
     if left is not None and right is not None:
         return _numeric(op, left, right, context)
-    for kind in (Str, Date):
+    for kind in (Str, Date, Stamp):
         if isinstance(a, kind) and isinstance(b, kind):
             return Compare(_NAMES[op], a.expr, b.expr)
     if isinstance(a, Days) and isinstance(b, Days):
@@ -300,7 +301,7 @@ def compared(op: str, a: Item, b: Item, context: Context) -> Expr:
         if op in ("==", "!="):
             return TRUE if op == "==" else FALSE
         raise Raised(TypeError)
-    known = (Int, Float, Str, Bool, Date)
+    known = (Int, Float, Str, Bool, Date, Stamp)
     simple = isinstance(a, known) or (isinstance(a, Const) and a.value is None)
     if simple and (isinstance(b, known) or (isinstance(b, Const) and b.value is None)):
         if op in ("==", "!="):

@@ -20,6 +20,7 @@ from whence.rows.functions.values import (
     Match,
     Method,
     Split,
+    Stamp,
     Str,
     Value,
     as_type,
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     from whence.rows.functions.looking import Looking
 
 OF_DATES = {"year": "Year", "month": "Month", "day": "DayOfMonth"}
+OF_CLOCKS = {"hour": 23, "minute": 59, "second": 59, "microsecond": 999_999}
+
+
+def day_of(item: Stamp) -> Date:
+    """The date of a point in time."""
+    return Date(Call("ClockDate", (item.expr,), "date"))
 
 
 def attribute(item: Item, name: str) -> Item:
@@ -47,9 +54,15 @@ def attribute(item: Item, name: str) -> Item:
     if isinstance(item_, Date) and name in OF_DATES:
         low, high = {"year": (1, 9999), "month": (1, 12), "day": (1, 31)}[name]
         return Int(as_type(Call(OF_DATES[name], (item_.expr,), "integer"), "long"), low, high)
+    if isinstance(item_, Stamp) and name in OF_DATES:
+        return attribute(day_of(item_), name)
+    if isinstance(item_, Stamp) and name in OF_CLOCKS:
+        return Int(Call("ClockPart", (item_.expr,), "long", name), 0, OF_CLOCKS[name])
     if isinstance(item_, Days) and name == "days":
         return item_.days
-    if isinstance(item_, Str | Date | Match | Split) or (isinstance(item, Const) and type(item.value) in (dict, str)):
+    if isinstance(item_, Str | Date | Stamp | Match | Split) or (
+        isinstance(item, Const) and type(item.value) in (dict, str)
+    ):
         return Method(only(item), name)
     if isinstance(item, Const) and item.value is None:
         raise Raised(AttributeError)

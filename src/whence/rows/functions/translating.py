@@ -7,8 +7,9 @@ import math
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from whence.rows.expressions import Attr, Call, Expr, Inside, IsNull, Literal, fresh
+from whence.rows.expressions import Attr, Call, Compare, Expr, Inside, IsNull, Literal, Or, conjuncts, fresh
 from whence.rows.functions.alternatives import none_or
 from whence.rows.functions.checking import disagreement
 from whence.rows.functions.looking import Findings, returned
@@ -23,14 +24,18 @@ from whence.rows.functions.values import (
     Int,
     Item,
     Other,
+    Stamp,
     Str,
     Value,
     as_type,
     both,
     case,
     const,
+    either,
     is_none,
     lifted,
+    long,
+    microseconds,
     only,
     text,
 )
@@ -53,12 +58,13 @@ class Untranslated:
 
 
 def translate(
-    function: object, arguments: Sequence[str], returns: str, *, travels: str = "arrow"
+    function: object, arguments: Sequence[str], returns: str, *, travels: str = "arrow", utc: bool = False
 ) -> Inside | Untranslated:
     """What a Python function computes, as an expression; or why it stays opaque.
 
     `arguments` and `returns` are Spark's types. `travels` says how values go from Spark to Python and back: by "arrow",
-    the default of Spark 4.2 and later; by "pickle"; or in columns of "pandas", to which NULL is NaN. Nothing of the
+    the default of Spark 4.2 and later; by "pickle"; or in columns of "pandas", to which NULL is NaN. `utc`: workers
+    show timestamps by the clock of UTC; where that is not known, only those without a zone are followed. Nothing of the
     function is run before all that it does is known; then it is compared with its translation on values that its own
     conditions suggest.
 
@@ -66,7 +72,7 @@ def translate(
     'it is no plain function, but an object of type builtin_function_or_method'
     """
     try:
-        found = _translated(function, tuple(arguments), returns, travels)
+        found = _translated(function, tuple(arguments), returns, travels, utc)
     except Refusal as refusal:
         return Untranslated(refusal.why, refusal.line, _file(function))
     except RecursionError:
@@ -77,7 +83,7 @@ def translate(
     return found
 
 
-def _translated(function: object, arguments: tuple[str, ...], returns: str, travels: str) -> Inside:
+def _translated(function: object, arguments: tuple[str, ...], returns: str, travels: str, utc: bool) -> Inside:
     if returns not in PLAIN:
         raise Refusal(f"it returns values of the type {returns[:60]}")
     if travels == "pandas" and (returns in (*INTEGERS, "float") or any(each in NARROW for each in arguments)):
@@ -85,7 +91,7 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
     plain, before = plain_function(function)
     parameters = tuple(fresh(f"_{place}", dtype) for place, dtype in enumerate(arguments))
     findings = Findings()
-    values = [*(const(each) for each in before), *(_column(each, travels) for each in parameters)]
+    values = [*(const(each) for each in before), *(_column(each, travels, utc, findings) for each in parameters)]
     answers = returned(plain, values, findings)
     if travels == "arrow":
         _one_kind(answers, returns)
@@ -119,7 +125,7 @@ def plain_function(function: object) -> tuple[types.FunctionType, tuple[object, 
     return function, before
 
 
-def _column(attr: Attr, travels: str) -> Value:
+def _column(attr: Attr, travels: str, utc: bool, findings: Findings) -> Value:
     dtype = attr.dtype
     if travels == "pandas" and dtype == "double":
         return only(Float(case(IsNull(attr), Literal(math.nan, "double"), attr)))
@@ -131,6 +137,11 @@ def _column(attr: Attr, travels: str) -> Value:
     kinds: dict[str, type[Str] | type[Bool] | type[Date]] = {"string": Str, "boolean": Bool, "date": Date}
     if dtype in kinds:
         return none_or(attr, kinds[dtype](attr))
+    if travels != "pandas" and (dtype == "timestamp_ntz" or (dtype == "timestamp" and utc)):
+        micros = Call("UnixMicros", (attr,), "long")
+        first, last = (long(microseconds(each)) for each in (datetime.min, datetime.max))
+        findings.requires(either(IsNull(attr), both(Compare(">=", micros, first), Compare("<=", micros, last))))
+        return none_or(attr, Stamp(micros))
     return none_or(attr, Other(attr))
 
 
@@ -145,10 +156,25 @@ def _returned(value: Value, returns: str, travels: str, findings: Findings) -> E
     """What Spark makes of what the function returns."""
     result: Expr | None = None
     for alternative in reversed(value):
-        expr = converted(lifted(alternative.item), returns, travels, findings)
+        if is_none(alternative.item):
+            expr = _nothing(alternative.guard, value, returns)
+        else:
+            expr = converted(lifted(alternative.item), returns, travels, findings)
         if travels == "pandas" and returns == "double":
             expr = case(is_nan(expr), Literal(None, returns), expr)
         result = expr if result is None else case(alternative.guard, expr, result)
+    return Literal(None, returns) if result is None else result
+
+
+def _nothing(guard: Expr, value: Value, returns: str) -> Expr:
+    """NULL; where a column that is NULL is handed on, that column: so it is known where the NULL comes from."""
+    others = (each.item for each in value)
+    handed = {attr for each in others if isinstance(each, Str | Bool | Date | Float | Int) for attr in each.expr.attrs}
+    result: Expr | None = None
+    for part in reversed(guard.args if isinstance(guard, Or) else (guard,)):
+        nulls = [each.arg for each in conjuncts(part) if isinstance(each, IsNull) and each.arg in handed]
+        expr = nulls[-1] if nulls and nulls[-1].dtype == returns else Literal(None, returns)
+        result = expr if result is None else case(part, expr, result)
     return Literal(None, returns) if result is None else result
 
 
