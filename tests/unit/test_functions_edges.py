@@ -202,3 +202,10 @@ def test_a_null_that_is_handed_on_comes_from_its_column() -> None:
 def test_a_null_that_is_written_comes_from_nowhere() -> None:
     found = translate(lambda x, s: None if x is None else s, ["string", "string"], "string")
     assert "casewhen(_0 is null, NULL, _1)" in shown(found)
+
+
+def test_parts_of_constant_points_in_time() -> None:
+    """Only the translation of a column that has a clock may use calls that Spark does not have."""
+    assert value(translate(lambda x: x > datetime(2024, 2, 29, 12).hour, ["long"], "boolean"), 13) is True
+    chosen = translate(lambda x: (datetime(2024, 1, 1) if x else datetime(2025, 1, 1)).date(), ["boolean"], "date")
+    assert str(chosen).startswith("it takes constant points in time apart")

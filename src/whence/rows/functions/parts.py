@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from whence.rows.expressions import FALSE, Call
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from whence.rows.functions.looking import Looking
 
 OF_DATES = {"year": "Year", "month": "Month", "day": "DayOfMonth"}
+CLOCK = frozenset({"ClockDate", "ClockPart"})  # calls of our own, which Spark does not have
 OF_CLOCKS = {"hour": 23, "minute": 59, "second": 59, "microsecond": 999_999}
 
 
@@ -49,6 +51,8 @@ def attribute(item: Item, name: str) -> Item:
     if isinstance(item, Const) and isinstance(item.value, types.ModuleType):
         if not hasattr(item.value, name):
             raise Raised(AttributeError)
+        return Const(getattr(item.value, name))
+    if isinstance(item, Const) and type(item.value) is datetime and name in (*OF_DATES, *OF_CLOCKS):
         return Const(getattr(item.value, name))
     item_ = lifted(item)
     if isinstance(item_, Date) and name in OF_DATES:

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from whence.rows.expressions import Attr, Call, Compare, Expr, Inside, IsNull, Literal, Or, conjuncts, fresh
+from whence.rows.expressions import TRUE, Attr, Call, Compare, Expr, Inside, IsNull, Literal, Or, conjuncts, fresh
 from whence.rows.functions.alternatives import none_or
 from whence.rows.functions.checking import disagreement
 from whence.rows.functions.looking import Findings, returned
 from whence.rows.functions.numbers import TRY, is_nan, truncated
+from whence.rows.functions.parts import CLOCK
 from whence.rows.functions.refusal import LARGEST, Refusal
 from whence.rows.functions.texts import written
 from whence.rows.functions.values import (
@@ -102,6 +103,8 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
     if value is None:
         raise Refusal("it returns nothing")
     domain = both(*findings.domain)
+    if domain == TRUE and any(isinstance(each, Call) and each.name in CLOCK for each in walk(value)):
+        raise Refusal("it takes constant points in time apart")
     limited(value, domain)
     return Inside(parameters, value, domain)
 
