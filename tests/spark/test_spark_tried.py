@@ -137,6 +137,12 @@ def test_a_map_of_arrow_is_tried_on_single_rows(t: DataFrame) -> None:
     def total(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"n": [sum(part.num_rows for part in parts)]})
 
+    def demanding(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            if part.num_rows < 5:
+                raise ValueError("too few rows")
+            yield part
+
     def asked(df: DataFrame, row: dict[str, Any]) -> list[int]:
         found = Pipeline(df).backward(row, witness="rows")
         assert found.how == TRIED
@@ -146,6 +152,7 @@ def test_a_map_of_arrow_is_tried_on_single_rows(t: DataFrame) -> None:
     assert asked(one.mapInArrow(larger, one.schema), {"i": 2}) == [2]
     assert asked(one.mapInArrow(shares, one.schema), {"i": 2}) == [1, 2, 3, 4, 5], "its batch"
     assert asked(one.mapInArrow(total, "n long"), {"n": 5}) == [1, 2, 3, 4, 5], "its partition"
+    assert asked(one.mapInArrow(demanding, one.schema), {"i": 2}) == [1, 2, 3, 4, 5], "it fails on single rows"
     assert ids(Pipeline(t.mapInArrow(larger, t.schema)).backward({"i": 2})) == [1, 2, 3, 4, 5], "the whole, not asked"
 
 

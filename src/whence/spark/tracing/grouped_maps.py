@@ -235,9 +235,12 @@ def _batch_by_batch(
         batches = list(parts)
         given = [rows[value_names].set_axis(values, axis=1) for rows in batches]
         whole = run(given)
-        found = [search(run, [each]) for each in given]
-        apart = pd.concat([made for made, _ in found]) if found else whole
-        by_batch = apart.reset_index(drop=True).equals(whole.reset_index(drop=True))
+        try:
+            found = [search(run, [each]) for each in given]
+            apart = pd.concat([made for made, _ in found]) if found else whole
+            by_batch = apart.reset_index(drop=True).equals(whole.reset_index(drop=True))
+        except Exception:  # the user's code, called with fewer batches than it was given: then nothing is shown
+            by_batch = False
         if not by_batch:
             found, batches = [(whole, [None] * len(whole))], [pd.concat(batches)]
         for rows, (made, witnesses) in zip(batches, found, strict=True):
@@ -306,8 +309,12 @@ def _batch_by_batch_arrow(
             few = (batch for table in tables for batch in table.combine_chunks().to_batches())
             return pa.Table.from_batches(list(function(few)), whole.schema)
 
-        found = [run([each]) for each in given]
-        if pa.concat_tables(found).combine_chunks().equals(whole.combine_chunks()):
+        try:
+            found = [run([each]) for each in given]
+            by_batch = pa.concat_tables(found).combine_chunks().equals(whole.combine_chunks())
+        except Exception:  # the user's code, called with fewer batches than it was given: then nothing is shown
+            by_batch = False
+        if by_batch:
             places = [rows_of(run, each) for each in given]
         else:
             found, batches, places = [whole], [pa.concat_tables(batches)], [None]
