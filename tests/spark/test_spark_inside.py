@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from whence.rows import Attr, Inside
@@ -19,10 +21,12 @@ from whence.rows.functions.checking import suggested
 from whence.rows.functions.evaluating import evaluated
 from whence.spark.catalyst.jvm import Jvm
 from whence.spark.catalyst.write_expressions import Lowering
+from whence.spark.lineage import Lineage
+from whence.spark.pipeline import Pipeline
 from whence.testing.everyday import EVERYDAY, Everyday
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 REFUSING = {"to_number"}  # its translation meets texts that are no numbers before it chooses
 KNOWN = [each for each in EVERYDAY if isinstance(translate(each.function, each.arguments, each.returns), Inside)]
@@ -105,3 +109,62 @@ def test_python_spark_and_duckdb_agree(spark: SparkSession, tmp_path: Path, each
     assert len(answers) > 5
     wrong = [(rows[i], want[i], found) for i, found in answers if not same(want[i], found)]
     assert not wrong, wrong[:3]
+
+
+def test_filters_and_keys_made_by_functions_are_answered_from_the_files(spark: SparkSession, tmp_path: Path) -> None:
+    from datetime import datetime, timedelta
+
+    from pyspark.sql import functions as F
+
+    def first_two(text: Any) -> Any:
+        return None if text is None else text.strip().lower()[:2]
+
+    def is_wanted(x: Any, text: Any) -> Any:
+        return x is not None and x % 3 == 1 and not (text or "").endswith("!")
+
+    def shift(at: Any) -> Any:
+        if at is None:
+            return None
+        return "night" if at.hour < 6 or at.weekday() == 6 else f"{at.month:02d}"
+
+    times = [None, *(datetime(2024, 2, 27) + timedelta(hours=7 * step) for step in range(11))]
+    texts = ["Ab!", " ab", None, "B", "abc", "", "b ", "Cd", "a", "AB", "cd!", "x"]
+    rows = {"i": range(12), "x": [1, 4, 7, None, -2, 3, 10, 1, 2, -5, 4, 7], "s": texts, "at": times}
+    pq.write_table(pa.table({name: list(values) for name, values in rows.items()}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"j": [100, 101, 102], "s": ["ab", "CD", None]}), tmp_path / "u.parquet")
+    t, u = (spark.read.parquet(str(tmp_path / f"{name}.parquet")) for name in "tu")
+    opening, of_time = (F.udf(each, "string", useArrow=True) for each in (first_two, shift))
+    wanted_rows = F.udf(is_wanted, "boolean", useArrow=True)("x", "s")
+
+    def from_files(df: DataFrame) -> Pipeline:
+        p = Pipeline(df)
+        assert "answered from the files, from which DuckDB computes" in p.explain()
+        return p
+
+    def ids(lineage: Lineage) -> list[int]:
+        assert lineage.precise, lineage.reason
+        return sorted(row["i"] for row in lineage["t"].collect())
+
+    kept = [i for i in range(12) if is_wanted(rows["x"][i], texts[i])]
+    p = from_files(t.where(wanted_rows).agg(F.count("*").alias("n")))
+    assert ids(p.backward({"n": len(kept)})) == kept
+    p = from_files(t.where(wanted_rows).select("i"))
+    assert [[row["i"] for row in p.forward("t", {"i": i}).collect()] for i in (0, 1)] == [[], [1]]
+
+    p = from_files(t.join(u, opening(t["s"]) == opening(u["s"])).select("i", "j"))
+    assert ids(p.backward({"j": 100})) == [i for i in range(12) if first_two(texts[i]) == "ab"]
+
+    p = from_files(t.groupBy(of_time("at").alias("shift")).agg(F.sum("x").alias("n")))
+    for wanted in (None, "night", "02"):
+        assert ids(p.backward({"shift": wanted})) == [i for i in range(12) if shift(times[i]) == wanted]
+
+
+def test_a_null_that_a_function_hands_on_is_a_cell_of_its_value(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    pq.write_table(pa.table({"x": [1, 5], "s": pa.array([None, None], pa.string())}), tmp_path / "t.parquet")
+    t = spark.read.parquet(str(tmp_path / "t.parquet"))
+    chosen = F.udf(lambda x, s: s if x < 3 else "many", "string")
+    p = Pipeline(t.select("x", chosen("x", "s").alias("z")))
+    cells = [p.backward({"x": x}, columns=["z"], lineage="value").cells("t").cells().tolist() for x in (1, 5)]
+    assert cells == [[[0, 1]], []]

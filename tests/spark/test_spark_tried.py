@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import whence
@@ -118,3 +120,50 @@ def test_witnesses_of_a_group(function: Callable[[pd.DataFrame], pd.DataFrame], 
     assert [each if each is None else each[0] for each in found] == wanted
     pd.testing.assert_frame_equal(result, function(GROUP.copy()))
     pd.testing.assert_frame_equal(given, GROUP)
+
+
+def test_a_map_of_arrow_is_tried_on_single_rows(t: DataFrame) -> None:
+    one = t.coalesce(1)
+
+    def larger(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            yield part.filter(pc.greater(part.column("v"), 6))
+
+    def shares(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            whole = pc.sum(part.column("v"))
+            yield part.set_column(2, "v", pc.cast(pc.subtract(whole, part.column("v")), pa.int32()))
+
+    def total(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"n": [sum(part.num_rows for part in parts)]})
+
+    def demanding(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            if part.num_rows < 5:
+                raise ValueError("too few rows")
+            yield part
+
+    def asked(df: DataFrame, row: dict[str, Any]) -> list[int]:
+        found = Pipeline(df).backward(row, witness="rows")
+        assert found.how == TRIED
+        assert "was tried on single rows and batches only" in (found.reason or "")
+        return ids(found)
+
+    assert asked(one.mapInArrow(larger, one.schema), {"i": 2}) == [2]
+    assert asked(one.mapInArrow(shares, one.schema), {"i": 2}) == [1, 2, 3, 4, 5], "its batch"
+    assert asked(one.mapInArrow(total, "n long"), {"n": 5}) == [1, 2, 3, 4, 5], "its partition"
+    assert asked(one.mapInArrow(demanding, one.schema), {"i": 2}) == [1, 2, 3, 4, 5], "it fails on single rows"
+    assert ids(Pipeline(t.mapInArrow(larger, t.schema)).backward({"i": 2})) == [1, 2, 3, 4, 5], "the whole, not asked"
+
+
+def test_a_grouped_map_of_arrow_is_tried_on_single_rows(t: DataFrame) -> None:
+    def larger(rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.greater(rows.column("v"), 6))
+
+    def largest(rows: pa.Table) -> pa.Table:
+        return rows.sort_by([("v", "descending")]).slice(0, 1)
+
+    found = Pipeline(t.groupBy("k").applyInArrow(larger, t.schema)).backward({"i": 1}, witness="rows")
+    assert (ids(found), found.how, found.precise) == ([1], TRIED, True)
+    found = Pipeline(t.groupBy("k").applyInArrow(largest, t.schema)).backward({"i": 2}, witness="rows")
+    assert (ids(found), found.precise) == ([1, 2, 3], True), "one row alone gives itself, whatever it is"

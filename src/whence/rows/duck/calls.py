@@ -60,7 +60,7 @@ def _text_search(function: str) -> Made:
 def _substring(call: Call, of: Of) -> str | None:
     text, *places = call.args
     numbers = [each.value for each in places if isinstance(each, Literal) and type(each.value) is int]
-    start, length = (1, *numbers) if call.name == "Left" else (*numbers, None, None)[:2]
+    start, length = (*((1,) if call.name == "Left" else ()), *numbers, None, None)[:2]
     if text.dtype != "string" or type(start) is not int or type(length) is not int or start < 1 or length < 0:
         return None
     return f"substring({of(text)}, {start}, {length})"

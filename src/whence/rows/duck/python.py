@@ -107,8 +107,25 @@ def _cast(call: Call, of: Of) -> str | None:
     return None
 
 
+def _micros(call: Call, of: Of) -> str | None:
+    (stamp,) = call.args
+    said = of(stamp)
+    return f"CASE WHEN isinf({said}) THEN {_refused('long', 'infinite')} ELSE epoch_us({said}) END"
+
+
+def _clock(call: Call, of: Of) -> str | None:
+    """Of microseconds since 1970, by the clock of UTC."""
+    (micros,) = call.args
+    stamp = f"make_timestamp({of(micros)})"
+    if call.dtype == "date":
+        return f"CAST({stamp} AS DATE)"
+    return f"CAST({call.detail}({stamp}) AS BIGINT)" + (" % 1000000" if call.detail == "microsecond" else "")
+
+
 CALLS: dict[str, Made] = {
     "Cast": _cast,
+    "ClockDate": _clock,
+    "ClockPart": _clock,
     "DateDiff": _days,
     "IntegralDivide": _integral,
     "Left": _left,
@@ -125,6 +142,7 @@ CALLS: dict[str, Made] = {
     "StringTrim": _same_function("trim", 1),
     "StringTrimLeft": _same_function("ltrim", 1),
     "StringTrimRight": _same_function("rtrim", 1),
+    "UnixMicros": _micros,
     "Upper": _case("upper"),
     "WeekDay": _weekday,
 }

@@ -21,6 +21,7 @@ from whence.rows.functions.values import (
     Items,
     Match,
     Split,
+    Stamp,
     Str,
     Value,
     as_type,
@@ -77,7 +78,9 @@ def _true(item: Item) -> Expr:
         return Compare("!=", item.expr, Literal(0.0, "double"))
     if isinstance(item, Str):
         return texts.truth(item.expr)
-    if isinstance(item, Date | Split | Match):
+    if isinstance(item, Split):
+        return texts.truth(item.text) if item.words else TRUE
+    if isinstance(item, Date | Stamp | Match):
         return TRUE
     if isinstance(item, Items):
         return TRUE if item.items else FALSE

@@ -46,7 +46,7 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str) -> I
     parameters = tuple(fresh(f"_{place}", dtype) for place, dtype in enumerate(arguments))
     findings = Findings()
     cell = cell_of(plain, [_column(each) for each in parameters], Looking(plain, findings))
-    value = converted(cell, returns, False)
+    value = converted(cell, returns, "pandas", findings)
     if returns == "double":
         value = case(is_nan(value), Literal(None, returns), value)
     domain = both(*findings.domain)

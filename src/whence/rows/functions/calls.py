@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from whence.rows.expressions import TRUE, Call
 from whence.rows.functions import numbers, texts
 from whence.rows.functions.alternatives import each, items_of
-from whence.rows.functions.known import BUILTINS, missing, regular
+from whence.rows.functions.known import BUILTINS, missing, not_missing, regular
 from whence.rows.functions.operators import binary
-from whence.rows.functions.parts import looked_up
+from whence.rows.functions.parts import day_of, looked_up
 from whence.rows.functions.refusal import Refusal
 from whence.rows.functions.values import (
     Const,
@@ -25,6 +25,7 @@ from whence.rows.functions.values import (
     Item,
     Match,
     Method,
+    Stamp,
     Str,
     Value,
     as_type,
@@ -35,7 +36,7 @@ from whence.rows.functions.values import (
 if TYPE_CHECKING:
     from whence.rows.functions.looking import Looking
 
-MISSING = frozenset({"isna", "isnull"})
+MISSING = frozenset({"isna", "isnull", "notna", "notnull"})
 
 
 def call(node: ast.Call, at: Looking) -> Value:
@@ -101,7 +102,7 @@ def _library(function: types.FunctionType) -> Callable[[list[Value], Looking], V
     """Functions of libraries whose meaning is known."""
     module = function.__module__ or ""
     if module.startswith("pandas.") and function.__name__ in MISSING:
-        return missing
+        return missing if function.__name__.startswith("is") else not_missing
     if module in ("re",) and function.__name__ in ("search", "match", "fullmatch"):
         return functools.partial(regular, function.__name__)
     top = module.partition(".")[0]
@@ -124,6 +125,10 @@ def _method(item: Item, name: str, args: list[Value], at: Looking) -> Item | Val
     if isinstance(item, Match):
         raise Refusal(f"the method {name}() of a match is not translated")
     item = lifted(item)
+    if isinstance(item, Stamp) and name in ("date", "weekday", "isoweekday") and not args:
+        item = day_of(item)
+        if name == "date":
+            return item
     if isinstance(item, Date) and not args:
         if name in ("weekday", "isoweekday"):
             day = Int(as_type(Call("WeekDay", (item.expr,), "integer"), "long"), 0, 6)

@@ -6,7 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -87,9 +87,11 @@ def as_spark(value: Any, returns: str, travels: str) -> Any:
         if pickled and returns == "long":
             return None
         raise _Fails
-    if returns == "double" and type(value) is int:
-        if pickled:
-            return None
+    if returns in INTEGERS and type(value) is float and travels == "arrow":
+        if not math.isfinite(value) or not -(1 << INTEGERS[returns] - 1) <= int(value) < 1 << INTEGERS[returns] - 1:
+            raise _Fails
+        return int(value)
+    if returns == "double" and type(value) is int and not pickled:
         if abs(value) > 1 << 53:
             raise _Fails
         return float(value)
@@ -98,8 +100,15 @@ def as_spark(value: Any, returns: str, travels: str) -> Any:
 
         with np.errstate(over="ignore"):
             return float(np.float32(value))
+    shown = type(value) in (int, bool) or (type(value) is date and not pickled)
+    if returns == "string" and shown and travels != "pandas":
+        return str(value).lower() if type(value) is bool else str(value)
     wanted = {"string": str, "boolean": bool, "double": float, "date": date}.get(returns)
-    return value if type(value) is wanted else f"a {type(value).__name__} returned as {returns}"
+    if type(value) is wanted:
+        return value
+    if pickled and returns not in ("string", "date") and type(value) in (int, float, str, bool, date):
+        return None
+    return f"a {type(value).__name__} returned as {returns}"
 
 
 def same(one: Any, other: Any) -> bool:
@@ -163,6 +172,12 @@ def _values(dtype: str, constants: list[object]) -> list[Any]:
             if isinstance(each, date):
                 found += [each + timedelta(days=step) for step in (0, 1, -1) if date.min < each < date.max]
         found += DAYS
+    elif dtype in ("timestamp", "timestamp_ntz"):
+        for each in constants:
+            if type(each) is int and -(1 << 55) < each < 1 << 57:  # in years that Python has
+                found += [datetime(1970, 1, 1) + timedelta(microseconds=each + step) for step in (0, 1, -1)]
+        found += [datetime(*day.timetuple()[:3], 23, 59, 58, 999_999) for day in DAYS]
+        found += [datetime(1969, 12, 31, 5, 6, 7, 8), datetime(1970, 1, 1), datetime(2024, 2, 29, 12)]
     distinct = {(type(each), repr(each)): each for each in found}
     return [*_spread(list(distinct.values())), None]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from whence.rows.expressions import And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or
 from whence.rows.functions.refusal import Refusal
-from whence.rows.functions.values import INTEGERS
+from whence.rows.functions.values import INTEGERS, microseconds
 
 
 def evaluated(expr: Expr, row: Mapping[Attr, Any]) -> Any:
@@ -171,6 +171,10 @@ def _search(expr: Call, text: str, pattern: str) -> bool:
     return re.search(python, text) is not None
 
 
+def _clock(micros: int) -> datetime:
+    return datetime(1970, 1, 1) + timedelta(microseconds=micros)
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     "Add": _arithmetic(lambda a, b: a + b),
     "Subtract": _arithmetic(lambda a, b: a - b),
@@ -204,6 +208,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "StringLPad": _pad(True),
     "StringRPad": _pad(False),
     "RLike": _search,
+    "UnixMicros": lambda expr, a: microseconds(a),
+    "ClockDate": lambda expr, a: _clock(a).date(),
+    "ClockPart": lambda expr, a: getattr(_clock(a), expr.detail),
     "Year": lambda expr, a: a.year,
     "Month": lambda expr, a: a.month,
     "DayOfMonth": lambda expr, a: a.day,

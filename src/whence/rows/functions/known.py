@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.rows.expressions import FALSE, TRUE, Call, Compare, Expr, Literal
@@ -13,6 +13,7 @@ from whence.rows.functions import numbers, texts
 from whence.rows.functions.alternatives import each, items_of, pairs, truth, truth_value
 from whence.rows.functions.numbers import Raised
 from whence.rows.functions.operators import binary
+from whence.rows.functions.parsing import parsed
 from whence.rows.functions.patterns import PORTABLE, spelled
 from whence.rows.functions.refusal import Refusal
 from whence.rows.functions.values import (
@@ -26,12 +27,14 @@ from whence.rows.functions.values import (
     Items,
     Match,
     Split,
+    Stamp,
     Str,
     Value,
     both,
     const,
     constant,
     either,
+    is_none,
     lifted,
     long,
     merged,
@@ -43,7 +46,8 @@ from whence.rows.functions.values import (
 if TYPE_CHECKING:
     from whence.rows.functions.looking import Looking
 
-KINDS: dict[type, tuple[type, ...]] = {str: (Str,), int: (Int, Bool), float: (Float,), bool: (Bool,), date: (Date,)}
+KINDS: dict[type, tuple[type, ...]] = {str: (Str,), int: (Int, Bool), float: (Float,), bool: (Bool,)}
+KINDS |= {date: (Date, Stamp), datetime: (Stamp,)}
 Builtin: TypeAlias = Callable[[list[Value], "Looking"], Value]
 
 
@@ -72,8 +76,8 @@ def _len(item: Item, at: Looking) -> Item:
     if isinstance(item, Str):
         return texts.length(item.expr)
     if isinstance(item, Split):
-        return texts.parts(item)
-    if isinstance(item, Int | Float | Bool | Date) or (isinstance(item, Const) and item.value is None):
+        return texts.parts(item, at)
+    if isinstance(item, Int | Float | Bool | Date | Stamp) or (isinstance(item, Const) and item.value is None):
         raise Raised(TypeError)
     raise Refusal("the length of something that is not a string")
 
@@ -81,7 +85,7 @@ def _len(item: Item, at: Looking) -> Item:
 def _int(item: Item, at: Looking) -> Item:
     item = lifted(item)
     if isinstance(item, Str):
-        return texts.parsed(item.expr, False, at)
+        return parsed(item.expr, False, at)
     if isinstance(item, Float):
         return numbers.truncated(item, at)
     return _number(item)
@@ -90,7 +94,7 @@ def _int(item: Item, at: Looking) -> Item:
 def _float(item: Item, at: Looking) -> Item:
     item = lifted(item)
     if isinstance(item, Str):
-        return texts.parsed(item.expr, True, at)
+        return parsed(item.expr, True, at)
     return Float(numbers.as_float(_number(item), at))
 
 
@@ -136,6 +140,40 @@ def _floor(item: Item, at: Looking) -> Item:
     )
 
 
+def _ceiling(item: Item, at: Looking) -> Item:
+    found = _number(item)
+    return found if isinstance(found, Int) else numbers.negative(_floor(numbers.negative(found, at), at), at)
+
+
+def _is_finite(item: Item, at: Looking) -> Item:
+    found = _number(item)
+    if isinstance(found, Int):
+        return Const(True)
+    return Bool(negated(either(truth(only(_is_infinite(found, at))), numbers.is_nan(found.expr))))
+
+
+def _day(kind: type[date]) -> Builtin:
+    """`date(2024, 1, 31)` and `datetime(2024, 1, 31, 12)`, of constants."""
+
+    def make(args: list[Value], at: Looking) -> Value:
+        known = [constant(arg) for arg in args]
+        parts = [each.value for each in known if each is not None and type(each.value) is int]
+        if len(parts) != len(args):
+            raise Refusal("it makes a date of something else than constants")
+        try:
+            return const(kind(*parts))
+        except (TypeError, ValueError, OverflowError) as error:
+            at.fails(TRUE, type(error))
+            return ()
+
+    return make
+
+
+def not_missing(args: list[Value], at: Looking) -> Value:
+    """`pandas.notna`."""
+    return truth_value(negated(truth(missing(args, at))))
+
+
 def missing(args: list[Value], at: Looking) -> Value:
     """`pandas.isna`."""
 
@@ -143,7 +181,7 @@ def missing(args: list[Value], at: Looking) -> Value:
         item = lifted(item)
         if isinstance(item, Float):
             return Bool(numbers.is_nan(item.expr))
-        if isinstance(item, Str | Int | Bool | Date):
+        if isinstance(item, Str | Int | Bool | Date | Stamp):
             return Const(False)
         if isinstance(item, Const) and item.value is None:
             return Const(True)
@@ -160,8 +198,8 @@ def _isinstance(args: list[Value], at: Looking) -> Value:
 
     def one(item: Item) -> Item:
         item = lifted(item)
-        if isinstance(item, Const) and item.value is not None:
-            raise Refusal("isinstance of an object")
+        if not isinstance(item, Int | Float | Str | Bool | Date | Stamp | Split) and not is_none(item):
+            raise Refusal("isinstance of a value of a kind that is not translated")
         return Const(any(isinstance(item, KINDS[kind]) for kind in listed))
 
     return each(args[0], one, at)
@@ -256,7 +294,11 @@ BUILTINS: dict[str, Builtin] = {
     "sum": _sum,
     "range": _range,
     "isinstance": _isinstance,
+    "datetime.date": _day(date),
+    "datetime.datetime": _day(datetime),
     "math.isnan": _one(_is_nan),
+    "math.isfinite": _one(_is_finite),
+    "math.ceil": _one(_ceiling),
     "math.isinf": _one(_is_infinite),
     "math.floor": _one(_floor),
     "math.trunc": _one(_int),

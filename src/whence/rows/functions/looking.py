@@ -45,6 +45,13 @@ class Findings:
     budget: Budget = field(default_factory=Budget)
     domain: dict[Expr, None] = field(default_factory=dict)
 
+    def requires(self, condition: Expr) -> None:
+        """The translation holds only where this is not false."""
+        self.domain[condition] = None
+
+    def fails(self, when: Expr, kind: type[Exception]) -> None:
+        """What fails after the function has returned is caught by nothing in it."""
+
 
 @dataclass
 class Looking:
@@ -65,7 +72,7 @@ class Looking:
     # --- what operations say
 
     def requires(self, condition: Expr) -> None:
-        self.findings.domain[condition] = None
+        self.findings.requires(condition)
 
     def fails(self, when: Expr, kind: type[Exception]) -> None:
         if self.errors is not None:

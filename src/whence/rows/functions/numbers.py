@@ -19,6 +19,7 @@ from whence.rows.functions.values import (
     Float,
     Int,
     Item,
+    Stamp,
     Str,
     as_type,
     both,
@@ -27,6 +28,7 @@ from whence.rows.functions.values import (
     lifted,
     long,
     negated,
+    whole,
     widest,
 )
 
@@ -62,6 +64,8 @@ def number(item: Item) -> Number | None:
     """The number that a value is: a truth value is one, too."""
     item = lifted(item)
     if isinstance(item, Bool):
+        if item.expr in (TRUE, FALSE):
+            return whole(int(item.expr == TRUE))
         return Int(case(item.expr, long(1), long(0)), 0, 1)
     return item if isinstance(item, Int | Float) else None
 
@@ -131,9 +135,9 @@ def floor_divide(a: Item, b: Item, context: Context) -> Item:
     if by == 1:
         return left
     down = case(Compare("<", _remainder(left, by), long(0)), long(1), long(0))
-    quotient = Call("IntegralDivide", (left.expr, long(by)), "long", NEVER)
-    whole = Call("Subtract", (quotient, down), "long", NEVER)
-    return Int(whole, left.low // by, left.high // by)
+    towards_zero = Call("IntegralDivide", (left.expr, long(by)), "long", NEVER)
+    made = Call("Subtract", (towards_zero, down), "long", NEVER)
+    return Int(made, left.low // by, left.high // by)
 
 
 def power(a: Item, b: Item, context: Context) -> Item:
@@ -230,8 +234,8 @@ def _narrowed(expr: Expr, low: int, high: int) -> Int:
 def _decimal(item: Int) -> Expr:
     if item.expr.dtype != "long":
         return item.expr
-    if isinstance(item.expr, Literal):
-        value = item.low
+    if isinstance(item.expr, Literal) and isinstance(item.expr.value, int):
+        value = item.expr.value
         return Literal(Decimal(value), f"decimal({max(1, len(str(abs(value))))},0)")
     return as_type(item.expr, "decimal(19,0)")
 
@@ -288,7 +292,7 @@ def compared(op: str, a: Item, b: Item, context: Context) -> Expr:
     left, right = number(a), number(b)
     if left is not None and right is not None:
         return _numeric(op, left, right, context)
-    for kind in (Str, Date):
+    for kind in (Str, Date, Stamp):
         if isinstance(a, kind) and isinstance(b, kind):
             return Compare(_NAMES[op], a.expr, b.expr)
     if isinstance(a, Days) and isinstance(b, Days):
@@ -297,7 +301,7 @@ def compared(op: str, a: Item, b: Item, context: Context) -> Expr:
         if op in ("==", "!="):
             return TRUE if op == "==" else FALSE
         raise Raised(TypeError)
-    known = (Int, Float, Str, Bool, Date)
+    known = (Int, Float, Str, Bool, Date, Stamp)
     simple = isinstance(a, known) or (isinstance(a, Const) and a.value is None)
     if simple and (isinstance(b, known) or (isinstance(b, Const) and b.value is None)):
         if op in ("==", "!="):
@@ -333,8 +337,8 @@ def _ints(op: str, left: Int, right: Int) -> Expr:
 
 
 def _in(item: Int, dtype: str) -> Expr:
-    if isinstance(item.expr, Literal) and dtype != "long":
-        return Literal(Decimal(item.low), dtype)
+    if isinstance(item.expr, Literal) and isinstance(item.expr.value, int) and dtype != "long":
+        return Literal(Decimal(item.expr.value), dtype)
     return as_type(item.expr, dtype)
 
 

@@ -24,6 +24,7 @@ from whence.rows.functions.values import (
     Method,
     Other,
     Split,
+    Stamp,
     Str,
     Value,
     both,
@@ -74,7 +75,7 @@ def binary(op: ast.operator, left: Value, right: Value, at: Looking) -> Value:
             assert isinstance(text, Str)
             return Str(texts.repeated(text.expr, b.value))
         for item in (a, b):
-            if isinstance(item, Other | Items | Split | Days | Match | Method):
+            if isinstance(lifted(item), Other | Items | Split | Days | Match | Method | Stamp):
                 raise Refusal("it computes with values of a type that is not translated")
             if isinstance(item, Const) and not is_plain(item.value):
                 raise Refusal("it computes with an object")
@@ -170,7 +171,7 @@ def _contained(item: Item, inside: Item, at: Looking) -> Expr:
     if isinstance(inside, Items):
         values = [_listed_equal(item, value, at) for value in inside.items]
         return either(FALSE, *values)
-    if isinstance(whole, Int | Float | Bool | Date) or (isinstance(inside, Const) and inside.value is None):
+    if isinstance(whole, Int | Float | Bool | Date | Stamp) or (isinstance(inside, Const) and inside.value is None):
         raise Raised(TypeError)
     if not isinstance(inside, Const) or type(inside.value) not in (list, tuple, set, frozenset, dict, range):
         raise Refusal("it searches in something that is not a constant")
@@ -182,6 +183,10 @@ def _contained(item: Item, inside: Item, at: Looking) -> Expr:
 
 
 def _listed_equal(item: Item, value: Value, at: Looking) -> Expr:
+    """`in` of a list goes by identity first: a NaN is in the list that it was put into, and in no other."""
+    found = lifted(item)
+    if isinstance(found, Float) and any(isinstance(lifted(one.item), Float) for one in value):
+        at.requires(negated(numbers.is_nan(found.expr)))
     return either(FALSE, *(both(one.guard, numbers.compared("==", item, one.item, at)) for one in value))
 
 

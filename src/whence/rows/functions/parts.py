@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from whence.rows.expressions import FALSE, Call
@@ -20,6 +21,7 @@ from whence.rows.functions.values import (
     Match,
     Method,
     Split,
+    Stamp,
     Str,
     Value,
     as_type,
@@ -36,6 +38,13 @@ if TYPE_CHECKING:
     from whence.rows.functions.looking import Looking
 
 OF_DATES = {"year": "Year", "month": "Month", "day": "DayOfMonth"}
+CLOCK = frozenset({"ClockDate", "ClockPart"})  # calls of our own, which Spark does not have
+OF_CLOCKS = {"hour": 23, "minute": 59, "second": 59, "microsecond": 999_999}
+
+
+def day_of(item: Stamp) -> Date:
+    """The date of a point in time."""
+    return Date(Call("ClockDate", (item.expr,), "date"))
 
 
 def attribute(item: Item, name: str) -> Item:
@@ -43,13 +52,21 @@ def attribute(item: Item, name: str) -> Item:
         if not hasattr(item.value, name):
             raise Raised(AttributeError)
         return Const(getattr(item.value, name))
+    if isinstance(item, Const) and type(item.value) is datetime and name in (*OF_DATES, *OF_CLOCKS):
+        return Const(getattr(item.value, name))
     item_ = lifted(item)
     if isinstance(item_, Date) and name in OF_DATES:
         low, high = {"year": (1, 9999), "month": (1, 12), "day": (1, 31)}[name]
         return Int(as_type(Call(OF_DATES[name], (item_.expr,), "integer"), "long"), low, high)
+    if isinstance(item_, Stamp) and name in OF_DATES:
+        return attribute(day_of(item_), name)
+    if isinstance(item_, Stamp) and name in OF_CLOCKS:
+        return Int(Call("ClockPart", (item_.expr,), "long", name), 0, OF_CLOCKS[name])
     if isinstance(item_, Days) and name == "days":
         return item_.days
-    if isinstance(item_, Str | Date | Match | Split) or (isinstance(item, Const) and type(item.value) in (dict, str)):
+    if isinstance(item_, Str | Date | Stamp | Match | Split) or (
+        isinstance(item, Const) and type(item.value) in (dict, str)
+    ):
         return Method(only(item), name)
     if isinstance(item, Const) and item.value is None:
         raise Raised(AttributeError)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from whence.rows.expressions import FALSE, Call, Compare, Expr, IsNull, Literal
-from whence.rows.functions.numbers import NEVER, Context, Raised
+from whence.rows.functions.numbers import NEVER, Context, Raised, subtract
 from whence.rows.functions.refusal import Refusal
 from whence.rows.functions.values import (
     Bool,
@@ -96,8 +96,8 @@ def at(expr: Expr, index: int, context: Context) -> Expr:
     needed = index + 1 if index >= 0 else -index
     _longer(expr, needed, context)
     if index >= 0:
-        return Call("Substring", (expr, _place(index + 1), _place(1)), "string")
-    return Call("Substring", (Call("Right", (expr, _place(-index)), "string"), _place(1), _place(1)), "string")
+        return Call("Substring", (expr, integer(index + 1), integer(1)), "string")
+    return Call("Substring", (Call("Right", (expr, integer(-index)), "string"), integer(1), integer(1)), "string")
 
 
 def _longer(expr: Expr, needed: int, context: Context) -> None:
@@ -111,27 +111,27 @@ def sliced(expr: Expr, start: int | None, stop: int | None) -> Expr:
             raise Refusal("a slice is too large")
     if start is not None and start < 0:
         if stop is None:
-            return Call("Right", (expr, _place(-start)), "string")
+            return Call("Right", (expr, integer(-start)), "string")
         if stop < 0 and stop > start:  # the last few, without the last of these
-            return _without_last(Call("Right", (expr, _place(-start)), "string"), -stop)
+            return _without_last(Call("Right", (expr, integer(-start)), "string"), -stop)
         raise Refusal("a slice from the end to an index from the start")
     first = start or 0
     if stop is None:
-        return expr if first == 0 else Call("Substring", (expr, _place(first + 1), _place(MOST)), "string")
+        return expr if first == 0 else Call("Substring", (expr, integer(first + 1), integer(MOST)), "string")
     if stop >= 0:
         if stop <= first:
             return text("")
-        return Call("Substring", (expr, _place(first + 1), _place(stop - first)), "string")
+        return Call("Substring", (expr, integer(first + 1), integer(stop - first)), "string")
     return sliced(_without_last(expr, -stop), first, None)
 
 
 def _without_last(expr: Expr, count: int) -> Expr:
     """Spark's left() gives an empty text for a length below one."""
-    rest = Call("Subtract", (Call("Length", (expr,), "integer"), _place(count)), "integer", NEVER)
+    rest = Call("Subtract", (Call("Length", (expr,), "integer"), integer(count)), "integer", NEVER)
     return Call("Left", (expr, rest), "string")
 
 
-def _place(value: int) -> Literal:
+def integer(value: int) -> Literal:
     return Literal(value, "integer")
 
 
@@ -144,18 +144,24 @@ def part(split: Split, index: int, context: Context) -> Expr:
         raise Refusal("a slice far into a string")
     needed = index if index >= 0 else -index - 1  # separators
     if needed:
-        context.fails(Compare("<", parts(split).expr, long(needed + 1)), IndexError)
+        context.fails(Compare("<", parts(split, context).expr, long(needed + 1)), IndexError)
+    elif split.words:
+        context.fails(Compare("=", split.text, text("")), IndexError)
     place = index + 1 if index >= 0 else index
-    return Call("SplitPart", (split.text, text(split.by), _place(place)), "string")
+    return Call("SplitPart", (split.text, text(split.by), integer(place)), "string")
 
 
-def parts(split: Split) -> Int:
+def parts(split: Split, context: Context) -> Int:
     """`len(s.split(by))`."""
     without = Call("StringReplace", (split.text, text(split.by), text("")), "string")
     gone = Call("Subtract", (length(split.text).expr, length(without).expr), "long", NEVER)
     if len(split.by) > 1:
         gone = Call("IntegralDivide", (gone, long(len(split.by))), "long", NEVER)
-    return Int(Call("Add", (gone, long(1)), "long", NEVER), 1, MOST + 1)
+    count: Expr = Call("Add", (gone, long(1)), "long", NEVER)
+    if split.words:
+        context.requires(either(IsNull(split.text), negated(contains(split.text, text(split.by * 2)))))
+        count = case(Compare("=", split.text, text("")), long(0), count)
+    return Int(count, 0 if split.words else 1, MOST + 1)
 
 
 # --- methods
@@ -236,10 +242,33 @@ def _affix(name: str) -> Method:
 
 
 def _split(expr: Expr, args: list[Item], context: Context) -> Item:
-    by = _constant(args, 0, "")
-    if len(args) != 1 or not by:
-        raise Refusal("split at white space, or with a limit")
-    return Split(expr, by)
+    by = _constant(args, 0, "") if args else None
+    if len(args) > 1 or by == "":
+        raise Refusal("split with an empty separator or with a limit")
+    if by is not None:
+        return Split(expr, by)
+    clean = Call("StringTrim", (expr, text(SPACE)), "string")
+    return Split(Call("StringTranslate", (clean, text(SPACE), text(" " * len(SPACE))), "string"), " ", words=True)
+
+
+def _count(expr: Expr, args: list[Item], context: Context) -> Item:
+    wanted = _constant(args, 0)
+    if len(args) != 1 or not wanted:
+        raise Refusal("count of an empty string, or with a start")
+    return subtract(parts(Split(expr, wanted), context), Const(1), context)
+
+
+def _removed(affix: str) -> Method:
+    """`removeprefix` and `removesuffix`."""
+
+    def make(expr: Expr, args: list[Item], context: Context) -> Item:
+        gone = _constant(args, 0)
+        if len(args) != 1:
+            raise Raised(TypeError)
+        rest = sliced(expr, len(gone), None) if affix == "StartsWith" else _without_last(expr, len(gone))
+        return Str(case(Call(affix, (expr, text(gone)), "boolean"), rest, expr) if gone else expr)
+
+    return make
 
 
 def _find(expr: Expr, args: list[Item], context: Context) -> Item:
@@ -263,10 +292,10 @@ def _every(characters: str) -> Method:
 
 
 def _zfill(expr: Expr, width: int) -> Expr:
-    short = Compare("<", Call("Length", (expr,), "integer"), _place(width))
+    short = Compare("<", Call("Length", (expr,), "integer"), integer(width))
     signed = either(*(Call("StartsWith", (expr, text(sign)), "boolean") for sign in "+-"))
-    rest = Call("StringLPad", (sliced(expr, 1, None), _place(width - 1), text("0")), "string")
-    plain = Call("StringLPad", (expr, _place(width), text("0")), "string")
+    rest = Call("StringLPad", (sliced(expr, 1, None), integer(width - 1), text("0")), "string")
+    plain = Call("StringLPad", (expr, integer(width), text("0")), "string")
     padded = case(signed, concat(sliced(expr, None, 1), rest), plain)
     return case(short, padded, expr)
 
@@ -281,8 +310,8 @@ def _padded(name: str) -> Method:
         width, fill = _number(args, 0), _constant(args, 1, " ")
         if len(fill) != 1:
             raise Raised(TypeError)
-        short = Compare("<", Call("Length", (expr,), "integer"), _place(width))
-        return Str(case(short, Call(name, (expr, _place(width), text(fill)), "string"), expr))
+        short = Compare("<", Call("Length", (expr,), "integer"), integer(width))
+        return Str(case(short, Call(name, (expr, integer(width), text(fill)), "string"), expr))
 
     return make
 
@@ -307,6 +336,9 @@ METHODS: dict[str, Method] = {
     "endswith": _affix("EndsWith"),
     "split": _split,
     "find": _find,
+    "count": _count,
+    "removeprefix": _removed("StartsWith"),
+    "removesuffix": _removed("EndsWith"),
     "isdigit": _every(FIGURES),
     "isdecimal": _every(FIGURES),
     "isnumeric": _every(FIGURES),
@@ -317,49 +349,6 @@ METHODS: dict[str, Method] = {
     "rjust": _padded("StringLPad"),
     "ljust": _padded("StringRPad"),
 }
-
-
-# --- numbers in text
-
-SIGN, POINT = "+-", "."
-AROUND = " \t\n\r\x0b\x0c"  # what may stand around a number in ASCII text: less than strip() removes
-MOST_FIGURES = 15
-
-
-def parsed(expr: Expr, fraction: bool, context: Context) -> Item:
-    """`int(s)` or `float(s)` of texts that are plain numbers, or that are surely none."""
-    clean = Call("StringTrim", (expr, text(AROUND)), "string")
-    unsigned = case(
-        either(*(Call("StartsWith", (clean, text(sign)), "boolean") for sign in SIGN)), sliced(clean, 1, None), clean
-    )
-    figures = Call("StringTranslate", (unsigned, text(FIGURES), text("")), "string")
-    short = Compare("<=", Call("Length", (unsigned,), "integer"), _place(MOST_FIGURES))
-    some = Compare("!=", unsigned, text(""))
-    plain = both(some, Compare("=", figures, text("")))
-    if fraction:
-        inner = both(
-            Compare("=", figures, text(POINT)),
-            negated(Call("StartsWith", (unsigned, text(POINT)), "boolean")),
-            negated(Call("EndsWith", (unsigned, text(POINT)), "boolean")),
-        )
-        plain = either(plain, inner)
-    bad = _no_number(clean, fraction)
-    context.requires(either(IsNull(expr), both(plain, short), bad))
-    context.fails(bad, ValueError)
-    if not fraction:
-        most = 10**MOST_FIGURES
-        return Int(Call("Cast", (clean,), "long", "evalMode=TRY"), -most, most)
-    return Float(Call("Cast", (clean,), "double", "evalMode=TRY"))
-
-
-def _no_number(clean: Expr, fraction: bool) -> Expr:
-    """Empty, or with an ASCII character in it that no number has. Figures of other scripts are numbers, too."""
-    never = "".join(chr(code) for code in range(0x21, 0x7F))
-    allowed = FIGURES + "+-_" + (".eEinfatyINFATY" if fraction else "")
-    never = "".join(each for each in never if each not in allowed)
-    ascii_ = Compare("=", Call("Length", (clean,), "integer"), Call("OctetLength", (clean,), "integer"))
-    kept = Call("StringTranslate", (clean, text(never), text("")), "string")
-    return either(Compare("=", clean, text("")), both(ascii_, Compare("!=", kept, clean)))
 
 
 def truth(expr: Expr) -> Expr:

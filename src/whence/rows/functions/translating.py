@@ -7,30 +7,38 @@ import math
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from whence.rows.expressions import Attr, Call, Expr, Inside, IsNull, Literal, fresh
+from whence.rows.expressions import TRUE, Attr, Call, Compare, Expr, Inside, IsNull, Literal, Or, conjuncts, fresh
 from whence.rows.functions.alternatives import none_or
 from whence.rows.functions.checking import disagreement
 from whence.rows.functions.looking import Findings, returned
-from whence.rows.functions.numbers import TRY, is_nan
+from whence.rows.functions.numbers import TRY, is_nan, truncated
+from whence.rows.functions.parts import CLOCK
 from whence.rows.functions.refusal import LARGEST, Refusal
+from whence.rows.functions.texts import written
 from whence.rows.functions.values import (
     INTEGERS,
     Bool,
-    Const,
     Date,
     Float,
     Int,
     Item,
     Other,
+    Stamp,
     Str,
     Value,
     as_type,
     both,
     case,
     const,
+    either,
+    is_none,
     lifted,
+    long,
+    microseconds,
     only,
+    text,
 )
 from whence.rows.tree import walk
 
@@ -51,12 +59,13 @@ class Untranslated:
 
 
 def translate(
-    function: object, arguments: Sequence[str], returns: str, *, travels: str = "arrow"
+    function: object, arguments: Sequence[str], returns: str, *, travels: str = "arrow", utc: bool = False
 ) -> Inside | Untranslated:
     """What a Python function computes, as an expression; or why it stays opaque.
 
     `arguments` and `returns` are Spark's types. `travels` says how values go from Spark to Python and back: by "arrow",
-    the default of Spark 4.2 and later; by "pickle"; or in columns of "pandas", to which NULL is NaN. Nothing of the
+    the default of Spark 4.2 and later; by "pickle"; or in columns of "pandas", to which NULL is NaN. `utc`: workers
+    show timestamps by the clock of UTC; where that is not known, only those without a zone are followed. Nothing of the
     function is run before all that it does is known; then it is compared with its translation on values that its own
     conditions suggest.
 
@@ -64,7 +73,7 @@ def translate(
     'it is not a plain function, but an object of type builtin_function_or_method'
     """
     try:
-        found = _translated(function, tuple(arguments), returns, travels)
+        found = _translated(function, tuple(arguments), returns, travels, utc)
     except Refusal as refusal:
         return Untranslated(refusal.why, refusal.line, _file(function))
     except RecursionError:
@@ -75,7 +84,7 @@ def translate(
     return found
 
 
-def _translated(function: object, arguments: tuple[str, ...], returns: str, travels: str) -> Inside:
+def _translated(function: object, arguments: tuple[str, ...], returns: str, travels: str, utc: bool) -> Inside:
     if returns not in PLAIN:
         raise Refusal(f"it returns values of the type {returns[:60]}")
     if travels == "pandas" and (returns in (*INTEGERS, "float") or any(each in NARROW for each in arguments)):
@@ -83,15 +92,19 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
     plain, before = plain_function(function)
     parameters = tuple(fresh(f"_{place}", dtype) for place, dtype in enumerate(arguments))
     findings = Findings()
-    values = [*(const(each) for each in before), *(_column(each, travels) for each in parameters)]
+    values = [*(const(each) for each in before), *(_column(each, travels, utc, findings) for each in parameters)]
     answers = returned(plain, values, findings)
+    if travels == "arrow":
+        _one_kind(answers, returns)
     value: Expr | None = None
     for guard, answer in reversed(answers):
-        expr = _returned(answer, returns, travels)
+        expr = _returned(answer, returns, travels, findings)
         value = expr if value is None else case(guard, expr, value)
     if value is None:
         raise Refusal("it returns nothing")
     domain = both(*findings.domain)
+    if domain == TRUE and any(isinstance(each, Call) and each.name in CLOCK for each in walk(value)):
+        raise Refusal("it takes constant points in time apart")
     limited(value, domain)
     return Inside(parameters, value, domain)
 
@@ -115,7 +128,7 @@ def plain_function(function: object) -> tuple[types.FunctionType, tuple[object, 
     return function, before
 
 
-def _column(attr: Attr, travels: str) -> Value:
+def _column(attr: Attr, travels: str, utc: bool, findings: Findings) -> Value:
     dtype = attr.dtype
     if travels == "pandas" and dtype == "double":
         return only(Float(case(IsNull(attr), Literal(math.nan, "double"), attr)))
@@ -127,24 +140,52 @@ def _column(attr: Attr, travels: str) -> Value:
     kinds: dict[str, type[Str] | type[Bool] | type[Date]] = {"string": Str, "boolean": Bool, "date": Date}
     if dtype in kinds:
         return none_or(attr, kinds[dtype](attr))
+    if travels != "pandas" and (dtype == "timestamp_ntz" or (dtype == "timestamp" and utc)):
+        micros = Call("UnixMicros", (attr,), "long")
+        first, last = (long(microseconds(each)) for each in (datetime.min, datetime.max))
+        findings.requires(either(IsNull(attr), both(Compare(">=", micros, first), Compare("<=", micros, last))))
+        return none_or(attr, Stamp(micros))
     return none_or(attr, Other(attr))
 
 
-def _returned(value: Value, returns: str, travels: str) -> Expr:
+def _one_kind(answers: list[tuple[Expr, Value]], returns: str) -> None:
+    """Arrow cuts fractions off where a batch has floats only; beside whole numbers it looks at all of them together."""
+    kinds = {type(lifted(each.item)) for _, answer in answers for each in answer if not is_none(each.item)}
+    if returns in INTEGERS and Float in kinds and len(kinds) > 1:
+        raise Refusal(f"it returns floats and other values as {returns}")
+
+
+def _returned(value: Value, returns: str, travels: str, findings: Findings) -> Expr:
     """What Spark makes of what the function returns."""
     result: Expr | None = None
     for alternative in reversed(value):
-        expr = converted(lifted(alternative.item), returns, travels == "pickle")
+        if is_none(alternative.item):
+            expr = _nothing(alternative.guard, value, returns)
+        else:
+            expr = converted(lifted(alternative.item), returns, travels, findings)
         if travels == "pandas" and returns == "double":
             expr = case(is_nan(expr), Literal(None, returns), expr)
         result = expr if result is None else case(alternative.guard, expr, result)
     return Literal(None, returns) if result is None else result
 
 
-def converted(item: Item, returns: str, pickled: bool) -> Expr:
+def _nothing(guard: Expr, value: Value, returns: str) -> Expr:
+    """NULL; where a column that is NULL is handed on, that column: so it is known where the NULL comes from."""
+    others = (each.item for each in value)
+    handed = {attr for each in others if isinstance(each, Str | Bool | Date | Float | Int) for attr in each.expr.attrs}
+    result: Expr | None = None
+    for part in reversed(guard.args if isinstance(guard, Or) else (guard,)):
+        nulls = [each.arg for each in conjuncts(part) if isinstance(each, IsNull) and each.arg in handed]
+        expr = nulls[-1] if nulls and nulls[-1].dtype == returns else Literal(None, returns)
+        result = expr if result is None else case(part, expr, result)
+    return Literal(None, returns) if result is None else result
+
+
+def converted(item: Item, returns: str, travels: str, findings: Findings) -> Expr:
     """A value as Spark has it in a column of the declared type."""
     nothing = Literal(None, returns)
-    if isinstance(item, Const) and item.value is None:
+    pickled = travels == "pickle"
+    if is_none(item):
         return nothing
     if isinstance(item, Str) and returns == "string":
         return item.expr
@@ -154,6 +195,8 @@ def converted(item: Item, returns: str, pickled: bool) -> Expr:
         return item.expr
     if isinstance(item, Float) and returns in ("double", "float"):
         return item.expr if returns == "double" else Call("Cast", (item.expr,), "float", "evalMode=LEGACY")
+    if isinstance(item, Float) and returns in INTEGERS and travels == "arrow":
+        item = truncated(item, findings)
     if isinstance(item, Int) and returns in INTEGERS:
         bits = INTEGERS[returns]
         if pickled and not -(1 << bits - 1) <= item.low <= item.high < 1 << bits - 1 and returns != "long":
@@ -161,8 +204,13 @@ def converted(item: Item, returns: str, pickled: bool) -> Expr:
         if isinstance(item.expr, Literal) and item.low == item.high:
             return Literal(item.low, returns) if -(1 << bits - 1) <= item.low < 1 << bits - 1 else nothing
         return item.expr if item.expr.dtype == returns else Call("Cast", (item.expr,), returns, TRY)
-    if isinstance(item, Int) and returns == "double" and item.expr.dtype == "long":
-        return nothing if pickled else as_type(item.expr, "double")
+    if isinstance(item, Int) and returns == "double" and item.expr.dtype == "long" and not pickled:
+        return as_type(item.expr, "double")
+    shown = isinstance(item, Int | Bool) or (isinstance(item, Date) and not pickled)
+    if returns == "string" and shown and travels != "pandas":
+        return case(item.expr, text("true"), text("false")) if isinstance(item, Bool) else written(item)
+    if pickled and returns not in ("string", "date") and isinstance(item, Int | Float | Str | Bool | Date):
+        return nothing  # Spark's own converter makes a value of another type NULL
     raise Refusal(f"it returns a value of another type than the declared {returns}")
 
 

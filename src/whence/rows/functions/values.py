@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TypeAlias
 
 from whence.rows.expressions import (
@@ -59,12 +59,19 @@ class Date(_Computed):
     __slots__ = ()
 
 
+class Stamp(_Computed):
+    """A `datetime` without a zone; its expression is a long, the microseconds since 1970."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`text.split(by)`: its parts."""
+    """`text.split(by)`: its parts; of `text.split()`, whose text has no space at its ends, its words."""
 
     text: Expr
     by: str
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class Items:
     items: tuple[Value, ...]
 
 
-Item: TypeAlias = Int | Float | Str | Bool | Date | Split | Days | Match | Other | Const | Method | Items
+Item: TypeAlias = Int | Float | Str | Bool | Date | Stamp | Split | Days | Match | Other | Const | Method | Items
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,9 @@ class Alternative:
 
 Value: TypeAlias = tuple[Alternative, ...]  # where none holds, the function has raised an error
 
-NONE = Const(None)
+
+def is_none(item: Item) -> bool:
+    return isinstance(item, Const) and item.value is None
 
 
 def only(item: Item) -> Value:
@@ -218,7 +227,14 @@ def lifted(item: Item) -> Item:
         return Str(text(value))
     if type(value) is date:
         return Date(Literal(value, "date"))
+    if type(value) is datetime and value.tzinfo is None:
+        return Stamp(long(microseconds(value)))
     return item
+
+
+def microseconds(value: datetime) -> int:
+    """The microseconds since 1970 by the clock that a value shows."""
+    return (value.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
 
 
 def _encodes(value: str) -> bool:
@@ -272,7 +288,7 @@ def combined(parts: Iterable[Alternative]) -> Value:
             and item.value is not None
             and type(item.value) is not bytes
         ):
-            item = item if type(item.value) is datetime else lifted(item)
+            item = lifted(item)
         key: object = type(item)
         if isinstance(item, Const):
             key = None if item.value is None else ("const", id(item.value))
@@ -301,7 +317,7 @@ def _one(group: list[Alternative]) -> Alternative:
         dtype = widest([each.expr.dtype for each in ints])
         expr = _cases([(each.guard, as_type(item.expr, dtype)) for each, item in zip(group, ints, strict=True)])
         return Alternative(guard, Int(expr, min(each.low for each in ints), max(each.high for each in ints)))
-    exprs = [(each.guard, each.item.expr) for each in group if isinstance(each.item, Float | Str | Bool | Date)]
+    exprs = [(each.guard, each.item.expr) for each in group if isinstance(each.item, Float | Str | Bool | Date | Stamp)]
     return Alternative(guard, type(first)(_cases(exprs)))
 
 

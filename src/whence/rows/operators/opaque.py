@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from whence.rows.expressions.base import Attr, Expr
 from whence.rows.operators.base import Operator, require, require_operator
 
+OF_BATCHES = ("MapInPandas(", "MapInArrow(", "PythonMapInArrow(")
+
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Operator):
@@ -33,8 +35,8 @@ class Opaque(Operator):
 
     @property
     def triable(self) -> bool:
-        """Whether it is a function of pandas' frames, which can be called with fewer rows."""
-        return len(self.inputs) == 1 and self.why.startswith("MapInPandas(") and _unique_names(self.inputs[0].output)
+        """Whether it is a function of batches of rows, which can be called with fewer rows."""
+        return len(self.inputs) == 1 and self.why.startswith(OF_BATCHES) and _unique_names(self.inputs[0].output)
 
     @property
     def output(self) -> tuple[Attr, ...]:

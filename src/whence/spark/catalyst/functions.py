@@ -6,6 +6,8 @@ A function always comes from the current session; it is never loaded from a log.
 from __future__ import annotations
 
 import hashlib
+import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -80,7 +82,7 @@ def looked_into(udf: Udf, java: Any) -> Udf:
     """A Python function with its translation, or with the reason why it has none."""
     kind = int(java.evalType())
     types = tuple(arg.dtype for arg in udf.args)
-    key = (hashlib.sha256(_command(java)).digest(), types, udf.dtype, kind)
+    key = (hashlib.sha256(_command(java)).digest(), types, udf.dtype, kind, "timestamp" in types and _by_utc())
     if key not in _insides:
         _insides[key] = _inside(udf, java, kind)
         while len(_insides) > REMEMBERED:
@@ -136,8 +138,24 @@ def _value_of(udf: Udf, function: Function, kind: int) -> Inside | str:
     if kind not in ROW_BY_ROW:
         return "it takes columns, not values"
     travels = "pickle" if kind == PICKLED else "arrow"
-    found = translate(function, [arg.dtype for arg in udf.args], udf.dtype, travels=travels)
+    types = [arg.dtype for arg in udf.args]
+    found = translate(function, types, udf.dtype, travels=travels, utc="timestamp" in types and _by_utc())
     return str(found) if isinstance(found, Untranslated) else found
+
+
+def _by_utc() -> bool:
+    """Whether Spark's workers show timestamps by the clock of UTC: those of this machine do, if it does.
+
+    A worker has the time zone of its own process. It is started by the JVM, with the JVM's variables.
+    """
+    from pyspark import SparkContext
+
+    context: Any = SparkContext._active_spark_context
+    if time.tzname != ("UTC", "UTC") or time.timezone or context is None:
+        return False
+    own = context.getConf().get("spark.executorEnv.TZ") is None
+    followed = context._jvm.java.lang.System.getenv("TZ") == os.environ.get("TZ")
+    return own and followed and str(context.master).startswith("local[")
 
 
 def _placed(inside: Inside, place: int, udf: Udf) -> Inside:

@@ -15,13 +15,14 @@ from whence.rows import Attr, Cogroup, GroupedMap, Named, Opaque, Operator, Proj
 from whence.rows.documents import NotHeld
 from whence.rows.expressions import Udf
 from whence.spark.catalyst.functions import Function, function_of
-from whence.spark.tracing.tried import Search
+from whence.spark.tracing.tried import Search, singly
 from whence.spark.tracing.tried import search as searching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PANDAS, ARROW, COGROUPED_PANDAS, COGROUPED_ARROW = 201, 209, 206, 210  # Spark's codes of the kinds of function
+# Spark's codes of the kinds of function
+PANDAS, ARROW, COGROUPED_PANDAS, COGROUPED_ARROW, MAPPED_ARROW = 201, 209, 206, 210, 207
 
 Lower = Callable[[Operator], "DataFrame"]
 
@@ -36,8 +37,8 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
     labels, output = [attr.name for attr in values], [attr.name for attr in plan.columns]
     if kind == PANDAS:
         run = _pandas(function, labels, names, output, _out(plan), search)
-    elif kind == ARROW:  # its tables have no labels on their rows: nothing is tried
-        run = _arrow(function, labels, names, _out(plan))
+    elif kind == ARROW:
+        run = _arrow(function, labels, names, _out(plan), singly() if plan.tried else None)
     else:
         raise NotTraceable(f"whence cannot trace a grouped map of Spark's kind {kind} yet: use applyInPandas")
     groups = rows.groupBy(*names[0])
@@ -48,12 +49,15 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
 
 def by_row(plan: Opaque, lower: Lower) -> Operator:
     """A function that makes each row of one row, with ids beside it; or one that is tried on fewer rows."""
-    _, function = _function(plan.origin)
+    kind, function = _function(plan.origin)
     (child,) = plan.inputs
     lists = tuple(attr for attr, _ in plan.annotated)
     values = tuple(attr for attr in child.output if attr not in lists)
     rows, (_, value_names, list_names) = _prepared(lower, child, (), values, lists)
     labels = [attr.name for attr in values]
+    if plan.tried and kind == MAPPED_ARROW:
+        run = _batch_by_batch_arrow(function, labels, value_names, list_names, _out(plan), singly())
+        return _named(rows.mapInArrow(run, _schema(plan)), plan)
     if plan.tried:
         run = _batch_by_batch(function, labels, value_names, list_names, _out(plan), searching())
     else:
@@ -231,9 +235,12 @@ def _batch_by_batch(
         batches = list(parts)
         given = [rows[value_names].set_axis(values, axis=1) for rows in batches]
         whole = run(given)
-        found = [search(run, [each]) for each in given]
-        apart = pd.concat([made for made, _ in found]) if found else whole
-        by_batch = apart.reset_index(drop=True).equals(whole.reset_index(drop=True))
+        try:
+            found = [search(run, [each]) for each in given]
+            apart = pd.concat([made for made, _ in found]) if found else whole
+            by_batch = apart.reset_index(drop=True).equals(whole.reset_index(drop=True))
+        except Exception:  # the user's code, called with fewer batches than it was given: then nothing is shown
+            by_batch = False
         if not by_batch:
             found, batches = [(whole, [None] * len(whole))], [pd.concat(batches)]
         for rows, (made, witnesses) in zip(batches, found, strict=True):
@@ -252,19 +259,72 @@ def _batch_by_batch(
     return with_ids
 
 
-def _arrow(function: Function, values: list[str], names: Names, out: list[str]) -> Function:
+Singly = Callable[[Callable[[list[Any]], Any], Any], "list[int] | None"]
+
+
+def _arrow(function: Function, values: list[str], names: Names, out: list[str], rows_of: Singly | None) -> Function:
     _, value_names, list_names = names
     keyed = _takes_key(function, 1)
 
     def with_ids(key: Any, rows: Any) -> Any:
         import pyarrow as pa
 
+        def run(tables: list[Any]) -> Any:
+            return function(key, *tables) if keyed else function(*tables)
+
         given = rows.select(value_names).rename_columns(values)
-        result = function(key, given) if keyed else function(given)
+        result = run([given])
+        places = None if rows_of is None else rows_of(run, given)
         for column, name in zip(list_names, out, strict=True):
-            ids = sorted({each for part in rows.column(column).to_pylist() for each in part})
-            result = result.append_column(name, pa.array([ids] * result.num_rows, pa.list_(pa.int64())))
+            lists = rows.column(column).to_pylist()
+            ids = sorted({each for part in lists for each in part})
+            cells = [ids] * result.num_rows if places is None else [lists[place] for place in places]
+            result = result.append_column(name, pa.array(cells, pa.list_(pa.int64())))
         return result
+
+    return with_ids
+
+
+def _batch_by_batch_arrow(
+    function: Function,
+    values: list[str],
+    value_names: list[str],
+    list_names: list[str],
+    out: list[str],
+    rows_of: Singly,
+) -> Function:
+    """The same for batches of Arrow: of each row the row that gives it, its batch, or its partition."""
+
+    def with_ids(parts: Any) -> Any:
+        import pyarrow as pa
+
+        batches = [pa.Table.from_batches([batch]) for batch in parts]
+        given = [rows.select(value_names).rename_columns(values) for rows in batches]
+        made = list(function(batch for table in given for batch in table.to_batches()))
+        if not made:
+            return
+        whole = pa.Table.from_batches(made)
+
+        def run(tables: list[Any]) -> Any:
+            few = (batch for table in tables for batch in table.combine_chunks().to_batches())
+            return pa.Table.from_batches(list(function(few)), whole.schema)
+
+        try:
+            found = [run([each]) for each in given]
+            by_batch = pa.concat_tables(found).combine_chunks().equals(whole.combine_chunks())
+        except Exception:  # the user's code, called with fewer batches than it was given: then nothing is shown
+            by_batch = False
+        if by_batch:
+            places = [rows_of(run, each) for each in given]
+        else:
+            found, batches, places = [whole], [pa.concat_tables(batches)], [None]
+        for rows, result, chosen in zip(batches, found, places, strict=True):
+            for column, name in zip(list_names, out, strict=True):
+                lists = rows.column(column).to_pylist()
+                ids = sorted({each for part in lists for each in part})
+                cells = [ids] * result.num_rows if chosen is None else [lists[place] for place in chosen]
+                result = result.append_column(name, pa.array(cells, pa.list_(pa.int64())))
+            yield from result.combine_chunks().to_batches()
 
     return with_ids
 

@@ -100,7 +100,7 @@ class SavedAnswer:
     def some(self, uses: list[Source]) -> bool:
         """Whether there is any."""
         found = self._found(uses, False)
-        return bool(found.data.num_rows) if found.in_memory else bool(self._engine.dataframe(found).take(1))
+        return bool(found.data.num_rows) if found.in_memory else not self._engine.dataframe(found).isEmpty()
 
     def _clauses(self, uses: list[Source]) -> list[Clause]:
         known = (self._uses[each.occurrence] for each in uses if each.occurrence in self._uses)

@@ -81,3 +81,27 @@ def search() -> Search:
         return result, found
 
     return searched
+
+
+def singly() -> Callable[[Callable[[list[Any]], Any], Any], list[int] | None]:
+    """A function that calls another with the rows of a table of Arrow, one by one: where a row of its result is from.
+
+    Tables of Arrow have no labels on their rows. So all rows are tried, one after the other: if what they give is, in
+    order, what the table gives, each row of the result comes from one row; else it is None.
+    """
+    most = MOST
+
+    def found(run: Callable[[list[Any]], Any], table: Any) -> list[int] | None:
+        import pyarrow as pa
+
+        if not 1 < table.num_rows <= most:
+            return None
+        try:
+            whole = run([table])
+            alone = [run([table.slice(place, 1)]) for place in range(table.num_rows)]
+            same = bool(pa.concat_tables(alone).combine_chunks().equals(whole.combine_chunks()))
+        except Exception:  # the user's code, called with what it was not written for: then nothing is shown
+            return None
+        return [place for place, each in enumerate(alone) for _ in range(each.num_rows)] if same else None
+
+    return found
