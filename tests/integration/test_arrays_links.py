@@ -58,8 +58,9 @@ def test_numbers_stay_linked(log: wh.Log) -> None:
     assert sources(log, centre, (0,)) == {"x": [(n,) for n in range(5)]}
     centre(x, t)
     assert sources(log, centre, (0,)) == {"x": [(n,) for n in range(5)]}
-    centre(x, float(m))  # another object, of which nothing is known
-    assert sources(log, centre, (0,)) == {"x": [(0,)]}
+    centre(x, float(m))  # another object, of the same value
+    assert sources(log, centre, (0,)) == {"x": [(n,) for n in range(5)]}
+    assert "taken for a copy" in " ".join(log.backward(centre.last.outputs[0], [(0,)]).notes)
 
 
 def test_numbers_of_before_a_log_was_opened_again_say_where_they_start(tmp_path: Path) -> None:

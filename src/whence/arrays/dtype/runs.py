@@ -17,7 +17,7 @@ from whence.arrays.dtype.arrays import is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
 from whence.arrays.recording.calls import ALL_OF_IT, Call, Captured, Edge, placed
-from whence.arrays.recording.structures import Array, outputs_of, replaced_fields
+from whence.arrays.recording.structures import Array, Pairs, outputs_of, replaced_fields, write_back
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._holding import laid_out
@@ -28,8 +28,11 @@ from whence.relation import Relation
 _runs = itertools.count()
 
 
-def by_dtype(call: Call, error: NoRule) -> Captured:
-    """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
+def by_dtype(call: Call, error: NoRule, *, again: bool = False) -> Captured:
+    """The call on tracked copies of its inputs; the error that led here, where that cannot be done either.
+
+    `again`: the function has run, and what it did to its arguments is done.
+    """
     if any(each.value.dtype != np.float64 for each in call.inputs):
         raise error  # results would be of another type than the function's own
     if any(map(is_labelled, call.named.values())):
@@ -41,17 +44,18 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
     try:
         names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
         with plain_afterwards(call.function, names):
-            return _followed(call, names)
+            return _followed(call, names, again=again)
     except Exception as refused:  # what no dtype can carry, or a plain result; an error of the function's comes again
         raise error from refused
 
 
-def _followed(call: Call, names: list[str]) -> Captured:
+def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
     inputs, label = call.inputs, call.label
     cells = [_laid_out(tracked(each.value, name), each.value) for each, name in zip(inputs, names, strict=True)]
     copies = [each.view(RunArray) for each in cells]
     before = [np.array(each) for each in cells]
-    args, kwargs = placed(call, copies)
+    pairs: Pairs = []
+    args, kwargs = placed(call, copies, pairs)
     with watch() as lost, guarded():
         result = call.function(*args, **kwargs)
     outputs = outputs_of(result, label)
@@ -81,6 +85,8 @@ def _followed(call: Call, names: list[str]) -> Captured:
     notes = {"casts": lost.cast_cells + lost.floats, "branches": lost.decisions}
     # Each array becomes one plain array, so that what is returned is what is recorded; an argument is what was given.
     plain = {id(copy): each.value for copy, each in zip(copies, inputs, strict=True)}
+    if not again:
+        write_back(pairs, lambda each: _untracked(each, plain))
     return Captured(
         _untracked(result, plain),
         inputs,

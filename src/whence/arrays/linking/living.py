@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.linking.content import digest_of, is_distinctive
+from whence.arrays.linking.content import digest_of, is_distinctive, only_computed
 from whence.arrays.linking.frames import array_behind
 from whence.arrays.linking.layout import Layout, Shape, shown
 from whence.arrays.rules._layouts import overlaps_itself
@@ -24,7 +24,7 @@ from whence.arrays.rules.shapes import reshaped
 from whence.arrays.rules.views import viewed
 from whence.relation import Relation
 
-How = Literal["same", "view", "copy", "joined", "new"]
+How = Literal["same", "view", "copy", "joined", "picked", "new"]
 MOST_CONTENTS = 1 << 16
 MOST_COLUMNS = 1000
 MOST_CASTS = 64  # living arrays of the same shape that are compared as another type
@@ -217,7 +217,10 @@ class Living:
         alike = [
             seen
             for seen in self._wide()
-            if seen.layout.shape == array.shape and seen.layout.dtype != array.dtype.str and not seen.stale
+            if seen.layout.shape == array.shape
+            and seen.layout.dtype != array.dtype.str
+            and not seen.stale
+            and np.dtype(seen.layout.dtype).kind in "biuf"
         ]
         if not alike or len(alike) > MOST_CASTS or not is_distinctive(array):
             return []
@@ -230,6 +233,26 @@ class Living:
                 if equal and digest_of(own) == seen.digest:
                     found.append(seen)
         return found
+
+    def picked(self, array: NDArray[Any], new: Arrival, numbers: Mapping[str, Any]) -> Arrival:
+        """An array that is new so far: what its cells say, if all were taken from one array, or are known numbers."""
+        from whence.arrays.linking.picked import collected_from, picked_from
+
+        if not only_computed(array):
+            return new
+        held = ((seen, own) for seen in self._wide() if not seen.stale and (own := seen.array()) is not None)
+        found = [
+            (seen, how) for seen, how in picked_from(array, held) if (own := seen.array()) is not None
+            and digest_of(own) == seen.digest
+        ]  # fmt: skip
+        if len(found) > 1:
+            names = " and ".join(repr(each.name) for each, _ in found[:2])
+            return replace(new, why=f"its cells are in {names}, and may be from either")
+        single = Layout.of(np.zeros(()))
+        sources = found or [
+            (Seen(name, single, b"", True, _never), how) for name, how in collected_from(array, numbers)
+        ]
+        return Arrival("picked", new.digest, tuple(sources)) if sources else new
 
     def _joined(self, array: NDArray[Any]) -> tuple[tuple[Seen, Relation], ...]:
         from whence.arrays.linking.joined import joined

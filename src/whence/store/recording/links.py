@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.arrays.linking.besides import is_data
 from whence.arrays.linking.content import digest_of, is_distinctive
 from whence.arrays.linking.frames import array_behind, is_frame, table_digest
 from whence.arrays.linking.layout import Layout, shown
@@ -131,17 +132,42 @@ class Links:
         return replace(arrived, found=found, itself=seen)
 
     def _suspicious(self, value: Any, array: Any, frame: Any) -> bool:
+        """Whether an array that is not known was probably computed from results of tracked calls: it may have been,
+        and it does not hold what can be made from nothing.
+        """
+        return self._may_be_of_results(value, frame) and is_distinctive(array)
+
+    def _may_be_of_results(self, value: Any, frame: Any) -> bool:
         """Whether an array that is not known may have been computed from results of tracked calls.
 
-        Not if it was there before any result was, if it holds what can be made from nothing, if the program holds no
-        result in its variables, or if the statement that made it used nothing of the program.
+        Not if it was there before any result was, if the program holds no result in its variables, or if the statement
+        that made it used nothing of the program.
         """
         known = self._early.get(id(value))
-        if not self._gave or (known is not None and known() is value) or not is_distinctive(array):
+        if not self._gave or (known is not None and known() is value):
             return False
         if not self.living.has_results(root_of(each) for each in arrays_held(frame)):
             return False
-        return not made_from_nothing(frame, variable_of(frame, value))
+        return not made_from_nothing(frame, variable_of(frame, value), self._is_known)
+
+    def suspects(self, number: Any) -> bool:
+        """Whether a number that a call is given was computed, perhaps from results of tracked calls.
+
+        Not if the code has it as a constant, or if the statement that made it used nothing of the program.
+        """
+        if self.numbers.equal_to(number) is not None:
+            return True
+        frame = caller() if self._gave else None
+        if frame is None or any(type(each) is float and each == number for each in frame.f_code.co_consts):
+            return False
+
+        def is_computed(item: Any) -> bool:
+            return isinstance(item, float) and (is_data(item) or self._is_known(item))
+
+        return not made_from_nothing(frame, variable_of(frame, number), is_computed)
+
+    def _is_known(self, number: Any) -> bool:
+        return self.numbers.name_of(number) is not None
 
     def _one(self, value: Any, frame: Any) -> Arrived:
         array = array_behind(value)
@@ -151,10 +177,19 @@ class Links:
         found = self.living.find(array)
         if found.how == "new" and not array.ndim and self.numbers.is_foreign(array):
             return Arrived(value, array, replace(found, why=_FOREIGN), suspicious=True)
+        if found.how == "new" and not array.ndim and (number := self.numbers.behind(array)) is not None:
+            if (name := self.numbers.equal_to(number)) is not None:  # float(m), where m is known
+                seen = Seen(name, Layout.of(array), found.digest, True, weakref.ref(array))
+                return Arrived(value, array, Arrival("copy", found.digest, ((seen, None),)), held)
+            found = self.living.picked(array, found, {})
+            return Arrived(value, array, found, held, variable_of(frame, number), self._gave and found.how == "new")
         variable = variable_of(frame, value) if found.how != "same" else None
-        return Arrived(
-            value, array, found, held, variable, found.how == "new" and self._suspicious(value, array, frame)
-        )
+        numbers = self.numbers.by_name() if found.how == "new" else {}
+        doubtful = found.how == "new" and self._may_be_of_results(value, frame)
+        if (doubtful or numbers) and not (found.sources or found.parts or found.why):
+            found = self.living.picked(array, found, numbers)
+        suspicious = doubtful and found.how == "new" and is_distinctive(array)
+        return Arrived(value, array, found, held, variable, suspicious)
 
     def _held(self, table: Any, array: Any) -> tuple[bytes, str | None]:
         """The digest of a table, and the dataset that it is if it is known and has not been changed."""
@@ -191,7 +226,7 @@ class Links:
         else:
             name = draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
         if note := _note(found, [each for each, _, _ in sources], place):
-            by_content = found.how in ("copy", "joined")
+            by_content = found.how in ("copy", "joined", "picked")
             draft.needs(name, shape, there=name in draft.given, note=note, doubt=by_content, line=str(place))
         if sources:
             edges = tuple(
@@ -337,7 +372,7 @@ class Links:
 
 
 _FOREIGN = "it is the result of a call in another log, or in this one before it was opened again"
-_OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "new": "part"}
+_OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "picked": "pick", "new": "part"}
 
 
 def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
@@ -347,6 +382,8 @@ def _note(found: Arrival, names: Sequence[str], place: Place) -> str:
         return f"holds at {place} what {some} holds: it is taken for a copy, by its content"
     if found.how == "joined":
         return f"holds at {place} what {some} hold: it is taken for these, joined, by their content"
+    if found.how == "picked":
+        return f"holds at {place} cells of {some} only: they are taken for copies of these, by their values"
     if found.how == "new":
         known = f", only that it holds {some}" if names else ""
         return f"starts at {place}: how it was made was not recorded{known}" + (f" ({found.why})" if found.why else "")

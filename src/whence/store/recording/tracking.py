@@ -135,15 +135,23 @@ class Tracker:
         made.start()
         return made
 
-    def number(self, value: Any) -> Any:
-        """A number that a tracked call gave, as an array that stands for it; None for any other number."""
+    def number(self, value: Any, *, outside: bool = False) -> Any:
+        """A number that a tracked call gave, as an array that stands for it; None for any other, unless it is wanted.
+
+        `outside`: nothing needs to be known of the number.
+        """
         with self._database.lock:
             name = self.links.numbers.name_of(value)
             if name is None:
-                return self.links.numbers.foreign(value)
+                return self.links.numbers.foreign(value, outside=outside)
             array = np.asarray(value)
             self.links.living.keep(array, name, digest_of(array), result=True, part=False, copy=True)
             return array
+
+    def suspects(self, number: Any) -> bool:
+        """Whether a number that is not known may have been computed from results of tracked calls."""
+        with self._database.lock:
+            return self.links.suspects(number)
 
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool,
