@@ -367,3 +367,14 @@ def test_what_a_call_stores_is_a_result_of_it(log: wh.Log) -> None:
     assert type(model.mean) is np.ndarray
     assert log.backward("fit.mean", 1, to="y").cells().tolist() == [[0, 1], [1, 1], [2, 1]]
     assert log.backward("fit.spread", [()], to="y").count == 9
+
+
+def test_an_array_that_was_defined_is_known_by_its_name(log: wh.Log) -> None:
+    x = X.copy()
+    log.array("measured", x)
+    use = log.track(lambda part: part * 2, name="use")
+    use(x[2:5])
+    assert log.backward("use", 0)["measured"].cells().tolist() == [[2]]
+    x[:] = 0
+    use(x)
+    assert use.last.inputs == ("measured@v2",)

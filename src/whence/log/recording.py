@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from whence.errors import BadType, InUse, NoLineage, Redefined
 from whence.store.catalog.clock import now
 from whence.store.recording.capture import paired, relation_from
@@ -46,6 +48,8 @@ class Recording:
     ) -> Dataset:
         """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined.
 
+        Tracked calls that are given the array itself, or a part of it, know it by this name.
+
         `preview=True` saves a small preview of the values: the least, the greatest and the mean value of each of at
         most 16,384 tiles; a smaller array is saved as it is. A number is the number of tiles; an array holds the
         values, if `shape` is a shape. The explorer draws previews, and `first` takes values from them. A preview
@@ -61,13 +65,20 @@ class Recording:
         array, name = shape, name_of(name)
         shape = shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape))
         if preview is None:
-            return self._defined(name, shape)
+            return self._known(self._defined(name, shape), array)
         from whence.store.recording.previews import given_preview, save_preview
 
         wanted = given_preview(name, shape, array, preview)
         dataset = self._defined(name, shape)
         if wanted is not None:
             save_preview(self._store, dataset.name, wanted)
+        return self._known(dataset, array)
+
+    def _known(self, dataset: Dataset, array: Any) -> Dataset:
+        """The dataset, by which tracked calls know the array from now on, if it is one."""
+        if isinstance(array, np.ndarray):
+            with self._store.database.lock:
+                self._store.tracker.links.source(array, dataset.name)
         return dataset
 
     def _defined(self, name: str, shape: Shape) -> Dataset:

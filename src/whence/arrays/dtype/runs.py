@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.adapters.tables import guarded
-from whence.arrays.dtype.arrays import is_tracked, tracked, values
+from whence.arrays.dtype.arrays import TrackedFloat64, is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
 from whence.arrays.recording.calls import ALL_OF_IT, Call, Captured, Edge, placed
@@ -22,6 +22,7 @@ from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._holding import laid_out
 from whence.arrays.tracing._left import RunArray, plain_afterwards
+from whence.arrays.tracing._rebound import rebound
 from whence.errors import NoRule
 from whence.relation import Relation
 
@@ -56,8 +57,9 @@ def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
     before = [np.array(each) for each in cells]
     pairs: Pairs = []
     args, kwargs = placed(call, copies, pairs)
+    function = rebound(call.function, _Constructors()) if again else call.function
     with watch() as lost, guarded():
-        result = call.function(*args, **kwargs)
+        result = function(*args, **kwargs)
     outputs = outputs_of(result, label)
     if any(isinstance(each.value, np.ma.MaskedArray) for each in outputs):
         raise NoRule(f"{label} returns a masked array")
@@ -96,6 +98,19 @@ def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
         notes={key: count for key, count in notes.items() if count},
         said=tuple(ALL_OF_IT if taken_out and at in loose else "" for at in range(len(outputs))),
     )
+
+
+class _Constructors:
+    """In the place of a traced run: arrays of floats that the function makes are tracked cells, from nothing so far.
+
+    Only where its results are known already, because cells are not quite numbers (they cannot be converted in place).
+    """
+
+    finished = False
+
+    def fresh(self, array: Any) -> Any:
+        """The array as tracked cells; one of other numbers as it is."""
+        return array.astype(TrackedFloat64).view(RunArray) if array.dtype == np.float64 else array
 
 
 def _laid_out(cells: Any, like: Any) -> Any:
