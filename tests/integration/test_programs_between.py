@@ -378,3 +378,16 @@ def test_an_array_that_was_defined_is_known_by_its_name(log: wh.Log) -> None:
     x[:] = 0
     use(x)
     assert use.last.inputs == ("measured@v2",)
+
+
+def test_a_name_that_is_both_an_argument_and_a_variable_is_said(log: wh.Log) -> None:
+    double, total = log.track(lambda a: a * 2, name="double"), log.track(lambda y: y.sum(), name="total")
+    y = double(X)
+    with pytest.warns(wh.UnknownOrigin):
+        z = total(X[::2] + 1.0)
+    assert z == (X[::2] + 1.0).sum()
+    assert len(y) == 9
+    assert "'y' is a dataset, named after an argument; the variable 'y' of the program got 'double'" in (
+        log.backward("total", [()], to="y").notes
+    )
+    assert not any("the variable" in note for note in log.backward("double", 0).notes)

@@ -126,9 +126,12 @@ def weighted(x: Any) -> Any:
 def test_arrays_that_the_function_makes_are_tracked_cells_too(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     by_cells = loops.edges_by_cells
-    monkeypatch.setattr(
-        "whence.arrays.recording.calls.edges_by_cells", lambda *given: found.append(by_cells(*given)) or found[-1]
-    )
+
+    def kept(*given: Any) -> Any:
+        found.append(by_cells(*given))
+        return found[-1]
+
+    monkeypatch.setattr("whence.arrays.recording.calls.edges_by_cells", kept)
     x = np.random.default_rng(2).random(120) + 0.1
     assert set(map(tuple, lineage(function, x))) == influences(function, [x])[0, 0]
     assert found[0] is not None

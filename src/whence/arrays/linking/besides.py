@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import os
 import sys
 import types
 from collections import deque
@@ -26,6 +27,10 @@ MOST_PARTS = 16  # of a container or an estimator, that are looked at one by one
 MOST_LOOKED = 1000  # items of a container
 DEEP = 3  # objects within objects
 LEAVES = (str, bytes, bool, int, complex, type(None), np.ufunc, types.BuiltinFunctionType)
+
+PACKAGE = os.path.dirname(sys.modules[OWN].__file__ or "")
+LIBRARIES = (*INSTALLED, *(os.path.join(PACKAGE, each) for each in ("arrays", "log", "store", "relation", "selection")))
+"""Where code lies that is not looked into: of installed packages, and what runs tracked functions."""
 
 Wanted = Callable[[Any], bool]
 
@@ -47,6 +52,8 @@ def surroundings(
     function: Any, arguments: Mapping[str, Any] | None = None, wanted: Wanted | None = None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The same, and the estimators that hold what they learned where no array shows it (trees)."""
+    if reads_nothing(function, arguments or {}):
+        return {}, ()
     reading = Reading(wanted or is_data)
     reading.function(function, dict(arguments or {}))
     found, closed = reading.found, []
@@ -56,6 +63,23 @@ def surroundings(
         if not own and is_estimator(item) and any(map(_is_learned, vars(item))):
             closed.append(name)
     return found, tuple(closed)
+
+
+def reads_nothing(function: Any, arguments: Mapping[str, Any]) -> bool:
+    """Whether it is seen at once that a function reads arrays that it is given, modules and constants, and binds none.
+
+    >>> reads_nothing(lambda x: np.sqrt(x), {"x": np.ones(3)}), reads_nothing(lambda x: x, {"x": [1]})
+    (True, False)
+    """
+    if not isinstance(function, types.FunctionType) or function.__closure__ or _bound_globals(function.__code__):
+        return False
+    if function.__defaults__ or function.__kwdefaults__ or "random" in _names_in_code(function.__code__):
+        return False
+    held = map(function.__globals__.get, _global_names(function.__code__))
+    return all(isinstance(each, (*LEAVES, np.ndarray)) for each in arguments.values()) and all(
+        isinstance(each, LEAVES) or (isinstance(each, types.ModuleType) and not is_of_program(each.__name__))
+        for each in held
+    )
 
 
 def is_data(item: Any) -> bool:
@@ -118,7 +142,7 @@ class Reading:
         if not isinstance(function, types.FunctionType) or id(function) in self._seen:
             return
         self._seen.add(id(function))
-        if function.__code__.co_filename.startswith(INSTALLED) or _top(function.__module__) in ("numpy", OWN):
+        if function.__code__.co_filename.startswith(LIBRARIES):
             return
         self.named.update(_names_in_code(function.__code__))
         code = Code(function)
@@ -248,10 +272,8 @@ def _is_program(kind: type) -> bool:
 @functools.lru_cache(1024)
 def is_of_program(module: str) -> bool:
     """Whether a module is of the program, and not of an installed package."""
-    if _top(module) in ("builtins", "numpy", "pandas", "functools", "types", "collections", OWN):
-        return False
     file = getattr(sys.modules.get(module), "__file__", None)
-    return module == "__main__" or (file is not None and not file.startswith(INSTALLED))
+    return module == "__main__" or (file is not None and not file.startswith(LIBRARIES))
 
 
 def _top(module: str | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.arrays.linking.besides import LEAVES, Reading, attributes_of, is_of_program
+from whence.arrays.linking.besides import LEAVES, Reading, attributes_of, is_of_program, reads_nothing
 
 DEEP = 4  # objects within objects
 MOST_ITEMS = 1 << 16  # in one container
@@ -34,6 +34,8 @@ def undoing(function: Any, arguments: Mapping[str, Any], arrays: Iterable[Any] =
     >>> seen
     []
     """
+    if reads_nothing(function, arguments):
+        return lambda: None
     reading = Reading(lambda _: False)
     reading.function(function, dict(arguments))
     undo: list[Callable[[], None]] = []
