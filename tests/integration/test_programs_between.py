@@ -155,10 +155,35 @@ def many_arrays_in_a_list(track: Track, x: Any) -> Any:
     return track(lambda y: y + sum(parts), name="use")(x[3:6])
 
 
+def found_by_text(track: Track, x: Any) -> Any:
+    class Model:
+        pass
+
+    model: Any = Model()
+    model.weights = x[:3]
+    return track(lambda y: y * vars(model)["wei" + "ghts"], name="use")(x[3:6])
+
+
+def found_deep_within(track: Track, x: Any) -> Any:
+    settings = {"a": {"b": {"c": {"d": [x[:3]]}}}}
+    return track(lambda y: y * settings["a"]["b"]["c"]["d"][0], name="use")(x[3:6])
+
+
+def kept_by_a_cache(track: Track, x: Any) -> Any:
+    cached = functools.lru_cache(lambda: x[:3] * 2)
+    return track(lambda y: y * cached(), name="use")(x[3:6])
+
+
+def held_by_a_library(track: Track, x: Any) -> Any:
+    line = np.poly1d(x[:3])
+    return track(lambda y: line(y), name="use")(x[3:6])
+
+
 BESIDES: list[Program] = [
     a_dict_around, a_list_that_calls_fill, a_method_of_a_method, an_object_that_is_called, a_property,
     functions_in_a_dict, a_partial_of_a_helper, a_default_of_a_helper, a_module_of_the_program, a_known_number_around,
     a_number_kept_by_an_object, arrays_kept_in_slots, many_arrays_in_a_list,
+    found_by_text, found_deep_within, kept_by_a_cache, held_by_a_library,
 ]  # fmt: skip
 
 

@@ -163,10 +163,7 @@ class Reading:
         elif isinstance(item, types.MethodType):
             self.objects.setdefault(f"{name}.__self__", item.__self__)
             self._code(item.__func__)
-        elif (
-            isinstance(inner := getattr(item, "function", None), types.FunctionType)
-            and _top(type(item).__module__) == OWN
-        ):  # a tracked function
+        elif isinstance(inner := _within(item), types.FunctionType):
             self._code(inner)
         else:
             self.objects.setdefault(name, item)
@@ -219,8 +216,11 @@ class Reading:
                 yield f"{label}[{key!r}]", each
             else:
                 yield from self.inside(f"{label}[{key!r}]", each, depth - 1)
+        every = not isinstance(item, (type, types.ModuleType)) and not _is_program(type(item))
         for key, each in attributes_of(item):
-            if key in self.named:
+            if every and self.wanted(each):  # what a library's object holds, its methods read
+                yield f"{label}.{key}", each
+            elif key in self.named:
                 if self.wanted(each):
                     yield f"{label}.{key}", each
                 else:
@@ -232,6 +232,13 @@ _MADE_BY = frozenset([
     "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__", "__delattr__", "__replace__",
 ])  # fmt: skip
 """Methods that code does not run by using an object in a computation, or that a dataclass has of its own."""
+
+
+def _within(item: Any) -> Any:
+    """The function that a tracked function is, or that `functools.lru_cache` wraps."""
+    if isinstance(item, functools._lru_cache_wrapper):
+        return item.__wrapped__
+    return getattr(item, "function", None) if _top(type(item).__module__) == OWN else None
 
 
 def _items(item: Any) -> Iterator[tuple[Any, Any]]:

@@ -101,6 +101,7 @@ class Captured:
     notes: Mapping[str, int] = field(default_factory=dict)  # casts, branches, texts
     said: tuple[str, ...] = ()  # of each output, what its lineage does not hold, if that is anything
     guessed: str = ""  # why the function could not be followed, and is taken to use all it is given
+    met: tuple[Any, ...] = ()  # plain arrays that it used beside traced ones
 
 
 class Memory(Protocol):
@@ -298,15 +299,16 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         ]
     )
     call_record = run.call_record
+    met = tuple(run.met.values())
     known = _known(call.memory, call_record, plain)
     if known is not None:
         return Captured(
-            returns, inputs, plain, known.edges, call_record, tuple(written), reused=True, notes=known.notes, said=notes
+            returns, inputs, plain, known.edges, call_record, tuple(written), True, known.notes, notes, met=met
         )
     if run.most_writes > MANY_WRITES and not written and not any(loose) and not any(taken):
         by_cells = edges_by_cells(call, plain, run.selects)
         if by_cells is not None:
-            return Captured(returns, inputs, plain, by_cells, call_record, notes=run.notes)
+            return Captured(returns, inputs, plain, by_cells, call_record, notes=run.notes, met=met)
     try:
         edges = [
             Edge(at, number, kind, relation)
@@ -326,7 +328,9 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         if note or (run.has_casts and at not in lined)
         for number, each in enumerate(inputs)
     ]
-    return Captured(returns, inputs, plain, tuple(edges), call_record, tuple(written), notes=run.notes, said=notes)
+    return Captured(
+        returns, inputs, plain, tuple(edges), call_record, tuple(written), notes=run.notes, said=notes, met=met
+    )
 
 
 def _untraced(item: Any, originals: dict[int, Any]) -> Any:

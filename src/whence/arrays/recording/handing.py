@@ -15,7 +15,7 @@ import numpy as np
 
 from whence.arrays.adapters.labelled import coordinates, is_labelled
 from whence.arrays.linking.besides import is_data, surroundings
-from whence.arrays.linking.frames import is_frame, is_listed
+from whence.arrays.linking.frames import array_behind, is_frame, is_listed
 from whence.arrays.recording.calls import Captured, Edge
 from whence.arrays.recording.structures import Array, Function, arrays_in, is_followed, named
 from whence.relation import Relation
@@ -62,6 +62,18 @@ def handed_over(
             opaque.append(Array(name, own))
     handed = recorder.arrived(each.value for each in (*inputs, *opaque))
     return HandedOver(given, options, inputs, tuple(opaque), handed, closed)
+
+
+def with_met(recorder: Recorder, own: HandedOver, met: tuple[Any, ...]) -> HandedOver:
+    """The same with plain arrays that the function used, wherever it had them from, if they are known."""
+    passed = [each for item in (*own.inputs, *own.opaque) if (each := array_behind(item.value)) is not None]
+    others = [each for each in met if not any(np.may_share_memory(each, one) for one in passed)]
+    if not others:
+        return own
+    found, place = recorder.arrived(others)
+    known = [each for each in found if each.found is not None and each.found.sources]
+    opaque = tuple(Array(f"another {n}" if n else "another", each.value) for n, each in enumerate(known))
+    return replace(own, opaque=(*own.opaque, *opaque), handed=((*own.handed[0], *known), place))
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:

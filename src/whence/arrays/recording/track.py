@@ -14,7 +14,7 @@ import numpy as np
 
 from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.recording.calls import Captured, Edge, Memory, captured
-from whence.arrays.recording.handing import handed_over, with_opaque
+from whence.arrays.recording.handing import handed_over, with_met, with_opaque
 from whence.arrays.recording.structures import Array, Function, arrays_in, parameters_of
 from whence.arrays.recording.unknown import WAYS, Unknown
 from whence.arrays.tracing import Run, Traced
@@ -126,6 +126,8 @@ class Tracked:
                 learned.learn(found)
             else:
                 learned.verify(found)
+        if found.met:
+            own = with_met(self._recorder, own, found.met)
         scalars = _scalars(self._parameters, own.args, own.kwargs)
         self._last.record = self._recorder.record(
             self.name, with_opaque(found, own.opaque, own.closed), self._names, scalars, found.reused, own.handed

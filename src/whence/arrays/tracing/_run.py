@@ -24,6 +24,7 @@ from whence.relation import Relation
 MOST_CELLS = 1 << 36
 KINDS = "biuf"
 MOST_TAKEN = 1 << 10
+MOST_MET = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Run:
         self._taken: dict[int, Taken] = {}  # single ones of them, by identity
         self._arrays = 0
         self._inputs: list[Any] = []
+        self.met: dict[int, Any] = {}  # plain arrays that operations were given beside traced ones
         self._checked: set[int] = set()
         self._before: list[tuple[Any, Any]] = []  # inputs that were written, and what they held
         self._alive: list[weakref.ref[Any]] = []
@@ -104,6 +106,7 @@ class Run:
         self.refused = None  # an error holds the frames that it went through, and these the run
         self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds
         self._before.clear()
+        self.met = {}
         self._casts.clear()
         self._taken.clear()
         left = [found for each in self._alive if (found := each()) is not None]
@@ -122,6 +125,11 @@ class Run:
         """What is known of a number that left, if it is one."""
         found = self._taken.get(id(item))
         return found if found is not None and found.value is item else None
+
+    def meets(self, array: Any) -> None:
+        """A plain array goes into an operation: the function has it from elsewhere."""
+        if len(self.met) < MOST_MET:
+            self.met[id(array)] = array
 
     def holds(self, item: Any) -> bool:
         """Whether it is an array of the run, or a number that left it."""
