@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import whence as wh
 from whence.arrays.recording.calls import captured
 
 X = np.array([[0.1, 1.0, 5.0], [0.6, 2.0, 6.0], [0.2, 3.0, 7.0], [0.9, 4.0, 8.0]])
@@ -77,3 +78,18 @@ def test_what_decided_where_values_go_is_selection_lineage() -> None:
         tuple(row) for edge in found.edges if edge.kind == "selection" for row in edge.relation.to_array().tolist()
     }
     assert decided == {(i, k, 0) for i in range(2) for k in range(4)}
+
+
+def test_blocks_of_cells_that_all_come_from_everything_take_no_tuples() -> None:
+    def pipeline(image: Any) -> Any:
+        bright = np.where(image > 0.5, image / image.max(), 0.0)
+        below = bright.cumsum(axis=0)
+        return below.reshape(len(below) // 2, 2, -1, 2).mean(axis=(1, 3))
+
+    small = np.random.default_rng(1).random((6, 8))
+    (edge,) = captured(pipeline, (small,), {}, ("image",), "f", selection=False).edges
+    bright = np.cumsum(small > 0.5, axis=0).reshape(3, 2, 4, 2).any(axis=(1, 3))
+    assert edge.relation.forward((0, 0)) == wh.Selection.from_mask(bright)
+    large = np.random.default_rng(1).random((400, 400))
+    (edge,) = captured(pipeline, (large,), {}, ("image",), "f", selection=False).edges
+    assert edge.relation.backward((199, 0)).count == 160_000

@@ -9,6 +9,7 @@ import pytest
 
 from whence.arrays.recording import loops
 from whence.arrays.recording.calls import captured
+from whence.testing.influence import influences
 
 SEEN: list[int] = []
 
@@ -101,3 +102,36 @@ def test_with_selection_too_if_nothing_was_selected(monkeypatch: pytest.MonkeyPa
     found = captured(masked, (x[:60],), {}, ("x",), "f", selection=True)
     assert calls == [False, True]
     assert {each.kind for each in found.edges} == {"value", "selection"}
+
+
+def from_empty(x: Any) -> Any:
+    out = np.empty(len(x))
+    out[0] = x[0]
+    for i in range(1, len(x)):
+        out[i] = 0.9 * out[i - 1] + 0.1 * x[i]
+    return out
+
+
+def weighted(x: Any) -> Any:
+    weights, places = np.linspace(0.5, 1, len(x)), np.zeros(len(x), int)
+    out = np.full((len(x) // 2, 2), 1.5)
+    for i in range(len(x) // 2):
+        places[i] = len(x) - 1 - i
+        out[i, 0] = weights[i] * x[places[i]] * out[i, 1]
+        out[i, 1] += x[2 * i]
+    return out
+
+
+@pytest.mark.parametrize("function", [from_empty, weighted])
+def test_arrays_that_the_function_makes_are_tracked_cells_too(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    by_cells = loops.edges_by_cells
+
+    def kept(*given: Any) -> Any:
+        found.append(by_cells(*given))
+        return found[-1]
+
+    monkeypatch.setattr("whence.arrays.recording.calls.edges_by_cells", kept)
+    x = np.random.default_rng(2).random(120) + 0.1
+    assert set(map(tuple, lineage(function, x))) == influences(function, [x])[0, 0]
+    assert found[0] is not None

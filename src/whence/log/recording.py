@@ -46,7 +46,7 @@ class Recording:
     ) -> Dataset:
         """Define an array by its shape, or by the array itself. Another shape for the same name raises Redefined.
 
-        Tracked calls that are given the array itself later know it by this name.
+        Tracked calls that are given the array itself, or a part of it, know it by this name.
 
         `preview=True` saves a small preview of the values: the least, the greatest and the mean value of each of at
         most 16,384 tiles; a smaller array is saved completely. `preview` may also be the number of tiles, or an array

@@ -158,7 +158,8 @@ def _as_products(relation: Relation) -> list[tuple[Selection, Tuples]]:
         elif len(own) == 1 and np.array_equal(own[0], _full(view)):
             cells = Selection.all(shape)
         else:
-            raise NoForm
+            same = _relabelled(Relation.identity(view), shape, view)
+            cells = same.forward(Selection.from_boxes(own, view))
         found.append((cells, box.reshape(-1, 2)))
     return found
 

@@ -13,14 +13,15 @@ import numpy as np
 
 from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.adapters.tables import guarded
-from whence.arrays.dtype.arrays import is_tracked, tracked, values
+from whence.arrays.dtype.arrays import TrackedFloat64, is_tracked, tracked, values
 from whence.arrays.dtype.lineage import relation_of
 from whence.arrays.dtype.losses import watch
 from whence.arrays.recording.calls import ALL_OF_IT, Call, Captured, Edge, placed
-from whence.arrays.recording.structures import Array, outputs_of, replaced_fields
+from whence.arrays.recording.structures import Array, Pairs, outputs_of, replaced_fields, write_back
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.tracing._code import handles_errors, mentioned
 from whence.arrays.tracing._left import RunArray, plain_afterwards
+from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._tracked_array import laid_out
 from whence.errors import NoRule
 from whence.relation import Relation
@@ -28,8 +29,11 @@ from whence.relation import Relation
 _runs = itertools.count()
 
 
-def by_dtype(call: Call, error: NoRule) -> Captured:
-    """The call on tracked copies of its inputs; the error that led here, where that cannot be done either."""
+def by_dtype(call: Call, error: NoRule, *, again: bool = False) -> Captured:
+    """The call on tracked copies of its inputs; the error that led here, where that cannot be done either.
+
+    `again`: the function has run, and what it did to its arguments is done.
+    """
     if any(each.value.dtype != np.float64 for each in call.inputs):
         raise error  # results would be of another type than the function's own
     if any(map(is_labelled, call.named.values())):
@@ -41,19 +45,21 @@ def by_dtype(call: Call, error: NoRule) -> Captured:
     try:
         names = [f"{call.label} {next(_runs)}: {number} {each.label}" for number, each in enumerate(call.inputs)]
         with plain_afterwards(call.function, names):
-            return _followed(call, names)
+            return _followed(call, names, again=again)
     except Exception as refused:  # what no dtype can carry, or a plain result; an error of the function's comes again
         raise error from refused
 
 
-def _followed(call: Call, names: list[str]) -> Captured:
+def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
     inputs, label = call.inputs, call.label
     cells = [_laid_out(tracked(each.value, name), each.value) for each, name in zip(inputs, names, strict=True)]
     copies = [each.view(RunArray) for each in cells]
     before = [np.array(each) for each in cells]
-    args, kwargs = placed(call, copies)
+    pairs: Pairs = []
+    args, kwargs = placed(call, copies, pairs)
+    function = rebound(call.function, _Constructors()) if again else call.function
     with watch() as lost, guarded():
-        result = call.function(*args, **kwargs)
+        result = function(*args, **kwargs)
     outputs = outputs_of(result, label)
     if any(isinstance(each.value, np.ma.MaskedArray) for each in outputs):
         raise NoRule(f"{label} returns a masked array")
@@ -81,6 +87,8 @@ def _followed(call: Call, names: list[str]) -> Captured:
     notes = {"casts": lost.cast_cells + lost.floats, "branches": lost.decisions}
     # Each array becomes one plain array, so that what is returned is what is recorded; an argument is what was given.
     plain = {id(copy): each.value for copy, each in zip(copies, inputs, strict=True)}
+    if not again:
+        write_back(pairs, lambda each: _untracked(each, plain))
     return Captured(
         _untracked(result, plain),
         inputs,
@@ -90,6 +98,19 @@ def _followed(call: Call, names: list[str]) -> Captured:
         notes={key: count for key, count in notes.items() if count},
         said=tuple(ALL_OF_IT if taken_out and at in loose else "" for at in range(len(outputs))),
     )
+
+
+class _Constructors:
+    """In the place of a traced run: arrays of floats that the function makes are tracked cells, from nothing so far.
+
+    Only where its results are known already, because cells are not quite numbers (they cannot be converted in place).
+    """
+
+    finished = False
+
+    def fresh(self, array: Any) -> Any:
+        """The array as tracked cells; one of other numbers as it is."""
+        return array.astype(TrackedFloat64).view(RunArray) if array.dtype == np.float64 else array
 
 
 def _laid_out(cells: Any, like: Any) -> Any:

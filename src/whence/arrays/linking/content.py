@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from whence.arrays.rules._layouts import overlaps_itself
 
 SAMPLE = 1024
 ENOUGH = 16  # points
+DIGITS = 9  # a number with more of them was computed
+CONSTANTS = frozenset([math.pi, math.e, math.tau, math.inf])
 PLAIN, LONG = 1, 4  # points of a value that people write down, and of one that only comes out of computing
 
 
@@ -64,6 +67,36 @@ def points(array: NDArray[Any]) -> int:
     values = np.unique(sample[np.isfinite(sample)])
     if len(values) < 2 or (size > 2 and np.allclose(np.diff(np.asarray(flat[:SAMPLE], np.float64), 2), 0)):
         return 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        written = np.mod(values * 64, 1) == 0
+    written = _is_written(values)
     return int(written.sum()) * PLAIN + int((~written).sum()) * LONG
+
+
+def is_computed(number: Any) -> bool:
+    """Whether a number has so many digits that nobody wrote it down, except for constants that have names.
+
+    >>> is_computed(0.1), is_computed(2 / 3), is_computed(math.pi)
+    (False, True, False)
+    """
+    value = abs(float(number))
+    return value not in CONSTANTS and len(repr(value).partition("e")[0].replace(".", "").strip("0")) > DIGITS
+
+
+def only_computed(array: NDArray[Any]) -> bool:
+    """Whether every cell holds what only computing gives, so that what holds the same is a copy.
+
+    >>> only_computed(np.sin(np.arange(1.0, 9.0))), only_computed(np.array([0.1, 0.2])), only_computed(np.arange(7.0))
+    (True, False, False)
+    """
+    if array.dtype.kind != "f" or not array.size:
+        return False
+    cells = np.asarray(array, np.float64)
+    if array.size * LONG < ENOUGH:
+        return all(map(is_computed, cells.ravel().tolist()))
+    return bool(np.isfinite(cells).all() and not _is_written(cells).any())
+
+
+def _is_written(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of these numbers people write down: multiples of 1/64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: NDArray[np.bool_] = np.mod(values * 64, 1) == 0
+    return found

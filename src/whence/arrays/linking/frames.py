@@ -33,7 +33,7 @@ def array_behind(value: Any) -> NDArray[Any] | None:
             value = getattr(value, "value", None)
         if type(value) not in (np.ndarray, np.memmap) and issubclass(type(value), np.ndarray):
             value = np.asarray(value)  # of a masked array or a matrix, what is behind: the same memory
-        return value if type(value) in (np.ndarray, np.memmap) and value.dtype.kind in "biuf" else None
+        return value if type(value) in (np.ndarray, np.memmap) and value.dtype.kind in "biufcMm" else None
     if is_frame(value):
         kinds = value.dtypes if value.ndim == 2 else [value.dtype]
         if not all(isinstance(each, np.dtype) and each.kind in "biuf" for each in kinds):

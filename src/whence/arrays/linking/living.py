@@ -9,72 +9,24 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.arrays.linking.content import digest_of, is_distinctive
+from whence.arrays.linking.arrivals import Arrival, Change, How, Seen
+from whence.arrays.linking.content import digest_of, is_distinctive, only_computed
 from whence.arrays.linking.frames import array_behind
 from whence.arrays.linking.layout import Layout, Shape, shown
 from whence.arrays.rules._layouts import overlaps_itself
 from whence.arrays.rules._rows import affine, only_in, product
-from whence.arrays.rules.shapes import reshaped
 from whence.arrays.rules.views import viewed
 from whence.relation import Relation
 
-How = Literal["same", "view", "copy", "joined", "table", "new"]
 MOST_CONTENTS = 1 << 16
 MOST_COLUMNS = 1000
 MOST_CASTS = 64  # living arrays of the same shape that are compared as another type
-
-
-@dataclass(slots=True, eq=False)
-class Seen:
-    """An array as it was recorded: the dataset, where it lies, what it held."""
-
-    name: str
-    layout: Layout
-    digest: bytes
-    result: bool  # of a tracked call
-    owner: weakref.ref[Any]
-    stale: str = ""  # why it surely is not what it was, whatever the digest says
-    column: Relation | None = None  # if it is a column of a table: how it lies in that
-
-    def held_as(self, shape: Shape) -> Relation:
-        """The relation to it of an array that holds the same in the same order."""
-        if self.column is None:
-            return reshaped(self.layout.shape, shape)
-        return reshaped(self.column.out_shape, shape).compose(self.column)
-
-    def array(self) -> NDArray[Any] | None:
-        """The array, while its memory lives."""
-        owner = self.owner()
-        return None if owner is None else self.layout.array(owner)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A known array that was changed in place: the digest that it has now, and what is known of the change."""
-
-    seen: Seen
-    digest: bytes
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """What is known of an array that is passed to a call."""
-
-    how: How
-    digest: bytes
-    sources: tuple[tuple[Seen, Relation | None], ...] = ()  # None: the same cells
-    changes: tuple[Change, ...] = ()
-    parts: tuple[tuple[Seen, Relation], ...] = ()  # sources recorded before, which turn out to be parts of this one
-    why: str = ""  # of a new array: what was found and does not suffice
-    rest: tuple[int, ...] = ()  # of a table: the columns of which nothing is known
-    by_content: bool = False  # of a table: whether only its content says where it came from
 
 
 class _Gone:
@@ -227,7 +179,10 @@ class Living:
         alike = [
             seen
             for seen in self._wide()
-            if seen.layout.shape == array.shape and seen.layout.dtype != array.dtype.str and not seen.stale
+            if seen.layout.shape == array.shape
+            and seen.layout.dtype != array.dtype.str
+            and not seen.stale
+            and np.dtype(seen.layout.dtype).kind in "biuf"
         ]
         if not alike or len(alike) > MOST_CASTS or not is_distinctive(array):
             return []
@@ -254,6 +209,26 @@ class Living:
                 taken = each if order is None else each[order]
                 if np.array_equal(taken, column, equal_nan=column.dtype.kind == "f") and digest_of(own) == seen.digest:
                     yield seen, place
+
+    def picked(self, array: NDArray[Any], new: Arrival, numbers: Mapping[str, Any]) -> Arrival:
+        """An array that is new so far: what its cells say, if all were taken from one array, or are known numbers."""
+        from whence.arrays.linking.picked import collected_from, picked_from
+
+        if not only_computed(array):
+            return new
+        held = ((seen, own) for seen in self._wide() if not seen.stale and (own := seen.array()) is not None)
+        found = [
+            (seen, how) for seen, how in picked_from(array, held) if (own := seen.array()) is not None
+            and digest_of(own) == seen.digest
+        ]  # fmt: skip
+        if len(found) > 1:
+            names = " and ".join(repr(each.name) for each, _ in found[:2])
+            return replace(new, why=f"its cells are in {names}, and may be from either")
+        single = Layout.of(np.zeros(()))
+        sources = found or [
+            (Seen(name, single, b"", True, _never), how) for name, how in collected_from(array, numbers)
+        ]
+        return Arrival("picked", new.digest, tuple(sources)) if sources else new
 
     def _joined(self, array: NDArray[Any]) -> tuple[tuple[Seen, Relation], ...]:
         from whence.arrays.linking.joined import joined

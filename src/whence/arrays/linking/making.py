@@ -11,7 +11,7 @@ import builtins
 import dis
 import functools
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,14 +49,19 @@ def _from_outside(code: types.CodeType) -> Iterator[str]:
             yield from _from_outside(each.argval)
 
 
-def made_from_nothing(frame: types.FrameType | None, variable: str | None) -> bool:
-    """Whether the array that a call is given, perhaps held by that variable, was made from nothing known."""
+def made_from_nothing(
+    frame: types.FrameType | None, variable: str | None, something: Callable[[Any], bool] = lambda _: False
+) -> bool:
+    """Whether the array or number that a call is given, perhaps held by that variable, was made from nothing known.
+
+    `something` tells numbers that are known from others.
+    """
     if frame is None:
         return False
     scope = {**vars(builtins), **frame.f_globals, **frame.f_locals}
     if variable is None:
         now = [each for start, end, each in _statements(frame.f_code) if start <= frame.f_lasti <= end]
-        return bool(now) and all(_uses_nothing(each, scope) for each in now)
+        return bool(now) and all(_uses_nothing(each, scope, something) for each in now)
     makers = []
     for _, _, each in _statements(frame.f_code):
         kind, name = each[-1]
@@ -64,13 +69,16 @@ def made_from_nothing(frame: types.FrameType | None, variable: str | None) -> bo
             makers.append(each)
         elif kind == "STORE_SUBSCR" and any(own == variable for op, own in each if op in LOADING):
             return False  # it was written to
-    return bool(makers) and all(_uses_nothing(each, scope) for each in makers)
+    return bool(makers) and all(_uses_nothing(each, scope, something) for each in makers)
 
 
-def _uses_nothing(statement: Statement, scope: Mapping[str, Any]) -> bool:
+def _uses_nothing(statement: Statement, scope: Mapping[str, Any], something: Callable[[Any], bool]) -> bool:
     names = {name for kind, name in statement if kind in LOADING}
     stepwise = any("JUMP" in kind or "FOR_ITER" in kind for kind, _ in statement)  # of which only a part was seen
-    return not stepwise and all(name in scope and _is_nothing(scope[name], DEEP) for name in names)
+    used = [scope.get(name, statement) for name in names]  # a name that is not there is none that is known
+    return not stepwise and all(
+        each is not statement and not something(each) and _is_nothing(each, DEEP) for each in used
+    )
 
 
 def _is_nothing(item: Any, depth: int) -> bool:

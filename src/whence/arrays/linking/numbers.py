@@ -36,9 +36,12 @@ class Numbers:
         found = self._known.get(id(number))
         return found[1] if found is not None and found[0] is number else None
 
-    def foreign(self, number: Any) -> NDArray[Any] | None:
-        """The placeholder array of a number that another log returned, or this log when it was open before."""
-        if _given.get(id(number)) is not number:
+    def foreign(self, number: Any, *, outside: bool = False) -> NDArray[Any] | None:
+        """The placeholder array of a number that another log returned, or this log when it was open before.
+
+        `outside`: also of a number that no call returned.
+        """
+        if _given.get(id(number)) is not number and not outside:
             return None
         found = self._foreign.get(id(number))
         if found is None or found[0] is not number:
@@ -46,9 +49,22 @@ class Numbers:
             _add(self._foreign, id(number), found)
         return found[1]
 
+    def equal_to(self, number: Any) -> str | None:
+        """The dataset of the only known number that has the same value."""
+        found = {name for own, name in self._known.values() if own == number}
+        return found.pop() if len(found) == 1 else None
+
+    def by_name(self) -> dict[str, Any]:
+        """All known numbers."""
+        return {name: number for number, name in self._known.values()}
+
+    def behind(self, array: Any) -> Any:
+        """The number that an array stands for, if it was not known."""
+        return next((number for number, own in self._foreign.values() if own is array), None)
+
     def is_foreign(self, array: Any) -> bool:
-        """Whether an array is such a placeholder."""
-        return any(own is array for _, own in self._foreign.values())
+        """Whether an array is such a placeholder, of a number that another log returned."""
+        return any(own is array and _given.get(id(number)) is number for number, own in self._foreign.values())
 
     def rename(self, other: dict[str, str]) -> None:
         """Datasets have other names."""

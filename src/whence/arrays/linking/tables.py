@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.arrays.linking import content
+from whence.arrays.linking.arrivals import Arrival, Seen
 from whence.arrays.linking.content import points
 from whence.arrays.linking.frames import array_behind, column_digest
 from whence.arrays.linking.layout import Layout, Shape
-from whence.arrays.linking.living import Arrival, Living, Seen
+from whence.arrays.linking.living import Living
 from whence.arrays.rules._rows import Factor, affine, factor, gathered, only_in, pieces, product, row
 from whence.relation import Relation
 

@@ -13,13 +13,26 @@ from whence.arrays.adapters import load
 from whence.arrays.adapters.foreign import stand_in
 from whence.arrays.adapters.tables import guarded, refuse_traced
 from whence.arrays.linking.frames import is_frame
+from whence.arrays.recording.again import undoing
+from whence.arrays.recording.folding import refolded
 from whence.arrays.recording.loops import MANY_WRITES, edges_by_cells
-from whence.arrays.recording.structures import Array, Function, Shape, arrays_in, named, outputs_of, replaced
+from whence.arrays.recording.structures import (
+    Array,
+    Function,
+    Pairs,
+    Shape,
+    arrays_in,
+    named,
+    outputs_of,
+    replaced,
+    stored_by,
+    write_back,
+)
 from whence.arrays.recording.unknown import Unknown, by_guess
 from whence.arrays.tracing import Run, Traced
 from whence.arrays.tracing._finished import Finished
 from whence.arrays.tracing._operations import Step
-from whence.arrays.tracing._origins import merged, natural_form, union
+from whence.arrays.tracing._origins import union
 from whence.arrays.tracing._rebound import rebound
 from whence.arrays.tracing._run import Overlapping, checked, mode_of
 from whence.arrays.tracing._spelling import Spelled
@@ -27,10 +40,6 @@ from whence.arrays.tracing._tape import CallRecord, Tape
 from whence.errors import TooLarge
 from whence.relation import Relation
 from whence.relation.compress import drafting
-
-FEW_ROWS = 4  # rows that are not worth folding
-MANY = 64  # rows that have no form to be kept
-MOST_TO_FOLD = 1 << 18
 
 NO_VALUES = (
     "holds no value of the inputs; if values only selected it (a mask, a sort key, a comparison), "
@@ -92,6 +101,7 @@ class Captured:
     notes: Mapping[str, int] = field(default_factory=dict)  # casts, branches, texts
     said: tuple[str, ...] = ()  # of each output, what its lineage does not hold, if that is anything
     guessed: str = ""  # why the function could not be followed, and is taken to use all it is given
+    met: tuple[Any, ...] = ()  # plain arrays that it used beside traced ones
 
 
 class ReuseLookup(Protocol):
@@ -171,10 +181,10 @@ def by_rule(call: Call) -> Captured:
     return Captured(result, inputs, outputs, _merged(edges), call_record)
 
 
-def placed(call: Call, stand_ins: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+def placed(call: Call, stand_ins: Sequence[Any], pairs: Pairs | None = None) -> tuple[list[Any], dict[str, Any]]:
     """The arguments, by place and by name, with the n-th of these in the place of the n-th array."""
     following = iter(stand_ins)
-    given = [replaced(item, lambda _: next(following)) for item in (*call.args, *call.kwargs.values())]
+    given = [replaced(item, lambda _: next(following), pairs) for item in (*call.args, *call.kwargs.values())]
     return given[: len(call.args)], dict(zip(call.kwargs, given[len(call.args) :], strict=True))
 
 
@@ -185,19 +195,19 @@ def by_tracing(call: Call) -> Captured:
     except Overlapping as error:
         same = [each.value for each in call.inputs]
         if not any(_same_memory(a, b) for n, a in enumerate(same) for b in same[:n]):
-            raise _halfway(call) from error
+            raise _overlapping(call) from error
     return _traced_once(call, shared=True)
 
 
-def _halfway(call: Call) -> Halfway:
-    return Halfway(
+def _overlapping(call: Call) -> rules.NoRule:
+    return rules.NoRule(
         f"{call.label} writes into an argument that shares memory with another one: pass a copy of one of them"
     )
 
 
 def _after_all(call: Call, traced: list[Traced], error: rules.NoRule) -> rules.NoRule:
     """The error, or another one if the function has changed its arguments and cannot be run again."""
-    if not any(each._buffer.version for each in traced):
+    if not traced or traced[0]._run.put_back() or not any(each._buffer.version for each in traced):
         return error
     return Halfway(f"{error}; {call.label} had already changed its arguments, so whence cannot run it again")
 
@@ -229,7 +239,13 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     for each in inputs:
         same = [one for one in traced if shared and _same_memory(one.value, each.value)]
         traced.append(run.same_input(same[0]) if same else run.input(each.value, repr(each.label)))
-    args, kwargs = placed(call, traced)
+    pairs: Pairs = []
+    args, kwargs = placed(call, traced, pairs)
+    arguments = {id(one): each.value for one, each in zip(traced, inputs, strict=True)}
+
+    def as_given(each: Any) -> Any:
+        return arguments.get(id(each), each)  # others become plain when the run ends
+
     try:
         own = rebound(function, run)
         result = own(*(stand_in(run, each) for each in args), **{k: stand_in(run, each) for k, each in kwargs.items()})
@@ -241,7 +257,7 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
             raise run.refused  # the function went on without what was refused, on a way that is not its own
     except Overlapping as error:
         if any(each._buffer.version for each in traced) or shared:
-            raise _halfway(call) from error
+            raise _after_all(call, traced, _overlapping(call)) from error
         raise
     except rules.NoRule as error:
         raise _after_all(call, traced, error) from error
@@ -249,8 +265,10 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         if run.refused is None and isinstance(error, TypeError) and "Traced" in str(error):  # np.frombuffer(x)
             run.refuse(rules.NoRule(f"{label} passes a traced array to code that reads plain memory ({error})"))
         if run.refused is None:
+            write_back(pairs, as_given)
             raise
         raise _after_all(call, traced, run.refused) from error  # which may be why the function failed
+    write_back(pairs, as_given)
     distinct = {id(each._buffer): number for number, each in reversed(list(enumerate(traced)))}
     written = [number for number in sorted(distinct.values()) if traced[number]._buffer.version]
     returned = {
@@ -259,9 +277,13 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
     outputs += [
         Array(inputs[number].label, traced[number]) for number in written if id(traced[number]._buffer) not in returned
     ]
-    originals = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
+    others = {id(each) for each in (*traced, *(one.value for one in outputs))}
+    outputs += stored_by(function, call.named, label, lambda each: run.holds(each) and id(each) not in others)
+    originals = run.plain = {id(one.value): each.value for one, each in zip(traced, inputs, strict=True)}
     plain = tuple(Array(each.label, _untraced(each.value, originals)) for each in outputs)
-    returns = replaced(result, lambda each: _untraced(each, originals))
+    theirs = {id(each): each for each in call.named.values()} | {id(after): before for before, after in pairs}
+    is_theirs = not isinstance(result, (tuple, Traced)) and id(result) in theirs
+    returns = theirs[id(result)] if is_theirs else replaced(result, lambda each: _untraced(each, originals))
     # Numbers that left the run: which of them a result is, or none, which may then come from all of them.
     taken = [None if isinstance(each.value, Traced) else run.taken_as(each.value) for each in outputs]
     loose = [not isinstance(each.value, Traced) and one is None for each, one in zip(outputs, taken, strict=True)]
@@ -277,22 +299,23 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         ]
     )
     call_record = run.call_record
+    met = tuple(run.met.values())
     known = _known(call.memory, call_record, plain)
     if known is not None:
         return Captured(
-            returns, inputs, plain, known.edges, call_record, tuple(written), reused=True, notes=known.notes, said=notes
+            returns, inputs, plain, known.edges, call_record, tuple(written), True, known.notes, notes, met=met
         )
     if run.most_writes > MANY_WRITES and not written and not any(loose) and not any(taken):
         by_cells = edges_by_cells(call, plain, run.selects)
         if by_cells is not None:
-            return Captured(returns, inputs, plain, by_cells, call_record, notes=run.notes)
+            return Captured(returns, inputs, plain, by_cells, call_record, notes=run.notes, met=met)
     try:
         edges = [
             Edge(at, number, kind, relation)
             for at, (each, one) in enumerate(zip(outputs, taken, strict=True))
             if isinstance(each.value, Traced) or one is not None
             for (number, kind), relations in (each.value if one is None else one).origins().items()
-            for relation in map(_refolded, union(relations))
+            for relation in map(refolded, union(relations))
         ]
     except TooLarge as error:
         raise _after_all(call, traced, TooMuch(str(error))) from error
@@ -305,7 +328,9 @@ def _traced(call: Call, run: Run, *, shared: bool) -> Captured:
         if note or (run.has_casts and at not in lined)
         for number, each in enumerate(inputs)
     ]
-    return Captured(returns, inputs, plain, tuple(edges), call_record, tuple(written), notes=run.notes, said=notes)
+    return Captured(
+        returns, inputs, plain, tuple(edges), call_record, tuple(written), notes=run.notes, said=notes, met=met
+    )
 
 
 def _untraced(item: Any, originals: dict[int, Any]) -> Any:
@@ -318,27 +343,12 @@ def _untraced(item: Any, originals: dict[int, Any]) -> Any:
     return originals.setdefault(id(item.value), item.plain) if isinstance(item, Traced) else item
 
 
-def _refolded(relation: Relation) -> Relation:
-    """A relation that was put together from many pieces (a loop over rows), in as few rows as its tuples need."""
-    rows = len(relation)
-    if rows <= FEW_ROWS or relation.count() > MOST_TO_FOLD:
-        return relation
-    folded = natural_form(relation.to_array(), relation.out_shape, relation.in_shape)
-    if folded is not None and len(folded) < rows:
-        relation = folded
-    if len(relation) <= MANY:
-        return relation
-    with drafting(False):
-        best = merged([relation])
-    return best if len(best.to_bytes()) < len(relation.to_bytes()) else relation
-
-
 def _merged(edges: list[Edge]) -> tuple[Edge, ...]:
     """One edge for each pair and kind, where that is cheap."""
     groups: dict[tuple[int, int, rules.Kind], list[Relation]] = {}
     for edge in edges:
         groups.setdefault((edge.output, edge.input, edge.kind), []).append(edge.relation)
-    return tuple(Edge(*key, each) for key, relations in groups.items() for each in map(_refolded, union(relations)))
+    return tuple(Edge(*key, each) for key, relations in groups.items() for each in map(refolded, union(relations)))
 
 
 def captured(
@@ -363,12 +373,14 @@ def captured(
             return by_rule(call)
         except rules.NoRule:
             pass  # a way of calling it that the rule does not cover may still be traced, or be refused by name
+    undo = undoing(function, call.named, [each.value for each in call.inputs])
     try:
         return by_tracing(call)
     except rules.NoRule as error:
         if isinstance(error, Halfway):
             raise
         refused = error
+        undo()
     if not selection and not winner and not isinstance(refused, TooMuch):
         from whence.arrays.dtype.runs import by_dtype  # which stands on this module
 
@@ -376,4 +388,5 @@ def captured(
             return by_dtype(call, refused)
         except rules.NoRule as error:
             refused = error
+            undo()
     return by_guess(call, unknown, refused)

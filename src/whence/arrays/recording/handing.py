@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.arrays.adapters.labelled import coordinates, is_labelled
-from whence.arrays.linking.besides import surroundings
-from whence.arrays.linking.frames import is_frame, is_listed
+from whence.arrays.linking.besides import is_data, surroundings
+from whence.arrays.linking.frames import array_behind, is_frame, is_listed
 from whence.arrays.recording.calls import Captured, Edge
 from whence.arrays.recording.structures import Array, Function, arrays_in, is_followed, named
 from whence.relation import Relation
@@ -50,13 +50,29 @@ def handed_over(
     given, options = tuple(_numbers(item, known) for item in args), {k: _numbers(v, known) for k, v in kwargs.items()}
     if any(a is not b for a, b in zip((*given, *options.values()), (*args, *kwargs.values()), strict=True)):
         inputs = tuple(arrays_in(names, given, options))
-    opaque = [*_opaque(function, names, given, options, recorder.number)]
-    besides, closed = surroundings(function, named(names, given, options))
-    if besides:
-        passed = {id(each.value) for each in inputs}
-        opaque += [Array(name, each) for name, each in besides.items() if id(each) not in passed]
+    opaque = [*_opaque(function, names, given, options, recorder)]
+    passed = {id(each.value) for each in (*inputs, *opaque)}
+    others = {key: item for key, item in named(names, given, options).items() if id(item) not in passed}
+    besides, closed = surroundings(function, others)
+    for name, each in besides.items():
+        own = recorder.number(each, outside=True) if isinstance(each, (float, np.number)) else each
+        if id(own) not in passed:
+            passed.add(id(own))
+            opaque.append(Array(name, own))
     handed = recorder.arrived(each.value for each in (*inputs, *opaque))
     return HandedOver(given, options, inputs, tuple(opaque), handed, closed)
+
+
+def with_met(recorder: Recorder, own: HandedOver, met: tuple[Any, ...]) -> HandedOver:
+    """The same with plain arrays that the function used, wherever it had them from, if they are known."""
+    passed = [each for item in (*own.inputs, *own.opaque) if (each := array_behind(item.value)) is not None]
+    others = [each for each in met if not any(np.may_share_memory(each, one) for one in passed)]
+    if not others:
+        return own
+    found, place = recorder.arrived(others)
+    known = [each for each in found if each.found is not None and each.found.sources]
+    opaque = tuple(Array(f"another {n}" if n else "another", each.value) for n, each in enumerate(known))
+    return replace(own, opaque=(*own.opaque, *opaque), handed=((*own.handed[0], *known), place))
 
 
 def _numbers(item: Any, change: Callable[[Any], Any]) -> Any:
@@ -77,7 +93,7 @@ def _opaque(
     names: tuple[str, ...],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    number: Callable[[Any], Any],
+    recorder: Recorder,
 ) -> Iterator[Array]:
     mentioned = getattr(getattr(function, "__code__", None), "co_names", ())
     for label, item in named(names, args, kwargs).items():
@@ -89,8 +105,10 @@ def _opaque(
             for key, each in coordinates(item).items():
                 if key in mentioned:
                     yield Array(f"{label}.{key}", each)
-        elif type(item) is float and (known := number(item)) is not None:
-            yield Array(label, known)
+        elif isinstance(item, (float, np.inexact)):
+            known = recorder.number(item, outside=is_data(item) and recorder.suspects(item))
+            if known is not None:
+                yield Array(label, known)
 
 
 def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, ...] = ()) -> Captured:
@@ -112,8 +130,8 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, .
     )
     labels = ", ".join(repr(each.label) for each in opaque)
     note = (
-        f"may come from only some cells of {labels}: tables, lists, masked arrays, texts, globals and attributes "
-        "are not followed"
+        f"may come from only some cells of {labels}: tables, lists, masked arrays, texts, numbers, globals and "
+        "attributes are not followed"
     )
     found = _noted(found, note)
     return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges))

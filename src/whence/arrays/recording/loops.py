@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.arrays.recording.again import undoing
 from whence.arrays.tracing._code import mentioned
 from whence.errors import NoRule
 
@@ -45,10 +46,13 @@ def edges_by_cells(call: Call, outputs: Sequence[Array], selects: bool) -> tuple
         return None
     from whence.arrays.dtype.runs import by_dtype  # which stands on whence.arrays.recording.calls
 
+    undo = undoing(call.function, call.named, [each.value for each in call.inputs])
     try:
-        found = by_dtype(call, NoRule("the tracked dtype does not follow this function"))
+        found = by_dtype(call, NoRule("the tracked dtype does not follow this function"), again=True)
     except NoRule:
         return None
+    finally:
+        undo()
     same = len(found.outputs) == len(outputs) and all(
         _equal(one.value, other.value) for one, other in zip(found.outputs, outputs, strict=True)
     )

@@ -13,13 +13,15 @@ import numpy as np
 
 from whence import _tracked
 from whence.arrays.adapters.labelled import changed, is_labelled, parts
-from whence.arrays.linking.besides import learned_by
+from whence.arrays.linking.besides import learned_by, surroundings
 from whence.arrays.linking.frames import is_frame
 from whence.arrays.tracing import Traced
 from whence.errors import BadType
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
+Pairs = list[tuple[Any, Any]]
+"""Containers among the arguments of a call, and what the function is given in their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +101,38 @@ def _fields(item: Any) -> list[tuple[str, Any]]:
     return [(each.name, getattr(item, each.name)) for each in dataclasses.fields(item) if hasattr(item, each.name)]
 
 
-def replaced(item: Any, change: Callable[[Any], Any]) -> Any:
-    """The same structure with every array changed."""
+def replaced(item: Any, change: Callable[[Any], Any], pairs: Pairs | None = None) -> Any:
+    """The same structure with every array changed; a container in which nothing changes is itself.
+
+    `pairs` collects the containers that were replaced, each with the one in its place.
+    """
+
+    def inner(each: Any) -> Any:
+        return replaced(each, change, pairs)
+
     if is_followed(item):
         return change(item)
-    if isinstance(item, tuple) and hasattr(item, "_fields"):
-        return type(item)(*(replaced(each, change) for each in item))
-    if isinstance(item, (list, tuple)):
-        return type(item)(replaced(each, change) for each in item)
-    if isinstance(item, dict):
-        return {key: replaced(each, change) for key, each in item.items()}
     if is_labelled(item):
         return changed(item, lambda each: change(each) if is_followed(each) else each)
-    return replaced_fields(item, lambda each: replaced(each, change))
+    if isinstance(item, (list, tuple)):
+        parts = [inner(each) for each in item]
+        if all(a is b for a, b in zip(item, parts, strict=True)):
+            return item
+        if isinstance(item, tuple):
+            return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
+        own: Any = copy.copy(item)
+        own[:] = parts
+    elif isinstance(item, dict):
+        values = {key: inner(each) for key, each in item.items()}
+        if all(item[key] is each for key, each in values.items()):
+            return item
+        own = copy.copy(item)
+        own.update(values)
+    else:
+        own = replaced_fields(item, inner)
+    if pairs is not None and own is not item:
+        pairs.append((item, own))
+    return own
 
 
 def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
@@ -122,6 +143,40 @@ def replaced_fields(item: Any, change: Callable[[Any], Any]) -> Any:
         for key, _, after in own:
             object.__setattr__(item, key, after)  # a frozen one is changed before anybody sees it
     return item
+
+
+def write_back(pairs: Pairs, change: Callable[[Any], Any]) -> None:
+    """What a function did to containers that took the place of the caller's is done to the caller's.
+
+    `change` gives what the caller has for an array of the run.
+    """
+    given = {id(own): item for item, own in pairs}
+
+    def back(each: Any) -> Any:
+        return given[id(each)] if id(each) in given else change(each)
+
+    for item, own in pairs:
+        if isinstance(item, list):
+            parts = [back(each) for each in own]
+            if len(parts) != len(item) or any(a is not b for a, b in zip(item, parts, strict=True)):
+                item[:] = parts
+        elif isinstance(item, dict):
+            values = {key: back(each) for key, each in own.items()}
+            if list(values) != list(item) or any(item[key] is not each for key, each in values.items()):
+                item.clear()
+                item.update(values)
+        else:
+            kept = dict(_attributes(own))
+            for key, each in kept.items():
+                if getattr(item, key, kept) is not (after := back(each)):
+                    object.__setattr__(item, key, after)
+            for key in [key for key, _ in _attributes(item) if key not in kept]:
+                object.__delattr__(item, key)
+
+
+def _attributes(item: Any) -> list[tuple[str, Any]]:
+    """All that an object of a dataclass holds."""
+    return list({**getattr(item, "__dict__", {}), **dict(_fields(item))}.items())
 
 
 def outputs_of(result: Any, label: str) -> list[Array]:
@@ -148,3 +203,12 @@ def outputs_of(result: Any, label: str) -> list[Array]:
     for key, each in (*_fields(result), *learned_by(result)):
         found += outputs_of(each, f"{label}.{key}")
     return found
+
+
+def stored_by(
+    function: Function, arguments: dict[str, Any], label: str, is_result: Callable[[Any], bool]
+) -> list[Array]:
+    """Results that a function stored instead of returning them: in its object, in a list, in a variable around it."""
+    found = surroundings(function, arguments, is_result)[0]
+    once = {id(each): (name, each) for name, each in found.items()}
+    return [Array(f"{label}.{name.removeprefix('self.')}", each) for name, each in once.values()]

@@ -14,7 +14,7 @@ import numpy as np
 
 from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.recording.calls import Captured, Edge, ReuseLookup, captured
-from whence.arrays.recording.handing import handed_over, with_opaque
+from whence.arrays.recording.handing import handed_over, with_met, with_opaque
 from whence.arrays.recording.structures import Array, Function, arrays_in, parameters_of
 from whence.arrays.recording.unknown import WAYS, Unknown
 from whence.arrays.tracing import Run, Traced
@@ -42,7 +42,8 @@ class Recorder(Protocol):
 
     def ready(self) -> None: ...
     def arrived(self, values: Iterable[Any]) -> Any: ...
-    def number(self, value: Any) -> Any: ...
+    def number(self, value: Any, *, outside: bool = False) -> Any: ...
+    def suspects(self, number: Any) -> bool: ...
     def watched(self, *, hand_overs: bool = False) -> Any: ...
     @property
     def address(self) -> tuple[Function, tuple[Any, ...]]: ...
@@ -81,7 +82,9 @@ class Tracked:
         self._unknown = unknown
         self._options = {"name": name, "names": dict(names), "lineage": lineage, "reuse": reuse, "extremes": extremes}
         self._options["unknown"] = unknown
-        self._parameters = parameters_of(function)
+        self._inner, self._bound, self._keywords = _unwrapped(function)
+        self._parameters = parameters_of(self._inner)
+        self._defaults = _arrays_by_default(self._inner)
         self._last = threading.local()
 
     @property
@@ -93,10 +96,13 @@ class Tracked:
         if _inside(args, kwargs):  # part of a larger tracked call, which sees through this one
             return self.function(*args, **kwargs)
         self._recorder.ready()
-        own = handed_over(self._recorder, self.function, self._parameters, args, kwargs)
+        args, kwargs = (*self._bound, *args), {**self._keywords, **kwargs}
+        given = self._parameters[: len(args)]
+        kwargs.update((k, each) for k, each in self._defaults.items() if k not in kwargs and k not in given)
+        own = handed_over(self._recorder, self._inner, self._parameters, args, kwargs)
         learned = self._recorder.learned(self.name) if self._reuse else None
         found = captured(
-            self.function, own.args, own.kwargs, self._parameters, self.name, selection=self._selection,
+            self._inner, own.args, own.kwargs, self._parameters, self.name, selection=self._selection,
             winner=self._winner, memory=learned if self._reuse is True else None, unknown=self._unknown,
         )  # fmt: skip
         if not found.outputs and found.result is not None:
@@ -120,6 +126,8 @@ class Tracked:
                 learned.learn(found)
             else:
                 learned.verify(found)
+        if found.met:
+            own = with_met(self._recorder, own, found.met)
         scalars = _scalars(self._parameters, own.args, own.kwargs)
         self._last.record = self._recorder.record(
             self.name, with_opaque(found, own.opaque, own.closed), self._names, scalars, found.reused, own.handed
@@ -169,6 +177,27 @@ def track(
         raise BadType(f"{function.__name__} yields its results one by one: track a function that returns arrays")
     own = name or getattr(function, "__name__", None) or type(function).__name__
     return Tracked(recorder, function, own, dict(names or {}), lineage, reuse, extremes, unknown)
+
+
+def _unwrapped(function: Function) -> tuple[Function, tuple[Any, ...], dict[str, Any]]:
+    """The function within `functools.partial`, and what it was given there: arguments like any other."""
+    if not isinstance(function, functools.partial):
+        return function, (), {}
+    inner, args, keywords = _unwrapped(function.func)
+    return inner, (*args, *function.args), {**keywords, **function.keywords}
+
+
+def _arrays_by_default(function: Function) -> dict[str, Any]:
+    """The parameters that are arrays unless they are given."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some builtins do not say
+        return {}
+    return {
+        name: each.default
+        for name, each in parameters.items()
+        if isinstance(each.default, np.ndarray) and each.kind is not each.POSITIONAL_ONLY
+    }
 
 
 def _check(lineage: object, extremes: object) -> None:

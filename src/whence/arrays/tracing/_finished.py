@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import types
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -98,13 +98,16 @@ def plain(item: Any) -> Any:
     return item
 
 
-def finish(arrays: Iterable[Any]) -> None:
-    """These traced arrays are left after their run: plain ones take their places."""
+def finish(arrays: Iterable[Any], recorded: Mapping[int, Any]) -> None:
+    """These traced arrays are left after their run: plain ones take their places, those that were recorded.
+
+    Of a single number that is the very object by which it is known.
+    """
     left = list(arrays)
     become = object.__dict__["__class__"].__set__
     for each in left:
         become(each, Finished)
-    replace({id(each): each._plain_value for each in left}, left)
+    replace({id(each): recorded.get(id(each.value), each._plain_value) for each in left}, left)
 
 
 def replace(new: dict[int, Any], old: list[Any]) -> None:

@@ -149,8 +149,11 @@ def _holds_traced(item: Any) -> bool:
     return isinstance(item, Traced) or (isinstance(item, (list, tuple)) and any(map(_holds_traced, item)))
 
 
-def rebound(function: Callable[..., Any], run: Run) -> Callable[..., Any]:
-    """The same function with its own NumPy; functions that cannot be rebuilt are returned as they are."""
+def rebound(function: Callable[..., Any], run: Any) -> Callable[..., Any]:
+    """The same function with its own NumPy; functions that cannot be rebuilt are returned as they are.
+
+    `run` is a run, or whatever else makes the arrays that the function asks NumPy for.
+    """
     if not isinstance(function, types.FunctionType) or _sets_globals(function.__code__):
         return function
     load()

@@ -24,6 +24,7 @@ from whence.relation import Relation
 MOST_CELLS = 1 << 36
 KINDS = "biuf"
 MOST_TAKEN = 1 << 10
+MOST_MET = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,12 @@ class Run:
         self._taken: dict[int, Taken] = {}  # single ones of them, by identity
         self._arrays = 0
         self._inputs: list[Any] = []
+        self.met: dict[int, Any] = {}  # plain arrays that operations were given beside traced ones
         self._checked: set[int] = set()
+        self._before: list[tuple[Any, Any]] = []  # inputs that were written, and what they held
         self._alive: list[weakref.ref[Any]] = []
         self._many = 1 << 10
+        self.plain: dict[int, Any] = {}  # what was recorded for an array of the run, by the identity of its numbers
         self.at_end: list[Callable[[], None]] = []  # of those who hold arrays of the run elsewhere
 
     @property
@@ -101,12 +105,15 @@ class Run:
         self.finished = True
         self.refused = None  # an error holds the frames that it went through, and these the run
         self._inputs.clear()  # or the run itself would hold them, and looking for holders takes milliseconds
+        self._before.clear()
+        self.met = {}
         self._casts.clear()
         self._taken.clear()
         left = [found for each in self._alive if (found := each()) is not None]
         self._alive.clear()
         if left:
-            finish(left)
+            finish(left, self.plain)
+        self.plain = {}
 
     def take(self, number: Any, origins: Any) -> Any:
         """A number leaves the traced world; if the function returns just this object, its origins are known."""
@@ -118,6 +125,17 @@ class Run:
         """What is known of a number that left, if it is one."""
         found = self._taken.get(id(item))
         return found if found is not None and found.value is item else None
+
+    def meets(self, array: Any) -> None:
+        """A plain array goes into an operation: the function has it from elsewhere."""
+        if len(self.met) < MOST_MET:
+            self.met[id(array)] = array
+
+    def holds(self, item: Any) -> bool:
+        """Whether it is an array of the run, or a number that left it."""
+        from whence.arrays.tracing._traced import Traced
+
+        return isinstance(item, Traced) or (type(item) is float and self.taken_as(item) is not None)
 
     @property
     def has_casts(self) -> bool:
@@ -149,6 +167,13 @@ class Run:
                 if other._buffer is not buffer and _overlap(each.value, other.value):
                     raise Overlapping("an argument that shares memory with another was about to be written")
         self._checked.add(id(buffer))
+        self._before += [(each.value, each.value.copy()) for each in own if each.value.flags.writeable]
+
+    def put_back(self) -> bool:
+        """Inputs that were written have their numbers of before again; whether there were any."""
+        for array, values in self._before:
+            np.copyto(array, values)
+        return bool(self._before)
 
     def input(self, array: Any, what: str = "an input") -> Any:
         """A traced array over this one's memory, each cell from itself."""

@@ -99,6 +99,8 @@ class Spelled:
             self.arrays.append(item)
             self.mine.append(self._inputs)
             self.complete &= item.dtype.kind not in "OV"
+            if not self._inputs and item.dtype.kind == "f":
+                self._run.meets(item)
         elif isinstance(item, _tracked.Held):
             raise BadType(
                 "a tracked array cannot be mixed with arrays of a traced run: pass its numbers, whence.arrays.values(x)"

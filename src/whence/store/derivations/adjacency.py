@@ -119,6 +119,13 @@ class Adjacency:
             raise UnknownName.of("dataset", name, self.shapes)
         return every[-1]
 
+    def other_meaning(self, name: str) -> str:
+        """What is to be said of a name that a dataset has, if a variable of that name got another one."""
+        other, own = self.variables.get(name), self.every(name)
+        if other is None or not own or other in own:
+            return ""
+        return f"{name!r} is a dataset, named after an argument; the variable {name!r} of the program got {other!r}"
+
     def every(self, name: str) -> list[str]:
         """All datasets that have a name, the latest last; if none has, the versions of the file, or the result that a
         variable of that name got."""

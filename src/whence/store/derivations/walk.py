@@ -155,10 +155,10 @@ def plan(
 
     With `above`, each step is through contributions of at least that weight: a path is as strong as its weakest step.
     """
+    said = [note for name in (start, to) if name is not None and (note := graph.other_meaning(name))]
     start = graph.meant(start)
     neighbours = graph.neighbours(direction)
     wanted = _reachable(neighbours, start)
-    said: list[str] = []
     if to is not None:
         versions = [each for each in graph.every(to) if each in wanted]
         end = versions[-1] if versions else graph.meant(to)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from whence.arrays.linking.arrivals import Arrival, Change, Seen
+from whence.arrays.linking.besides import is_data
 from whence.arrays.linking.content import digest_of, is_distinctive
 from whence.arrays.linking.frames import array_behind, column_digests, is_frame, table_digest
 from whence.arrays.linking.layout import Layout, shown
-from whence.arrays.linking.living import Arrival, Change, Living, Seen, root_of
+from whence.arrays.linking.living import Living, root_of
 from whence.arrays.linking.making import made_from_nothing
 from whence.arrays.linking.numbers import Numbers
 from whence.arrays.linking.places import (
@@ -31,61 +33,8 @@ from whence.arrays.tracing._origins import Origins, overwritten
 from whence.relation import Relation
 from whence.relation.tables import chosen_columns
 from whence.selection import Selection
+from whence.store.recording.arriving import FOREIGN, OPERATIONS, Arrived, Base, Draft, Handed, Shape, note_of
 from whence.store.recording.naming import Names, family_of
-
-Shape = tuple[int, ...]
-
-
-@dataclass(slots=True)
-class Draft:
-    """An operation to be recorded, and the datasets that it needs."""
-
-    operation: str
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    edges: tuple[Edge, ...] = ()
-    shapes: dict[str, Shape] = field(default_factory=dict)
-    given: set[str] = field(default_factory=set)  # names that may be there already
-    properties: dict[str, dict[str, Any]] = field(default_factory=dict)  # of datasets
-    revisions: dict[str, str] = field(default_factory=dict)  # versions, and what each was before
-    chosen: set[str] = field(default_factory=set)  # names that users gave
-
-    def needs(self, name: str, shape: Shape, *, there: bool, **properties: Any) -> str:
-        """A dataset takes part."""
-        self.shapes[name] = shape
-        if there:
-            self.given.add(name)
-        if properties:
-            self.properties.setdefault(name, {}).update(properties)
-        return name
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """An array of which a part was passed to a call, before anything was known of it."""
-
-    array: Any
-    variable: str
-    seen: Seen
-    suspicious: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """An array as it was passed to a call, before the function ran."""
-
-    value: Any
-    array: Any  # the numbers behind it; None if it is not an array
-    found: Arrival | None
-    object: tuple[bytes, str | None] | None = None  # of a table: its digest, and the dataset that it is known to be
-    variable: str | None = None
-    suspicious: bool = False  # whether it may have been computed from results
-    itself: Seen | None = None  # what other arguments of the same call know it by
-    base: Base | None = None  # the array that it is a part of, if the program holds that
-
-
-Handed = tuple[tuple[Arrived, ...], CodeLine]
-"""What was passed to a call, and where."""
 
 
 class Links:
@@ -134,18 +83,46 @@ class Links:
         return replace(arrived, found=found, itself=seen)
 
     def _suspicious(self, value: Any, array: Any, frame: Any) -> bool:
+        """Whether an array that is not known was probably computed from results of tracked calls: it may have been,
+        and it does not hold what can be made from nothing.
+        """
+        return self._may_be_of_results(value, frame) and self._is_distinctive(value, array)
+
+    @staticmethod
+    def _is_distinctive(value: Any, array: Any) -> bool:
+        return is_distinctive_table(value) if array is None else is_distinctive(array)
+
+    def _may_be_of_results(self, value: Any, frame: Any) -> bool:
         """Whether an array that is not known may have been computed from results of tracked calls.
 
-        Not if it was there before any result was, if it holds what can be made from nothing, if the program holds no
-        result in its variables, or if the statement that made it used nothing of the program.
+        Not if it was there before any result was, if the program holds no result in its variables, or if the statement
+        that made it used nothing of the program.
         """
         known = self._early.get(id(value))
-        distinctive = is_distinctive_table(value) if array is None else is_distinctive(array)
-        if not self._gave or (known is not None and known() is value) or not distinctive:
+        if not self._gave or (known is not None and known() is value):
             return False
         if not self.living.has_results(root_of(each) for each in arrays_held(frame)):
             return False
-        return not made_from_nothing(frame, variable_of(frame, value))
+        return not made_from_nothing(frame, variable_of(frame, value), self._is_known)
+
+    def suspects(self, number: Any) -> bool:
+        """Whether a number that a call is given was computed, perhaps from results of tracked calls.
+
+        Not if the code has it as a constant, or if the statement that made it used nothing of the program.
+        """
+        if self.numbers.equal_to(number) is not None:
+            return True
+        frame = caller() if self._gave else None
+        if frame is None or any(type(each) is float and each == number for each in frame.f_code.co_consts):
+            return False
+
+        def is_computed(item: Any) -> bool:
+            return isinstance(item, float) and (is_data(item) or self._is_known(item))
+
+        return not made_from_nothing(frame, variable_of(frame, number), is_computed)
+
+    def _is_known(self, number: Any) -> bool:
+        return self.numbers.name_of(number) is not None
 
     def _one(self, value: Any, frame: Any) -> Arrived:
         array = array_behind(value)
@@ -159,11 +136,25 @@ class Links:
         if found is None:
             return Arrived(value, array, None, held)
         if found.how == "new" and array is not None and not array.ndim and self.numbers.is_foreign(array):
-            return Arrived(value, array, replace(found, why=_FOREIGN), suspicious=True)
+            return Arrived(value, array, replace(found, why=FOREIGN), suspicious=True)
+        if (
+            found.how == "new"
+            and array is not None
+            and not array.ndim
+            and (number := self.numbers.behind(array)) is not None
+        ):
+            if (name := self.numbers.equal_to(number)) is not None:  # float(m), where m is known
+                seen = Seen(name, Layout.of(array), found.digest, True, weakref.ref(array))
+                return Arrived(value, array, Arrival("copy", found.digest, ((seen, None),)), held)
+            found = self.living.picked(array, found, {})
+            return Arrived(value, array, found, held, variable_of(frame, number), self._gave and found.how == "new")
         variable = variable_of(frame, value) if found.how != "same" else None
-        return Arrived(
-            value, array, found, held, variable, found.how == "new" and self._suspicious(value, array, frame)
-        )
+        numbers = self.numbers.by_name() if found.how == "new" else {}
+        doubtful = found.how == "new" and self._may_be_of_results(value, frame)
+        if array is not None and (doubtful or numbers) and not (found.sources or found.parts or found.why):
+            found = self.living.picked(array, found, numbers)
+        suspicious = doubtful and found.how == "new" and self._is_distinctive(value, array)
+        return Arrived(value, array, found, held, variable, suspicious)
 
     def _held(self, table: Any, array: Any) -> tuple[bytes, str | None]:
         """The digest of a table, and the dataset that it is if it is known and has not been changed."""
@@ -209,15 +200,15 @@ class Links:
             name = draft.needs(self._names.fresh(label, arrived.variable), shape, there=False)
         if found.rest:
             sources.append(self._rest(name, shape, arrived, place, draft))
-        if note := _note(found, [each for each, _, _ in sources], place):
-            by_content = found.how in ("copy", "joined") or found.by_content
+        if note := note_of(found, [each for each, _, _ in sources], place):
+            by_content = found.how in ("copy", "joined", "picked") or found.by_content
             draft.needs(name, shape, there=name in draft.given, note=note, doubt=by_content, line=str(place))
         if sources:
             edges = tuple(
                 Edge(0, n, "value", Relation.identity(shape) if relation is None else relation)
                 for n, (_, _, relation) in enumerate(sources)
             )
-            link = Draft(_OPERATIONS[found.how], tuple(each for each, _, _ in sources), (name,), edges)
+            link = Draft(OPERATIONS[found.how], tuple(each for each, _, _ in sources), (name,), edges)
             for each, own, _ in (*sources, (name, shape, None)):
                 link.needs(each, own, there=True)
             links.append(link)
@@ -345,7 +336,7 @@ class Links:
 
     def _new_base(self, base: Base, label: str, place: CodeLine, draft: Draft) -> None:
         name = base.seen.name = self._names.fresh(base.variable)
-        note = _note(Arrival("new", base.seen.digest), (), place)
+        note = note_of(Arrival("new", base.seen.digest), (), place)
         draft.needs(name, base.array.shape, there=False, note=note, line=str(place))
         self.living.keep(base.array, name, base.seen.digest, result=False, part=False, copy=False)
         if base.suspicious:
@@ -375,22 +366,3 @@ class Links:
             "function, or record it with log.lineage",
             UnknownOrigin, place.file, place.line,
         )  # fmt: skip
-
-
-_FOREIGN = "it is the result of a call in another log, or in this one before it was opened again"
-_OPERATIONS = {"same": "same", "view": "view", "copy": "copy", "joined": "join", "table": "columns", "new": "part"}
-
-
-def _note(found: Arrival, names: Sequence[str], place: CodeLine) -> str:
-    names = list(dict.fromkeys(names))
-    some = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    if found.how == "copy":
-        return f"holds at {place} what {some} holds: it is assumed to be a copy, because of its content"
-    if found.how == "joined":
-        return f"holds at {place} what {some} hold: it is assumed to be these, concatenated, because of their content"
-    if found.how == "table":
-        return f"holds at {place} rows and columns of {some}" + (", by their content" if found.by_content else "")
-    if found.how == "new":
-        known = f", only that it holds {some}" if names else ""
-        return f"starts at {place}: how it was made was not recorded{known}" + (f" ({found.why})" if found.why else "")
-    return ""

@@ -29,8 +29,9 @@ from whence.errors import BadType
 from whence.store.catalog import reuse, statements
 from whence.store.catalog.clock import now
 from whence.store.recording import bulk
+from whence.store.recording.arriving import Draft, Handed
 from whence.store.recording.files import Files
-from whence.store.recording.links import Draft, Handed, Links
+from whence.store.recording.links import Links
 from whence.store.recording.naming import Names
 from whence.store.recording.writer import Prepared, commit, prepare
 from whence.store.values import plain
@@ -143,15 +144,23 @@ class Tracker:
         made.start()
         return made
 
-    def number(self, value: Any) -> Any:
-        """A number that a tracked call gave, as an array that stands for it; None for any other number."""
+    def number(self, value: Any, *, outside: bool = False) -> Any:
+        """A number that a tracked call gave, as an array that stands for it; None for any other, unless it is wanted.
+
+        `outside`: nothing needs to be known of the number.
+        """
         with self._database.lock:
             name = self.links.numbers.name_of(value)
             if name is None:
-                return self.links.numbers.foreign(value)
+                return self.links.numbers.foreign(value, outside=outside)
             array = np.asarray(value)
             self.links.living.keep(array, name, digest_of(array), result=True, part=False, copy=True)
             return array
+
+    def suspects(self, number: Any) -> bool:
+        """Whether a number that is not known may have been computed from results of tracked calls."""
+        with self._database.lock:
+            return self.links.suspects(number)
 
     def record(
         self, call: str, found: Captured, names: Mapping[str, str], scalars: dict[str, Any], reused: bool,
