@@ -247,3 +247,11 @@ def test_numbers_that_numpy_casts_come_from_everywhere() -> None:
     of_a = [edge.relation for edge in found.edges if edge.input == 0]
     assert {relation.count() for relation in of_a} == {12}
     assert any(found.said)
+
+
+@pytest.mark.parametrize("function", [np.nanmin, np.nanmax])
+def test_a_mask_that_leaves_no_cell_gives_the_initial_number(function: Any) -> None:
+    """NumPy gives NaN instead for arrays of a class of their own, as tracked ones are."""
+    cells, mask = np.array([[0.5, 0.2], [0.4, 0.8]]), np.array([[True, True], [False, False]])
+    found = captured(lambda a: function(a, axis=1, initial=0.3, where=mask), (cells,), {}, ("a",), "f", selection=False)
+    assert found.result.tolist() == function(cells, axis=1, initial=0.3, where=mask).tolist()
