@@ -83,10 +83,10 @@ class Shared:
     def follow(self, step: dis.Instruction) -> Iterator[Given]:
         """See one instruction; the calls that get something shared."""
         name, span = step.opname, _span(step)
-        self._count_stack(step)
         if self._stored and not name.startswith(STORING):
             self._loaded.clear()  # the statement has ended
             self._stored, self._depth = False, 0
+        self._count_stack(step)
         if name in ("KW_NAMES", "LOAD_CONST"):  # names of keywords come right before the call
             const = self._code.co_consts[step.arg or 0]
             self._keywords = const if isinstance(const, tuple) else ()
