@@ -34,6 +34,10 @@ def layouts(dtype: Any = float) -> dict[str, Any]:
     gaps[...] = base
     field = np.zeros((3, 4), np.dtype([("a", dtype), ("b", dtype)]))["b"]
     field[...] = base
+    odd = np.dtype([("a", "i1"), ("b", dtype)])
+    packed, of_three = np.zeros((3, 4), odd)["b"], np.zeros((4, 3), odd)["b"]
+    packed[...] = base
+    of_three[...] = base.reshape(4, 3)
     return {
         "C": base,
         "F": np.asfortranarray(base),
@@ -48,6 +52,8 @@ def layouts(dtype: Any = float) -> dict[str, Any]:
         "newaxis": base[:, None, :],
         "newaxis strided": strided[:, :, None].transpose(2, 1, 0),
         "field": field,
+        "packed": packed,
+        "packed, of three": of_three,
         "three axes": base.reshape(3, 2, 2).transpose(2, 0, 1),
         "three axes F": np.asfortranarray(base.reshape(3, 2, 2)).transpose(1, 0, 2)[:, ::-1],
         "one row": strided[:1],
@@ -200,3 +206,52 @@ def test_a_view_that_overlaps_itself_is_not_written() -> None:
     run = Run()
     with pytest.raises(NoRule, match="several cells"):
         rebound(smeared, run)(run.input(np.arange(4.0)))
+
+
+@pytest.mark.parametrize("layout", [name for name, array in layouts().items() if array.ndim == 2 and array.size])
+def test_writes_that_no_rule_covers_on_every_layout(layout: str) -> None:
+    """The tracked dtype runs them, on cells that lie as the array's do."""
+
+    def filled(a: Any) -> Any:
+        np.fill_diagonal(a, [0.25, 0.75], wrap=True)
+        return a
+
+    array = layouts()[layout]
+    if 0 in array.strides:
+        return
+    expected = filled(np.array(array))
+    found = captured(filled, (array,), {}, ("a",), "f", selection=False)
+    said = {tuple(row) for edge in found.edges for row in edge.relation.to_array().tolist()}
+    assert found.result is array
+    assert array.tolist() == expected.tolist()
+    numbers = np.arange(array.size).reshape(array.shape) + 1
+    assert said == {(*map(int, at), *map(int, at)) for at in np.argwhere(filled(numbers.copy()))}
+
+
+def test_numbers_that_numpy_casts_come_from_everywhere() -> None:
+    """np.var with dtype= computes with plain numbers, and writes them into the tracked array."""
+
+    def varied(a: Any, into: Any) -> Any:
+        np.var(a, axis=1, dtype="f8", out=into)
+        return into
+
+    found = captured(
+        varied,
+        (np.random.default_rng(0).random((2, 3)), np.zeros(2)),
+        {},
+        ("a", "into"),
+        "f",
+        selection=False,
+        unknown="whole",
+    )
+    of_a = [edge.relation for edge in found.edges if edge.input == 0]
+    assert {relation.count() for relation in of_a} == {12}
+    assert any(found.said)
+
+
+@pytest.mark.parametrize("function", [np.nanmin, np.nanmax])
+def test_a_mask_that_leaves_no_cell_gives_the_initial_number(function: Any) -> None:
+    """NumPy gives NaN instead for arrays of a class of their own, as tracked ones are."""
+    cells, mask = np.array([[0.5, 0.2], [0.4, 0.8]]), np.array([[True, True], [False, False]])
+    found = captured(lambda a: function(a, axis=1, initial=0.3, where=mask), (cells,), {}, ("a",), "f", selection=False)
+    assert found.result.tolist() == function(cells, axis=1, initial=0.3, where=mask).tolist()

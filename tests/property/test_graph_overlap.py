@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.graph import overlap
+from whence.graph import Graph, overlap
 from whence.graph.overlap import Part, groups
+from whence.graph.summary import summarize
 
 Edges = list[tuple[int, int]]  # younger, older: the younger has the greater number
 
@@ -90,3 +91,27 @@ def test_without_work_left_what_overlaps_stays_apart_unless_it_is_contained() ->
     inner = Part(0, np.arange(2), np.array([0]), np.array([1]), np.array([0]))
     other = Part(0, np.array([2, 3]), np.array([2]), np.array([3]), np.array([2]))
     assert groups([whole, inner, other], work=0) == [0, 0, 2]
+
+
+def test_where_segments_cross_a_summary_has_more_vertices_than_their_union() -> None:
+    """With one vertex for x, there would be a way from b to c, which neither segment has."""
+    ends = [("x", "a"), ("x", "c")], [("b", "x"), ("d", "x")]
+    graph = Graph.from_prov(
+        {
+            "entity": {name: {"name": name} for name in "abcd"},
+            "activity": {"x": {}},
+            "used": {f"_:{e}": {"prov:activity": x, "prov:entity": e} for x, e in ends[0]},
+            "wasGeneratedBy": {f"_:{e}": {"prov:entity": e, "prov:activity": x} for e, x in ends[1]},
+        }
+    )
+    crossing = [graph.induced(["b", "x", "a"]), graph.induced(["d", "x", "c"])]
+    summary = summarize(crossing, keep={"entity": ["name"]})
+    ways = {
+        (one.source.label, two.target.label)
+        for one in summary.edges
+        for two in summary.edges
+        if one.target is two.source
+    }
+    assert ways == {("b", "a"), ("d", "c")}
+    assert (len(summary), summary.size, sum(map(len, crossing))) == (6, 5, 6)
+    assert len(summarize([*crossing, graph.induced(["b", "x", "c"]), graph.induced(["d", "x", "a"])])) <= 5

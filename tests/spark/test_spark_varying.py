@@ -302,3 +302,13 @@ def test_a_group_with_a_broadcast_variable(t: DataFrame, log: Log, spark: SparkS
     found = pipeline.backward({"k": 2})
     assert found.precise
     assert ids(found) == [i for i in range(24) if i % 4 == 2]
+
+
+def test_a_limit_of_rows_that_were_repartitioned(t: DataFrame, log: Log) -> None:
+    pipeline = log.pipeline(t.repartition(3).limit(4))
+    rows = pipeline.run().collect()
+    assert len(rows) == 4
+    for row in rows:
+        found = pipeline.backward(row)
+        assert found.precise
+        assert ids(found) == [row["id"]]

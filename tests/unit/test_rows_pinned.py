@@ -5,6 +5,7 @@ from __future__ import annotations
 from whence.rows import (
     AggCall,
     Aggregate,
+    Arrange,
     Attr,
     Call,
     Compare,
@@ -69,3 +70,13 @@ def test_an_order_by_chance_does_harm_only_where_the_order_decides_which_rows_th
     assert set(SAID) <= set(unpinned(first))
     placed = Project(ordered, (*keep(A), Named(N, Call("MonotonicallyIncreasingID", (), "long", pure=False))))
     assert set(SAID) <= set(unpinned(placed))
+
+
+def test_a_limit_of_rows_that_were_repartitioned_may_take_others() -> None:
+    moved = Arrange(Source("t", 0, (A, B)), "Repartition")
+    said = ("Limit 3 takes rows in an order that the data does not determine",)
+    for child in (moved, Filter(moved, Compare("=", A, Literal(1, "long")))):
+        assert unpinned(Limit(child, Literal(3, "integer"))) == said
+    hinted = Arrange(Source("t", 0, (A, B)), "ResolvedHint")
+    assert unpinned(Limit(Sort(moved, (SortKey(A), SortKey(B))), Literal(3, "integer"))) == ()
+    assert unpinned(Limit(hinted, Literal(3, "integer"))) == ()

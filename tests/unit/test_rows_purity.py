@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import bisect
 import datetime as dt
 import functools
+import gzip
+import heapq
 import itertools
 import math
+import operator
 import os
+import queue
 import random
 import re
+import sys
 import time
 import uuid
 from collections import Counter, defaultdict
@@ -25,7 +31,7 @@ from whence.rows.determinism.purity import varies
 
 calls = 0
 seen: list[int] = []
-state: dict[str, Any] = {"n": 0, "rng": random.Random(3)}
+state: dict[str, Any] = {"n": 0, "rng": random.Random(3), "kept": [], "inner": {"n": 0}}
 numbers = itertools.count()
 table = {"a": 1, "b": 2}
 lookup = pd.DataFrame({"k": [1], "v": [2]})
@@ -182,7 +188,75 @@ def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
     return around
 
 
+def changes(box: Any) -> Any:
+    box["n"] += 1
+    return box["n"]
+
+
+def changes_inside(box: Any, by: int = 1) -> Any:
+    inner = box["inner"]
+    return changes(inner)
+
+
+def fills_in(row: dict[str, Any], given: dict[str, int]) -> dict[str, Any]:
+    row["w"] = given["a"]
+    return row
+
+
+def a_part(x: int) -> int:
+    kept = state["kept"]
+    kept.append(x)
+    return len(kept)
+
+
+def each_part(x: int) -> list[Any]:
+    for place, part in enumerate(parts):
+        part["n"] = place
+    return parts
+
+
+def unpacked(x: int) -> Any:
+    first, _second = state, x
+    first["n"] += 1
+    return first
+
+
+class Moving:
+    n = 0
+
+    @property
+    def next(self) -> int:
+        self.n += 1
+        return self.n
+
+
+parts: list[dict[str, int]] = [{"n": 0}]
+cells = np.zeros(3)
+moving = Moving()
+waiting: queue.Queue[int] = queue.Queue()
+
 VARYING: dict[str, object] = {
+    "a list in a dictionary": lambda x: state["kept"].append(x),
+    "part of a dictionary": a_part,
+    "each part of a list": each_part,
+    "unpacked": unpacked,
+    "a helper that changes what it is given": lambda x: changes(state),
+    "a helper of a helper": lambda x: changes_inside(state, by=x),
+    "the argument that is changed": lambda x: fills_in(given={"a": x}, row=state),
+    "a heap": lambda x: heapq.heappush(seen, x),
+    "a sorted list": lambda x: bisect.insort(seen, x),
+    "an operator": lambda x: operator.setitem(state, "n", x),
+    "a method of the list's class": lambda x: list.append(seen, x),
+    "an attribute by name": lambda x: setattr(moving, "n", x),
+    "an array as out": lambda x: np.add(cells, x, out=cells)[0],
+    "an array at places": lambda x: np.add.at(cells, 0, x),
+    "an array put": lambda x: np.put(cells, 0, x),
+    "a property": lambda x: moving.next + x,
+    "a queue": lambda x: waiting.get() + x,
+    "the names of the module": lambda x: globals().setdefault("later", x),
+    "a compressed file": lambda x: gzip.GzipFile("numbers.gz").read(),
+    "the arguments of the program": lambda x: sys.argv[x],
+    "the directory": lambda x: Path.cwd() / x,
     "a lambda": lambda x: f"{uuid.uuid4()}{x}",
     "random": lambda x: random.random() + x,
     "a name of random": lambda x: chance() + x,
@@ -269,7 +343,43 @@ def recursive(x: int) -> int:
     return 1 if x < 2 else x * recursive(x - 1)
 
 
+def copied(x: int) -> dict[str, int]:
+    mine = dict(table)
+    mine["c"] = x
+    other = {**table}
+    other.update(mine)
+    return other
+
+
+def collected(x: int) -> list[int]:
+    found = []
+    for key, value in table.items():
+        found.append(value if key else x)
+    return found
+
+
+def one_of_them(x: int) -> dict[str, int]:
+    weight = table["a"]
+    row: dict[str, int] = {}
+    row["w"] = weight
+    return row
+
+
+def filtered(x: int) -> pd.DataFrame:
+    some = lookup[lookup["k"] == x]
+    some["w"] = 1
+    return some
+
+
 STEADY: dict[str, object] = {
+    "a copy of a table": copied,
+    "a list of its own": collected,
+    "a number out of a table": one_of_them,
+    "a filtered table of pandas": filtered,
+    "a helper that changes a row by a table": lambda x: fills_in({"x": x}, table),
+    "the same by name": lambda x: fills_in(row={"x": x}, given=table),
+    "an ordered copy": lambda x: [*sorted(seen), x],
+    "a place in a list": lambda x: bisect.bisect(seen, x),
     "arithmetic": lambda x: x * 2,
     "math": lambda x: math.sqrt(abs(x)),
     "text": lambda x: pattern.sub("b", x).upper(),

@@ -18,6 +18,7 @@ from whence.store.blobs.local import AGAIN, OWNER, RESTORE, Blobs
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.database import Database
+from whence.store.catalog.kinds import misplaced
 from whence.store.derivations.adjacency import RUN, WEIGHT, weight_of
 from whence.words import counted, in_units
 
@@ -83,9 +84,11 @@ class Report:
 
 def check(where: str, database: Database, blobs: Blobs) -> Report:
     """Look at everything once, changing nothing."""
+    problems: list[Finding] = []
     try:
         with database.read("check") as connection:
             problems = list(_catalog(connection, database.where))
+            problems += _values(connection, database.where)
             counts = statements.counts(connection)
             relations = connection.execute(sa.select(t.relations)).all()
             parts = set(connection.execute(sa.select(t.parts.c.hash)).scalars())
@@ -99,7 +102,8 @@ def check(where: str, database: Database, blobs: Blobs) -> Report:
             )
             kept = [*connection.execute(runs), *connection.execute(rows)]
     except Damaged as error:  # too badly to look further
-        return Report(where, 0, 0, 0, 0, (Finding(database.where, str(error), "then check again"),), ())
+        problems = problems or [Finding(database.where, str(error), "then check again")]
+        return Report(where, 0, 0, 0, 0, tuple(problems), ())
     problems += [problem for edge in edges for problem in _check_edge(edge, entities)]
     used_by: dict[str, list[Any]] = {}
     for edge in edges:
@@ -131,6 +135,20 @@ def _catalog(connection: sa.Connection, where: str) -> Iterator[Finding]:
             yield Finding(where, message, remedy)
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield Finding(where, f"row {row} of {table} refers to a missing row of {parent}", remedy)
+
+
+def _values(connection: sa.Connection, where: str) -> Iterator[Finding]:
+    """Values of another kind than their column, which SQLite would keep."""
+    if connection.dialect.name != "sqlite":
+        return
+    for table in t.metadata.sorted_tables:
+        for column in table.columns:
+            condition = misplaced(column)
+            if condition is not None:
+                found = sa.select(sa.literal_column("rowid", sa.Integer)).select_from(table).where(condition)
+                for row in connection.execute(found).scalars():
+                    what = f"row {row} of {table.name}: its {column.name} is not what that column holds"
+                    yield Finding(where, what, "restore the catalog from a backup")
 
 
 def _check_edge(edge: Any, entities: dict[int, Any]) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ call reuses what it finds.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,8 @@ def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
     function = rebound(call.function, _Constructors()) if again else call.function
     with watch() as lost, guarded():
         result = function(*args, **kwargs)
+    if lost.cast_cells:
+        raise NoRule(f"{label} has NumPy cast tracked numbers to plain ones, which come back without their lineage")
     outputs = outputs_of(result, label)
     if any(isinstance(each.value, np.ma.MaskedArray) for each in outputs):
         raise NoRule(f"{label} returns a masked array")
@@ -79,12 +82,11 @@ def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
         for n, name in enumerate(names)
         if len(found := relation_of(each.value, name))
     ]
-    taken_out = lost.cast_cells + lost.floats > 0
-    if taken_out:
+    if lost.floats:
         edges += [Edge(at, n, "value", Relation.whole((), each.shape)) for at in loose for n, each in enumerate(inputs)]
     for n in written:
         inputs[n].value[...] = values(copies[n])
-    notes = {"casts": lost.cast_cells + lost.floats, "branches": lost.decisions}
+    notes = {"casts": lost.floats, "branches": lost.decisions}
     # Each array becomes one plain array, so that what is returned is what is recorded; an argument is what was given.
     plain = {id(copy): each.value for copy, each in zip(copies, inputs, strict=True)}
     if not again:
@@ -96,7 +98,7 @@ def _followed(call: Call, names: list[str], *, again: bool) -> Captured:
         tuple(edges),
         written=tuple(written),
         notes={key: count for key, count in notes.items() if count},
-        said=tuple(ALL_OF_IT if taken_out and at in loose else "" for at in range(len(outputs))),
+        said=tuple(ALL_OF_IT if lost.floats and at in loose else "" for at in range(len(outputs))),
     )
 
 
@@ -119,7 +121,7 @@ def _laid_out(cells: Any, like: Any) -> Any:
         raise NoRule("several cells of an argument share memory: pass a copy, np.array(x)")
     if not like.size or like.flags.c_contiguous:
         return cells
-    steps = [-(-abs(step) // 8) * (1 if step > 0 else -1) for step in like.strides]
+    steps = _steps_of(like)
     ends = [(side - 1) * step for side, step in zip(like.shape, steps, strict=True)]
     first, last = sum(min(each, 0) for each in ends), sum(max(each, 0) for each in ends)
     memory = np.zeros(last - first + 1, cells.dtype)
@@ -127,6 +129,14 @@ def _laid_out(cells: Any, like: Any) -> Any:
     laid = np.lib.stride_tricks.as_strided(memory[-first:], like.shape, [size * step for step in steps])
     laid[...] = cells
     return laid
+
+
+def _steps_of(array: Any) -> list[int]:
+    """The strides in cells: no two meet that lie apart in the array, whose strides may be any number of bytes."""
+    if not any(step % 8 for step in array.strides):
+        return [step // 8 for step in array.strides]
+    unit = math.gcd(*(step for step, side in zip(array.strides, array.shape, strict=True) if side > 1))
+    return [2 * (step // unit) for step in array.strides]  # twice: what is not contiguous stays so
 
 
 def _same_cells(a: Any, b: Any) -> bool:

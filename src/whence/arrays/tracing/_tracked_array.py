@@ -35,6 +35,9 @@ class TrackedArray(_tracked.Held):
             return super().__array_function__(function, types, args, kwargs)
         if function in RULED:
             return _by_rule(function, args, kwargs)
+        if function in BY_CLASS and isinstance(first, TrackedArray):
+            found = function(np.asarray(first), *args[1:], **kwargs)
+            return found.view(type(self)) if type(found) is np.ndarray else found
         if function in ORDERED:
             try:
                 return _by_rule(function, args, kwargs)
@@ -135,6 +138,9 @@ def _any_tracked(item: Any) -> bool:
 _ORDERED = ("dot", "inner", "vdot", "tensordot", "linalg.multi_dot", "convolve", "correlate", "cov", "corrcoef")
 ORDERED = {found for name in _ORDERED if (found := rules._rules.named(name)) is not None}
 """Functions that the dtype can do, but whose sums NumPy adds in an order of its own for plain numbers."""
+
+BY_CLASS = (np.nanmin, np.nanmax)
+"""Functions that compute another way for classes of arrays: NaN, not `initial`, where a mask leaves no cell."""
 
 RULED = {found for name in _RULED if (found := rules._rules.named(name)) is not None}
 

@@ -7,63 +7,14 @@ import dis
 import functools
 import inspect
 import sys
-import sysconfig
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-# Modules whose functions give something else each time, and the names in them that do not.
-CHANGING: dict[str, frozenset[str]] = {
-    "random": frozenset(),
-    "secrets": frozenset({"compare_digest"}),
-    "numpy.random": frozenset(),
-    "time": frozenset({"sleep", "strptime", "mktime", "struct_time", "timezone", "altzone", "tzname", "daylight"}),
-    "os": frozenset({"path", "sep", "linesep", "fspath", "PathLike", "name", "extsep", "pathsep", "fsencode"}),
-    "posixpath": frozenset(
-        {"join", "basename", "dirname", "split", "splitext", "normpath", "sep", "commonpath", "commonprefix", "isabs"}
-    ),
-    **dict.fromkeys(
-        (
-            "tempfile", "socket", "subprocess", "shutil", "glob", "sqlite3", "urllib.request", "http.client", "ftplib",
-            "smtplib", "threading", "multiprocessing", "getpass", "psutil", "requests", "httpx", "urllib3", "aiohttp",
-            "boto3", "faker", "fsspec", "fileinput", "linecache", "signal", "resource", "gc",
-        ),
-        frozenset[str](),
-    ),
-}  # fmt: skip
-CHANGING["ntpath"] = CHANGING["posixpath"]
-# Single names that are, in modules that are not.
-NAMED = frozenset(
-    {
-        "uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7", "uuid.uuid8", "uuid.getnode",
-        "builtins.open", "io.open", "_io.open", "builtins.input", "builtins.id", "builtins.eval", "builtins.exec",
-        "builtins.__import__", "importlib.import_module", "numpy.load", "numpy.loadtxt", "numpy.fromfile",
-        "numpy.genfromtxt", "numpy.memmap", "torch.rand", "torch.randn", "torch.randint", "torch.randperm",
-    }
-)  # fmt: skip
-READERS = frozenset({"pandas", "pyarrow", "polars"})  # whose functions called read_... read files
-TASKS = ("pyspark.taskcontext.", "pyspark.core.files.", "pyspark.files.")  # what is of one task, or one worker
-# Methods whose name says it, whatever they are called on.
-METHODS = frozenset(
-    {
-        "now", "utcnow", "today", "uuid1", "uuid4", "urandom", "getrandbits", "randint", "randrange", "shuffle",
-        "sample", "read_text", "read_bytes", "open", "exists", "stat", "iterdir", "perf_counter",
-        "monotonic", "time_ns", "token_hex", "partitionId", "random", "uniform", "normal", "standard_normal",
-        "integers", "choice", "permutation", "rand", "randn", "rvs", "taskAttemptId",
-    }
-)  # fmt: skip
-CLOCKS = frozenset({"Timestamp", "to_datetime", "datetime64"})  # that take "now" for an argument
-SEEDS = frozenset({"random_state", "seed", "rng"})  # arguments that make chance the same each time
-MUTATING = frozenset(
-    {
-        "append", "appendleft", "extend", "extendleft", "insert", "pop", "popitem", "popleft", "remove", "clear",
-        "sort", "reverse", "rotate", "add", "discard", "update", "setdefault", "subtract", "move_to_end", "fill",
-        "write", "writelines", "send", "put", "put_nowait", "get_nowait", "resize", "difference_update",
-        "intersection_update", "symmetric_difference_update", "__setitem__", "__delitem__", "__iadd__",
-    }
-)  # fmt: skip
-SHARED = (list, dict, set, bytearray, deque)
+from whence.rows.determinism.names import CHANGING, CLOCKS, METHODS, MUTATING, NAMED, READERS, SEEDS, SHARED, TASKS
+from whence.rows.determinism.shared import Given, Shared, changes_argument
+
 # Libraries whose own code is not looked through: what is known of them is said above.
 TRUSTED = frozenset(
     {"numpy", "pandas", "pyarrow", "pyspark", "scipy", "sklearn", "dateutil", "pytz", "torch", "tensorflow", "polars"}
@@ -74,6 +25,7 @@ ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 STORES = frozenset({"STORE_SUBSCR", "STORE_ATTR", "DELETE_SUBSCR", "DELETE_ATTR", "STORE_SLICE"})
 PADDING = frozenset({"EXTENDED_ARG", "CACHE", "NOP", "RESUME"})
 UNKNOWN = object()  # a value that only a call would show
+NONE: Mapping[str, str] = {}
 
 
 def varies(function: object) -> str | None:
@@ -147,19 +99,43 @@ class _FunctionSearch:
             if isinstance(call, types.FunctionType):
                 yield from self._function(call, value)
 
-    def _function(self, function: types.FunctionType, owner: object = UNKNOWN) -> Iterator[str]:
+    def _given(self, given: Given) -> Iterator[str]:
+        """Reasons in a function that is given an object which later calls see."""
+        callee, owner = given.callee, UNKNOWN
+        if isinstance(callee, types.MethodType):
+            owner, callee = callee.__self__, callee.__func__
+        if isinstance(callee, types.FunctionType) and _looked_through(callee):
+            named = given.parameter(_parameters(callee.__code__)[0 if owner is UNKNOWN else 1 :])
+            key = (id(callee), hash((given.path, named)))
+            if key not in self._seen and len(self._seen) < MOST:
+                self._seen.add(key)
+                self._held.append(callee)
+                yield from self._function(callee, owner, dict.fromkeys(named, given.path))
+        elif changes_argument(callee, given.keywords):
+            yield f"it changes {given.path!r}, which later calls see"
+
+    def _function(
+        self, function: types.FunctionType, owner: object = UNKNOWN, given: Mapping[str, str] = NONE
+    ) -> Iterator[str]:
+        """`given`: parameters that are, or are part of, what later calls see, and its name."""
         code = function.__code__
         known = dict(zip(code.co_freevars, map(_content_of_cell, function.__closure__ or ()), strict=False))
-        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        arguments = _parameters(code)
         defaults = function.__defaults__ or ()
         known.update(zip(arguments[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=False))
         known.update(function.__kwdefaults__ or {})
         if owner is not UNKNOWN and arguments:
             known[arguments[0]] = owner
-        yield from self._code(code, known, function.__globals__, frozenset(code.co_freevars))
+        held = Shared(code, {each: path for each, path in given.items() if each not in known})
+        yield from self._code(code, known, function.__globals__, frozenset(code.co_freevars), held)
 
     def _code(
-        self, code: types.CodeType, known: Mapping[str, object], names: Mapping[str, Any], outside: frozenset[str]
+        self,
+        code: types.CodeType,
+        known: Mapping[str, object],
+        names: Mapping[str, Any],
+        outside: frozenset[str],
+        held: Shared,
     ) -> Iterator[str]:
         """`known`: variables that hold the same object in every call; `outside`: those of the functions around it."""
         known = dict(known)
@@ -172,15 +148,24 @@ class _FunctionSearch:
         path, shared = "", False
         for index, step in enumerate(whole):
             name, at = step.opname, _start(step)
+            for given in held.follow(step):
+                yield from self._given(given)
             if name in ROOTS or name.startswith("LOAD_FAST"):
                 value, path, shared = self._root(step, known, names, outside)
-                if shared and path and _changeable(value):
+                if value is UNKNOWN and path in held.parts:
+                    shared, starts[at] = True, held.parts[path]
+                    held.load(step, held.parts[path])
+                elif shared and path and _changeable(value):
                     starts[at] = path
+                    if value is not UNKNOWN and _instance(value):
+                        held.load(step, path, inside=type(value).__module__.partition(".")[0] not in READERS)
+                held.called(step, value, path)
                 yield from self._used(value, path, final=not _goes_on(whole, index))
             elif name in ATTRIBUTES:
                 attribute = str(step.argval)
-                if shared and attribute in MUTATING and _mutable(value):
-                    yield f"it changes {path!r}, which later calls see"
+                begun = held.begins(step)
+                if attribute in MUTATING and ((shared and _mutable(value)) or (value is UNKNOWN and begun)):
+                    yield f"it changes {begun or path!r}, which later calls see"
                 if (
                     attribute in METHODS
                     and _is_method(step)
@@ -188,10 +173,13 @@ class _FunctionSearch:
                     and not (seeded and attribute == "sample")
                 ):
                     yield f"it calls {attribute}()"
+                if shared and (getter := _getter(value, attribute)) is not None:
+                    self._waiting.append((types.MethodType(getter, value), f"{path}.{attribute}"))
                 owner, value, path = value, _attribute(value, attribute), f"{path}.{attribute}" if path else attribute
                 yield from _of_module(owner, attribute)
                 if isinstance(value, types.FunctionType) and shared and not isinstance(owner, type | types.ModuleType):
                     value = types.MethodType(value, owner)
+                held.called(step, value, attribute)
                 yield from self._used(value, path, seeded, final=not _goes_on(whole, index))
             elif name == "IMPORT_NAME":
                 value, path, shared = sys.modules.get(str(step.argval), UNKNOWN), str(step.argval), False
@@ -231,7 +219,8 @@ class _FunctionSearch:
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
                 inner = {each: known[each] for each in const.co_freevars if each in known}
-                yield from self._code(const, inner, names, outside & frozenset(const.co_freevars))
+                inside = Shared(const, {each: held.parts[each] for each in const.co_freevars if each in held.parts})
+                yield from self._code(const, inner, names, outside & frozenset(const.co_freevars), inside)
 
     def _root(
         self, step: dis.Instruction, known: Mapping[str, object], names: Mapping[str, Any], outside: frozenset[str]
@@ -256,6 +245,10 @@ class _FunctionSearch:
             if not seeded and _takes_seed(value):
                 yield f"it calls {path} without a seed"
             self._waiting.append((value, path))
+
+
+def _parameters(code: types.CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def _content_of_cell(cell: types.CellType) -> object:
@@ -309,13 +302,22 @@ def _attribute(owner: object, name: str) -> object:
     return UNKNOWN if isinstance(found, property | types.GetSetDescriptorType | types.MemberDescriptorType) else found
 
 
+def _getter(owner: object, name: str) -> types.FunctionType | None:
+    """The function of the user's that reading an attribute calls."""
+    if owner is UNKNOWN or not _instance(owner) or not _looked_through(type(owner)):
+        return None
+    found = inspect.getattr_static(type(owner), name, None)
+    getter = found.fget if isinstance(found, property) else None
+    return getter if isinstance(getter, types.FunctionType) else None
+
+
 def _of_module(owner: object, name: str) -> Iterator[str]:
     """Why the name in a module, or of a class that knows the time, is something else each time."""
     if isinstance(owner, types.ModuleType):
         exceptions = CHANGING.get(owner.__name__)
-        if exceptions is not None and name not in exceptions:
+        if (exceptions is not None and name not in exceptions) or f"{owner.__name__}.{name}" in NAMED:
             yield f"it calls {owner.__name__}.{name}"
-    elif isinstance(owner, type) and name in ("now", "utcnow", "today"):
+    elif isinstance(owner, type) and name in ("now", "utcnow", "today", "cwd", "home"):
         yield f"it calls {owner.__name__}.{name}"
 
 
@@ -353,7 +355,9 @@ def _state(value: object) -> bool:
     kind = type(value)
     if isinstance(value, type | types.ModuleType | types.FunctionType):
         return False
-    if kind.__module__.partition(".")[0] in ("random", "faker") or kind.__module__.startswith("numpy.random"):
+    if kind.__module__.partition(".")[0] in ("random", "faker", "queue", "_queue", "_contextvars"):
+        return True
+    if kind.__module__.startswith("numpy.random"):
         return True
     return hasattr(kind, "__next__")  # an iterator, which each call moves on
 
@@ -384,11 +388,6 @@ def _takes_seed(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return any(each in parameters and parameters[each].default is None for each in ("random_state",))
-
-
-@functools.cache
-def _library() -> tuple[str, ...]:
-    return tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib"))
 
 
 def _looked_through(value: Callable[..., Any]) -> bool:

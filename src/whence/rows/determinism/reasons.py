@@ -38,7 +38,8 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
     """Why another run could make an equal output row from other source rows: one reason each; none if it cannot.
 
     A limit without an order, `first` and dropDuplicates pick rows. That does no harm where the output shows
-    what was picked: the row asked about is there, or it is not. It does where rows are put together further up.
+    what was picked: the row asked about is there, or it is not. It does where rows are put together further up, and
+    where a limit takes the first of rows that were repartitioned: with ids beside them, they are dealt out differently.
     A column that nothing reads does no harm either, whatever its value: pandas API on Spark numbers rows that way, and
     sorts by these numbers in the end, which decides what comes first and not what is there.
 
@@ -77,7 +78,7 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
         found[Cause(f"{line(plan)} depends on the positions of rows, which may change")] = None
     if merged and isinstance(plan, o.Distinct) and plan.picks:
         found[Cause(f"{line(plan)} keeps any one of the equal rows", picked=True)] = None
-    if merged and isinstance(plan, o.Limit) and not _is_total_order(plan):
+    if isinstance(plan, o.Limit) and (merged or _dealt_out(plan.child)) and not _is_total_order(plan):
         found[Cause(f"{line(plan)} takes rows in an order that the data does not determine")] = None
     if isinstance(plan, o.Window) and not _ignores_ties(plan):
         found[Cause(f"{line(plan)} numbers rows whose order may have ties", tied=plan)] = None
@@ -112,6 +113,15 @@ def _steady(plan: o.Operator) -> bool:
     """Whether every row has its place among the others each time; what moves rows looks at what they hold."""
     below = (part for part in walk(plan) if isinstance(part, o.Operator))
     return all(isinstance(part, STEADY) and not (isinstance(part, o.Arrange) and part.what in MOVING) for part in below)
+
+
+def _dealt_out(plan: o.Operator) -> bool:
+    """Whether rows come from other places by turns: which of them are first, another run may decide otherwise."""
+    while isinstance(plan, o.Filter | o.Project | o.Arrange):
+        if isinstance(plan, o.Arrange) and plan.what in MOVING:
+            return True
+        plan = plan.child
+    return False
 
 
 def _ignores_ties(plan: o.Window) -> bool:

@@ -14,6 +14,8 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from whence.store.catalog.kinds import Document, refuse
+
 Ints = NDArray[np.int64]
 _BATCH = 1 << 17  # rows that are put together: a text of SQLite has to stay below a gigabyte
 
@@ -29,7 +31,10 @@ class Batch:
     def values(self, place: int) -> list[Any]:
         """The values of one column."""
         text = self.columns[place]
-        found: list[Any] = json.loads(text if text.startswith("[") else f"[{text}]")
+        try:
+            found: list[Any] = json.loads(text if text.startswith("[") else f"[{text}]")
+        except (ValueError, RecursionError) as error:
+            refuse("a document in it is not JSON", error)
         return found if self.order is None else [found[each] for each in self.order.tolist()]
 
 
@@ -56,11 +61,14 @@ def pairs(connection: sa.Connection, one: sa.Column[Any], other: sa.Column[Any])
 def _gathered(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
     """A column as one JSON array, or, if it holds JSON objects, as these with commas between them."""
     if connection.dialect.name == "sqlite":
-        if isinstance(column.type, sa.JSON):  # put together as text: reading them first would only cost time
+        if isinstance(column.type, Document):  # put together as text: reading them first would only cost time
             return sa.func.group_concat(column, sa.literal_column("','"), type_=sa.Text)
         return sa.func.json_group_array(column, type_=sa.Text)
     return sa.cast(sa.func.json_agg(column, type_=sa.Text), sa.Text)
 
 
 def _integers_of_text(text: str | None) -> Ints:
-    return np.zeros(0, np.int64) if text is None else np.fromstring(text.strip("[]"), np.int64, sep=",")
+    try:
+        return np.zeros(0, np.int64) if text is None else np.fromstring(text.strip("[]"), np.int64, sep=",")
+    except ValueError as error:
+        refuse("a row refers to another by what is no number", error)

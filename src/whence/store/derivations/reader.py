@@ -13,6 +13,7 @@ from whence.relation.table_cells import restored
 from whence.selection import Selection
 from whence.store.blobs.local import MAPPED
 from whence.store.catalog import statements
+from whence.store.catalog.kinds import refuse
 from whence.store.derivations.adjacency import ROWS, RUN, Adjacency, Way
 from whence.store.derivations.cache import RelationCache
 from whence.store.derivations.walk import Load
@@ -153,6 +154,21 @@ class Reader:
             edges = statements.edges_after(connection, self._last_edge)
             activities = statements.loose_after(connection, self._last_activity)
             last_activity = statements.last_activity(connection)
+        try:
+            self._add(datasets, edges, activities)
+        except KeyError as error:
+            self._stamp = None
+            refuse(f"there is no entity {error}, to which a derivation or an activity refers", error)
+        self._last_activity = last_activity
+        self._stamp = stamp
+        return self._graph
+
+    def _add(
+        self,
+        datasets: Iterable[Any],
+        edges: Iterable[statements.Derived],
+        activities: Iterable[statements.Loose],
+    ) -> None:
         for id, name, shape, kind, properties in datasets:
             self._names[id] = name
             self._graph.add_dataset(name, tuple(shape))
@@ -168,9 +184,6 @@ class Reader:
                 self._in_catalog.add(relation)
             self._graph.add_edge(self._names[output], self._names[input], relation, kind, activity)
         self._add_loose(activities, derived)
-        self._last_activity = last_activity
-        self._stamp = stamp
-        return self._graph
 
     def _add_loose(self, activities: Iterable[statements.Loose], derived: Iterable[tuple[str, str, str]]) -> None:
         """What is known as a whole only.

@@ -19,6 +19,7 @@ from whence.graph.columns import Columns, Held, Ids
 from whence.graph.validate import Edges
 from whence.store.catalog import schema as t
 from whence.store.catalog.columns import Batch, Ints, batches, pairs
+from whence.store.catalog.kinds import refuse
 from whence.store.prov.statements import Numbering, Relations, joined
 
 
@@ -75,6 +76,8 @@ class _Read:
         for place in range(len(names) + 1, len(names) + 1 + len(self.part.documents)):
             gathered: dict[str, tuple[list[int], list[Any]]] = {}
             for number, held in enumerate(self.column(place), start):
+                if not isinstance(held, dict):
+                    refuse(f"{held!r:.40} are no properties")
                 for name, value in held.items():
                     if value is not None:
                         rows, values = gathered.setdefault(name, ([], []))

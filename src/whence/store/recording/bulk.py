@@ -13,6 +13,7 @@ from whence.errors import Redefined
 from whence.store.catalog import schema as t
 from whence.store.catalog import statements
 from whence.store.catalog.clock import now
+from whence.store.catalog.kinds import Document
 from whence.store.recording.naming import family_of, free
 
 Shape = tuple[int, ...]
@@ -185,7 +186,7 @@ def insert_rows(
     encode = json.JSONEncoder().encode
     by_column = list(zip(*rows, strict=True))
     for place, name in enumerate(columns):
-        if isinstance(table.c[name].type, sa.JSON):
+        if isinstance(table.c[name].type, Document):
             by_column[place] = tuple(encode(value) if value else _EMPTY[type(value)] for value in by_column[place])
     rows = list(zip(*by_column, strict=True))
     marks = ", ".join("?" * len(columns))

@@ -58,7 +58,7 @@ def pending(connection: sa.Connection, where: str) -> tuple[Migration, ...]:
                 "Give another path, or an empty database"
             )
         return MIGRATIONS
-    applied = set(connection.exec_driver_sql("SELECT name FROM migrations").scalars())
+    applied = set(map(str, connection.exec_driver_sql("SELECT name FROM migrations").scalars()))
     unknown = sorted(applied - {migration.name for migration in MIGRATIONS})
     if unknown:
         raise FutureVersion(
