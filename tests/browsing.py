@@ -37,7 +37,7 @@ class Visit:
     """A page that is looked at, and all that went wrong on it."""
 
     def __init__(self, browser: Browser, url: str, size: str = "wide", scheme: str = "light") -> None:
-        self.url, self.home = url, urlsplit(url).netloc
+        self.url, self.home, self.scheme = url, urlsplit(url).netloc, scheme
         self.context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
         self.page: Page = self.context.new_page()
         self.wrong: list[str] = []
@@ -74,7 +74,8 @@ class Visit:
         if SHOTS:
             Path(SHOTS).mkdir(parents=True, exist_ok=True)
             # Where a test keeps its log is of no interest to those who see the picture.
-            self.page.screenshot(path=str(Path(SHOTS, f"{name}.png")), style=".dir { visibility: hidden }")
+            place, colour = self.page.locator(".dir"), "#1d2126" if self.scheme == "dark" else "#ffffff"
+            self.page.screenshot(path=str(Path(SHOTS, f"{name}.png")), mask=[place], mask_color=colour)
 
     def close(self) -> None:
         self.context.close()

@@ -94,6 +94,8 @@ def test_a_cell_marks_the_columns_that_carry_its_value(explorer: Explorer) -> No
     assert isinstance(told, dict)
     marked = {each["name"]: each["marked"] for each in told["sources"] if each["columns"]}
     assert set(marked["ui_lines"]) >= {"quantity", "cents"}
+    carried = {each["name"]: each["carried"] for each in told["sources"] if each["columns"]}
+    assert carried == {"ui_orders": [], "ui_lines": ["quantity", "cents"]}  # keys and conditions carry nothing
     _, told = answered(explorer, "rows", {"name": "report", "row": "0", "column": "nothing"})
     assert isinstance(told, dict)
     assert told["error"] == "there is no column 'nothing'; there are city, total"

@@ -193,8 +193,8 @@ def _run(explorer: Explorer, name: str) -> StoredRun | None:
     return next((each for each in explorer.log.runs() if each.id == run), None) if run is not None else None
 
 
-def _carriers(explorer: Explorer, name: str, wanted: list[str]) -> dict[str, set[str]]:
-    """The columns of each source of a pipeline that carry the values of these columns of its output; the others that
+def _carriers(explorer: Explorer, name: str, wanted: str) -> dict[str, set[str]]:
+    """The columns of each source of a pipeline that carry the values of a column of its output; the others that
     an answer names decided which rows there are, such as the keys of joins."""
     from whence.rows.columns import columns
 
@@ -207,7 +207,7 @@ def _carriers(explorer: Explorer, name: str, wanted: list[str]) -> dict[str, set
         return {}
     found: dict[str, set[str]] = {source: set() for source in run.sources}
     for attr, own in planned:
-        for source, column in own.direct if attr.name in wanted else ():
+        for source, column in own.direct if attr.name == wanted else ():
             found.setdefault(source, set()).add(column)
     return found
 
@@ -282,7 +282,7 @@ def rows(explorer: Explorer, params: Params) -> dict[str, Any]:
         raise BadRequest(f"there is no column {column!r}; there are {', '.join(names)}")
     asked = answers.selected(explorer.log, name, f"{row},{names.index(column) if column else ':'}")
     found = answers.reached(explorer.log, direction, name, asked)  # type: ignore[arg-type] # checked above
-    carriers = _carriers(explorer, name, [column] if column else names) if direction == "backward" else {}
+    carriers = _carriers(explorer, name, column) if column and direction == "backward" else {}
     return {
         "available": True, "precise": found.answer.precise, "reason": found.answer.reason,
         "notes": [each for each in found.answer.notes if each not in found.answer.reasons],
