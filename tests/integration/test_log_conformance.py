@@ -507,7 +507,7 @@ def test_a_dataset_redefined_during_capture(sums: wh.Log, place: Place) -> None:
             other.array("B", shape=(30,))
         return [(index[0], 0)]
 
-    with pytest.raises(ShapeMismatch, match=r"'B' had the shape \(3,\) when its lineage was captured"):
+    with pytest.raises(ShapeMismatch, match=r"'B' had the shape \(3,\) when its lineage was recorded"):
         sums.lineage("B", "A", capture)
     assert sums.show("B").derived_from == ()
     assert sums.collect().blobs == 2  # those that deleting left; the failed call has cleaned up after itself

@@ -416,3 +416,32 @@ def test_a_name_that_is_both_an_argument_and_a_variable_is_said(log: wh.Log) -> 
         log.backward("total", [()], to="y").notes
     )
     assert not any("the variable" in note for note in log.backward("double", 0).notes)
+
+
+def test_files_that_a_function_reads_itself_are_named(log: wh.Log, tmp_path: Path) -> None:
+    np.save(tmp_path / "weights.npy", np.arange(4.0) + 0.1)
+    (tmp_path / "scale.json").write_text("2.5")
+
+    def scaled(x: Any) -> Any:
+        with open(tmp_path / "scale.json") as file:
+            return x * np.load(tmp_path / "weights.npy") * json.load(file)
+
+    tracked = log.track(scaled)
+    for _ in range(2):  # the second call is reused
+        tracked(np.sqrt(np.arange(4.0)))
+        answer = log.backward(tracked.last.outputs[0], "1")
+        assert not answer.precise
+        assert "'scale.json', 'weights.npy', which the function read itself" in (answer.reason or "")
+    double = log.track(lambda x: x * 2, name="double")
+    double(np.sqrt(np.arange(4.0)))
+    assert log.backward("double", "1").precise
+
+
+def test_files_that_a_function_reads_in_an_activity_are_inputs(log: wh.Log, tmp_path: Path) -> None:
+    np.save(tmp_path / "weights.npy", np.arange(4.0) + 0.1)
+    scaled = log.track(lambda x: x * np.load(tmp_path / "weights.npy"), name="scaled")
+    with log.activity("scaling"):
+        scaled(np.sqrt(np.arange(4.0)))
+    answer = log.backward("scaled", "1")
+    assert "weights.npy@v1" in answer
+    assert "read itself" not in (answer.reason or "")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import whence as wh
 from whence import _core
 from whence.errors import OutOfRange
-from whence.relation.compress import _fed, encode, finish
+from whence.relation.compress import fed, encode, finish
 from whence.relation.layout import Layout, candidates
 from whence.testing.operations import Raw
 from whence.testing.oracle import Ints, Shape
@@ -149,7 +149,7 @@ def test_boxes_that_fall_apart_under_another_layout(data: st.DataObject) -> None
     raw = Raw(tuples, out_shape, in_shape)
     layouts = [Layout((math.prod(out_shape),), (math.prod(in_shape),), (0, 1)), *candidates(out_shape, in_shape)]
     layout = layouts[data.draw(st.integers(0, len(layouts) - 1))]
-    table = finish(_fed(encode(tuples, out_shape, in_shape), layout), out_shape, in_shape, layout)
+    table = finish(fed(encode(tuples, out_shape, in_shape), layout), out_shape, in_shape, layout)
     relation = wh.Relation(out_shape, in_shape, table)
     last = data.draw(st.integers(0, 5))
     box = [[0, d - 1] for d in out_shape[:-1]] + [[0, last]]

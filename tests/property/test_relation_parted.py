@@ -135,7 +135,7 @@ def test_small_pieces_of_regular_lineage_end_as_the_boxes_of_one_process(name: s
         np.ravel_multi_index(tuple(side.T), shape)
         for side, shape in ((sorted_tuples[:, :outs], raw.out_shape), (sorted_tuples[:, outs:], raw.in_shape))
     ]
-    done: list[tasks.Done] = []
+    done: list[tasks.PartReport] = []
     for out, into in zip(*(np.split(side, cuts) for side in numbers), strict=True):
         done += tasks.parts_of([(out, into)], raw.out_shape, raw.in_shape, place)
     found = tasks.finished(done, raw.out_shape, raw.in_shape, place)

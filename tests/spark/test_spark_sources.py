@@ -263,6 +263,17 @@ def test_data_of_python_is_a_source(spark: SparkSession, log: Log) -> None:
             assert ids(found) == {"source_1": [1]}
 
 
+def test_rows_without_a_name_say_that_the_lineage_ends(spark: SparkSession, log: Log, orders: DataFrame) -> None:
+    made = spark.createDataFrame(orders.where("amount > 6").toPandas())
+    found = log.pipeline(made.where("amount > 9"), name="large").backward({"id": 3})
+    (note,) = found.notes
+    assert "source_1 holds rows that the program passed to createDataFrame" in note
+    assert note in repr(found)
+    named = log.pipeline(made.where("amount > 9"), name="named", sources={"made": made}).backward({"id": 3})
+    assert named.notes == ()
+    assert log.pipeline(orders.where("amount > 9")).backward({"id": 3}).notes == ()
+
+
 def test_a_frame_that_pandas_api_on_spark_computed_in_python(log: Log, orders: DataFrame) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the type is inferred, which is why it is computed in Python

@@ -341,7 +341,7 @@ class TestBadQuestions:
             select(files, TRUE, None, (other,))
         with pytest.raises(BadType, match="no files"):
             Files((), (k,))
-        with pytest.raises(BadType, match="given twice"):
+        with pytest.raises(BadType, match="occurs twice"):
             Files(files.paths, (k, k))
 
     def test_a_table_of_another_type(self, write: Write) -> None:

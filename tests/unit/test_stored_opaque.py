@@ -55,7 +55,7 @@ def test_a_function_of_the_users_is_left_out() -> None:
     _, trace = stored(made(Udf("PythonUDF", (B,), "string", 'name="shout"')))
     less, reasons = relaxed(trace)
     assert (facts(trace), facts(less)) == (2, 1)
-    assert "shout is a function of the pipeline's own" in reasons[0]
+    assert "shout is a Python function, whose code the log does not hold" in reasons[0]
 
 
 def test_a_function_that_nobody_knows_is_left_out() -> None:

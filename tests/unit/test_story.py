@@ -251,7 +251,7 @@ def test_the_shell_asks_about_values_alone(log: wh.Log) -> None:
     ("arguments", "message"),
     [
         (("backward", "raw"), "say which cells of 'raw' to ask about"),
-        (("backward", "raw", "--row", "city=Oslo"), "rows are of tables; 'raw' is an array"),
+        (("backward", "raw", "--row", "city=Oslo"), "only tables have rows; 'raw' is an array"),
         (("backward", "raw", "--row", "city"), "--row is given as COLUMN=VALUE"),
         (("explain", "raw", "0,0", "--row", "city=Oslo"), "either CELLS (0,0) or --row"),
         (("backward", "raw", "0,0", "--columns", "city"), "only tables have columns"),

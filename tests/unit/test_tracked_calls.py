@@ -218,7 +218,7 @@ def test_other_classes_have_their_say() -> None:
     assert (np.add(x, foreign), np.add(foreign, x)) == ("foreign", "foreign")
     traced = Run().input(np.ones(300))
     for call in (lambda: np.add(x, traced), lambda: np.add(traced, x), lambda: np.concatenate([traced, x])):
-        with pytest.raises(BadType, match="two captures"):
+        with pytest.raises(BadType, match="cannot be mixed"):
             call()
 
 

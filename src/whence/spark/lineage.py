@@ -169,6 +169,16 @@ class Lineage(Mapping[str, "DataFrame"]):
         """Why the answer is not precise; None if it is."""
         return "; ".join(self._reasons) or None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the lineage ends in rows that the program made and did not name."""
+        return tuple(
+            f"{name} holds rows that the program passed to createDataFrame, and how they were made was not recorded: "
+            f"hand rows over with log.to_spark or inside log.capture(), or name them with sources={{...}}"
+            for name, uses in self._sources.items()
+            if uses[0].is_anonymous
+        )
+
     def __getitem__(self, name: str) -> DataFrame:
         if name not in self._frames:
             self._frames[name] = self._answer.dataframe(self._uses(name), False)
@@ -242,7 +252,8 @@ class Lineage(Mapping[str, "DataFrame"]):
     def __repr__(self) -> str:
         how = "precise" if self.precise else f"a superset: {self.reason}"
         rows = "a row" if self.rows == 1 else f"{self.rows} rows"
-        return f"<Lineage of {rows} in {', '.join(self._sources)}; {how}>"
+        ends = "".join(f"; {each}" for each in self.notes)
+        return f"<Lineage of {rows} in {', '.join(self._sources)}; {how}{ends}>"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> object:
         from whence.shown import bundle
@@ -253,7 +264,7 @@ class Lineage(Mapping[str, "DataFrame"]):
         import html
 
         how = "precise" if self.precise else f"a superset: {html.escape(str(self.reason))}"
-        parts = [f"<p>{how}</p>"]
+        parts = [f"<p>{how}</p>", *(f"<p>{html.escape(each)}</p>" for each in self.notes)]
         for name in self._sources:
             rows = self.arrow(name)
             shown = rows.slice(0, NOTEBOOK_ROWS).to_pandas().to_html(index=False, border=0)

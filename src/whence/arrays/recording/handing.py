@@ -6,7 +6,8 @@ numbers and global arrays are not followed: every result may come from all of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,19 @@ def with_opaque(found: Captured, opaque: tuple[Array, ...], closed: tuple[str, .
     )
     found = _noted(found, note)
     return replace(found, inputs=(*found.inputs, *opaque), edges=(*found.edges, *edges))
+
+
+def with_files(found: Captured, paths: Sequence[str]) -> Captured:
+    """The call with a note about files that the function read itself."""
+    if not paths:
+        return found
+    names = ", ".join(repr(os.path.basename(each)) for each in paths[:5])
+    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+    return _noted(
+        found,
+        f"may also come from {names}{more}, which the function read itself: read files before the call, inside"
+        " log.capture() or log.activity(), and pass their arrays",
+    )
 
 
 def _noted(found: Captured, note: str) -> Captured:

@@ -14,7 +14,8 @@ import numpy as np
 
 from whence.arrays.adapters.labelled import is_labelled
 from whence.arrays.recording.calls import Captured, Edge, ReuseLookup, captured
-from whence.arrays.recording.handing import handed_over, with_met, with_opaque
+from whence.arrays.recording.files_read import files_read
+from whence.arrays.recording.handing import handed_over, with_files, with_met, with_opaque
 from whence.arrays.recording.structures import Array, Function, arrays_in, parameters_of
 from whence.arrays.recording.unknown import WAYS, Unknown
 from whence.arrays.tracing import Run, Traced
@@ -101,10 +102,11 @@ class Tracked:
         kwargs.update((k, each) for k, each in self._defaults.items() if k not in kwargs and k not in given)
         own = handed_over(self._recorder, self._inner, self._parameters, args, kwargs)
         learned = self._recorder.learned(self.name) if self._reuse else None
-        found = captured(
-            self._inner, own.args, own.kwargs, self._parameters, self.name, selection=self._selection,
-            winner=self._winner, memory=learned if self._reuse is True else None, unknown=self._unknown,
-        )  # fmt: skip
+        with files_read() as opened:
+            found = captured(
+                self._inner, own.args, own.kwargs, self._parameters, self.name, selection=self._selection,
+                winner=self._winner, memory=learned if self._reuse is True else None, unknown=self._unknown,
+            )  # fmt: skip
         if not found.outputs and found.result is not None:
             warnings.warn(
                 f"{self.name} returned no array, so there is no lineage to record",
@@ -130,7 +132,12 @@ class Tracked:
             own = with_met(self._recorder, own, found.met)
         scalars = _scalars(self._parameters, own.args, own.kwargs)
         self._last.record = self._recorder.record(
-            self.name, with_opaque(found, own.opaque, own.closed), self._names, scalars, found.reused, own.handed
+            self.name,
+            with_opaque(with_files(found, opened), own.opaque, own.closed),
+            self._names,
+            scalars,
+            found.reused,
+            own.handed,
         )
         return found.result
 

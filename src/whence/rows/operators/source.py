@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from whence.rows.expressions.base import Attr
@@ -28,6 +29,11 @@ class Source(Operator):
     is_domain_copy: bool = False
     origin: object = field(default=None, compare=False, repr=False)
     cut: str = field(default="", compare=False, repr=False)
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it holds rows that the program made and gave no name."""
+        return self.format == "memory" and not self.cut and re.fullmatch(r"source_[0-9]+", self.name) is not None
 
     @property
     def output(self) -> tuple[Attr, ...]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from whence.errors import BadType, Damaged, NoLineage, UnknownName
+
+NUMBERED = re.compile(r"(.+)#([1-9][0-9]*)")
+"""Names that calls gave after a parameter or a function when the plain name was taken."""
 
 WEIGHT = "weight "
 """How the kind of an uncertain derivation begins; its weight follows."""
@@ -89,6 +93,7 @@ class Adjacency:
     files: dict[str, dict[int, str]] = field(default_factory=dict)  # the same of files and directories
 
     variables: dict[str, str] = field(default_factory=dict)  # the latest result that was assigned to a variable
+    calls: dict[str, int] = field(default_factory=dict)  # of names that calls numbered (`x#2`): the latest number
     _bound: set[str] = field(default_factory=set)  # what has relations that say where it came from
     _kept: set[tuple[str, str]] = field(default_factory=set)  # derivations as a whole that stay all the same
 
@@ -105,6 +110,8 @@ class Adjacency:
         for key, lost in (("lost", self.lost), ("lost_results", self.lost_results), ("lacks", self.lacks)):
             if isinstance(gone := properties.get(key), list) and gone:
                 lost[name] = tuple(map(str, gone))
+        if kind == "array" and (numbered := NUMBERED.fullmatch(name)):
+            self.calls[numbered[1]] = max(int(numbered[2]), self.calls.get(numbered[1], 1))
         if isinstance(variable := properties.get("variable"), str):
             self.variables[variable] = name
         if isinstance(note := properties.get("note"), str):
@@ -120,8 +127,10 @@ class Adjacency:
         return every[-1]
 
     def other_meaning(self, name: str) -> str:
-        """What is to be said of a name that a dataset has, if a variable of that name got another one."""
+        """What is to be said of a name that a dataset has, if a later call or a variable of that name got another."""
         other, own = self.variables.get(name), self.every(name)
+        if own and name in self.calls and (latest := f"{name}#{self.calls[name]}") in self.shapes:
+            return f"{name!r} is the array of the first call; that of the latest call is {latest!r}"
         if other is None or not own or other in own:
             return ""
         return f"{name!r} is a dataset, named after an argument; the variable {name!r} of the program got {other!r}"
