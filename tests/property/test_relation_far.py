@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import whence as wh
 from whence import _core
 from whence.errors import OutOfRange
-from whence.relation.compress import fed, encode, finish
+from whence.relation.compress import encode, fed, finish
 from whence.relation.layout import Layout, candidates
 from whence.testing.operations import Raw
 from whence.testing.oracle import Ints, Shape
