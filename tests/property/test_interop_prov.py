@@ -217,7 +217,7 @@ endDocument
 
 @pytest.mark.parametrize("format", ["json", "provn", "xml", "trig"])
 def test_half_relations_and_prefixes_of_bundles_are_kept(format: str) -> None:
-    with pytest.warns(GraphWarning, match=r"names no prov:(activity|trigger): it is kept as a property"):
+    with pytest.warns(GraphWarning, match=r"names no prov:(activity|trigger): it becomes a property"):
         first = prov.parse(BUNDLED, "provn")
     assert first.prefixes == {"ex": "http://example.org/", "ex_2": "http://example.org/other/"}
     assert first.graph.edges == [("ex_2:a", "used", "ex_2:e")]
@@ -262,7 +262,7 @@ def test_what_is_no_document_is_refused(format: str, text: str) -> None:
 
 
 def test_bad_places_and_values_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(BadType, match=r"PROV documents end in \.json"):
+    with pytest.raises(BadType, match=r"a PROV document must end in \.json"):
         prov.read(tmp_path / "a.csv")
     with pytest.raises(StoreError, match="cannot be read"):
         prov.read(tmp_path / "none.json")

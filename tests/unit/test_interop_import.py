@@ -231,7 +231,7 @@ def test_errors_say_what_can_be_done(project: Path) -> None:
         (("import", "a.csv"), "cannot be imported: use one of git; OpenLineage events"),
         (("import", "none.json"), "none.json cannot be read"),
         (("import", "git"), "git cannot read"),
-        (("export", "a.csv"), "exports end in .json"),
+        (("export", "a.csv"), "must end in .json"),
     ):
         result = run(*arguments)
         assert result.exit_code == 1, result.output

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from whence.errors import BadType, InUse, NoLineage, Redefined
 from whence.store.catalog.clock import now
 from whence.store.recording.capture import paired, relation_from
@@ -62,11 +64,13 @@ class Recording:
         """
         array, name = shape, name_of(name)
         shape = shape_of(shape if isinstance(shape, tuple | list) else getattr(shape, "shape", shape))
-        from whence.store.recording.previews import given_preview, save_preview
+        wanted = None
+        if preview is not None:
+            from whence.store.recording.previews import given_preview, save_preview
 
-        wanted = None if preview is None else given_preview(name, shape, array, preview)
+            wanted = given_preview(name, shape, array, preview)
         dataset, is_new = self._defined(name, shape)
-        if is_new:
+        if is_new and isinstance(array, np.ndarray):
             self._store.tracker.defined(array, dataset.name)
         if wanted is not None:
             save_preview(self._store, dataset.name, wanted)

@@ -131,8 +131,6 @@ class Tracker:
 
     def defined(self, value: Any, name: str) -> None:
         """A dataset was defined by an array: tracked calls find it by that, unless they know it already."""
-        if not isinstance(value, np.ndarray):
-            return
         with self._database.lock:
             if self.links.living.find(value).how == "new":
                 self.links.source(value, name)
