@@ -52,7 +52,7 @@ def test_the_class_stays_through_ordinary_operations() -> None:
 def test_what_has_no_rule_is_refused_by_name() -> None:
     x: Any = wh.tracked(SQUARE[0], "A")
     calls: list[tuple[Any, str]] = [
-        (lambda: np.fft.fft(x), "numpy.fft.fft gives complex"),
+        (lambda: np.fft.fft(x), "numpy.fft.fft returns complex"),
         (lambda: np.histogramdd(x), "numpy.histogramdd"),
     ]
     for call, name in calls:
