@@ -76,9 +76,7 @@ def _cast(held: HeldTable, df: DataFrame) -> DataFrame:
             )
         value = F.col(f"`{field.name}`")
         cast = value.try_cast(kind)
-        same = same & cast.try_cast(field.dataType).eqNullSafe(
-            value
-        )  # for an integer column, 2.0 is kept and 2.5 is not
+        same = same & cast.try_cast(field.dataType).eqNullSafe(value)  # 2.0 is an integer, 2.5 is not
         chosen.append(cast.alias(field.name))
     return df.where(same).select(*chosen)
 

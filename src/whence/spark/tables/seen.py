@@ -32,9 +32,7 @@ _lock = threading.RLock()
 _stores: list[Store] = []
 _replaced: list[tuple[Any, str, Any]] = []
 _inside = threading.local()
-_parts: dict[
-    int, tuple[weakref.ref[Any], str, list[int], bytes]
-] = {}  # by id: the frame, its dataset, columns and digest
+_parts: dict[int, tuple[weakref.ref[Any], str, list[int], bytes]] = {}  # by id: frame, dataset, columns, digest
 
 
 class Seen:
