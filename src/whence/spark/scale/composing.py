@@ -141,9 +141,7 @@ def _joined(
             "first + pmod(xxhash64(m, i), columns) t", "columns", "explode(sequence(0L, rows - 1)) more", "m", "i"
         ).selectExpr("t + more * columns t", "m", "i")  # fmt: skip
         joined = ours.groupBy("t").cogroup(theirs.groupBy("t")).applyInArrow(_join(), "o long, i long")
-        kept = joined.persist(
-            StorageLevel.DISK_ONLY
-        )  # it is read twice: to sample ranges of the output, and to compress
+        kept = joined.persist(StorageLevel.DISK_ONLY)  # read twice: to sample ranges of the output, and to compress
     try:
         return on_spark(Numbered(kept, sum(int(row["made"]) for row in measured)), out, into, place, partitions)
     finally:

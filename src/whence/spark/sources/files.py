@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 FORMATS = ("parquet", "csv", "json", "orc", "text")
-MOST_FILES = (
-    256  # rows are numbered by at most this many files; for more, the lookup of a file for each row is too slow
-)
+MOST_FILES = 256  # rows are numbered by at most this many files: the lookup of a file for each row costs time
 SHIFT = 40  # bits of a row id for the row within a file
 METADATA = "_metadata"  # Spark's column with the file of each row, if a query selects it
 HIDDEN = ("_", ".")  # prefixes of files without data

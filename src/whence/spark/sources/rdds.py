@@ -10,9 +10,7 @@ from typing import Any, ClassVar
 from whence.spark.catalyst.jvm import items
 from whence.spark.sources.kind import Kind, Past, column_ids
 
-DERIVED = (
-    "org.apache.spark.sql.execution."  # RDDs of Spark SQL: below a leaf, they mean that the rows came from a DataFrame
-)
+DERIVED = "org.apache.spark.sql.execution."  # RDDs of Spark SQL: a leaf above them was made from a DataFrame
 READING = frozenset({"HadoopRDD", "NewHadoopRDD", "WholeTextFileRDD", "BinaryFileRDD"})
 MOST_FILES = 10_000  # the most files of one scan that are read
 
