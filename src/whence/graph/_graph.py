@@ -306,9 +306,7 @@ class Graph(Drawable):
 
     @cached_property
     def following_revisions(self) -> Graph:
-        """The same graph, in which each version is also derived from the version that it replaced, even if nothing read
-        that.
-        """
+        """The same graph, in which a version is also derived from the version that it replaced without reading it."""
         return Graph(
             self.ids, self.kinds, self.edge_table, self.properties, self.edge_properties, lenient=True,
             prefixes=self.prefixes, derivations=(DERIVED, REVISION),
@@ -347,9 +345,7 @@ class Graph(Drawable):
         return reach.paths(self, start, end, most)
 
     def blame(self, names: Names) -> dict[str, list[str]]:
-        """Return the agents responsible for these vertices or their ancestors, with the vertices each is responsible
-        for.
-        """
+        """Return the agents responsible for these or their ancestors, each with what it is responsible for."""
         mask = self.ancestry.reach(self.numbers(names), True).astype(np.bool_)
         table = self.edge_table
         rows = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & mask[table.source])
@@ -395,9 +391,7 @@ class Graph(Drawable):
 
     @cached_property
     def agents_of(self) -> dict[int, tuple[int, ...]]:
-        """The agents of each vertex: those it was associated with or attributed to. Vertices without agents are left
-        out.
-        """
+        """The agents of each vertex that has any: those it was associated with or attributed to."""
         found: dict[int, set[int]] = {}
         for code in (ASSOCIATED, ATTRIBUTED):
             for source, target in zip(*(each.tolist() for each in self.edge_table.of(code)), strict=True):

@@ -106,9 +106,7 @@ class Columns:
     def _columns(self) -> Held:
         """The columns. If a function was given, it is called at the first use."""
         given = self._given
-        found = self._given = (
-            given() if callable(given) else dict(given)
-        )  # if two threads do this, the results are equal
+        found = self._given = given() if callable(given) else dict(given)  # two threads would get equal results
         return found
 
     @classmethod

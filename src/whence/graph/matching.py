@@ -38,7 +38,7 @@ def mark_matching(labels: Labels, sources: Numbers, destinations: Numbers, most:
     seen = set(front)
     arrived: list[
         tuple[tuple[Pair, bool], int]
-    ] = []  # the state before the second walker arrives, and where the first one is then
+    ] = []  # the state before the second walker arrives, and the first one's end
     taken = 0
     while front:
         state = front.pop()

@@ -94,9 +94,7 @@ def _contained(parts: Sequence[Part], members: Sequence[int], found: list[int]) 
     """Assign each part that is contained in another to that one. Return the other parts, the largest first."""
     ordered = sorted(members, key=lambda each: -parts[each].size)
     things = [union([getattr(parts[place], name) for place in ordered]) for name in ("vertices", "rows")]
-    owners = [
-        no_sets(len(whole), len(ordered)) for whole, _ in things
-    ]  # for each vertex or edge, the leaders that have it
+    owners = [no_sets(len(whole), len(ordered)) for whole, _ in things]  # the leaders that have each vertex or edge
     leaders: list[int] = []
     for at, place in enumerate(ordered):
         held = [each[at] for _, each in things]

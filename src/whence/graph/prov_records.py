@@ -38,9 +38,7 @@ class Records:
         for places in self.attributes_of.values():
             for own in places.values():
                 if OPEN in own:
-                    own[OPEN].sort(
-                        key=lambda each: json.dumps(each, sort_keys=True)
-                    )  # independent of the order in which they were read
+                    own[OPEN].sort(key=lambda each: json.dumps(each, sort_keys=True))  # for any order of reading
         return [(name, kind, _in_all_places(self.attributes_of.get(name, {}))) for name, kind in self.kinds.items()]
 
     def add_bundle(self, name: str) -> None:

@@ -149,8 +149,8 @@ class Lineage(Mapping[str, "DataFrame"]):
         """`reasons` say why the answer is a superset; without any, it is precise."""
         self._answer, self._reasons = answer, reasons
         self.rows = rows  # the number of output rows in the question
-        # "saved": from what a run saved; "annotated": from annotated rows; "replayed": by running the pipeline again
-        # the
+        # "saved": from what a run saved; "annotated": from annotated rows; "replayed": by running the pipeline again on
+        # a part of the sources
         self.how = how
         self._sources: dict[str, list[Source]] = {}
         for source in sources:

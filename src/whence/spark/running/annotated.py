@@ -40,8 +40,8 @@ ROW_ID = "_row_id"
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedOutput:
-    """The annotated rows of a run: the columns of its tagged plan, then the row number. `row_id` is the column that
-    shows row numbers to users.
+    """The annotated rows of a run: the columns of its tagged plan, then an increasing row id. `row_id` is the column
+    that shows it to users.
     """
 
     tagged: Tagged
@@ -93,7 +93,7 @@ def row_id_column(columns: tuple[Attr, ...]) -> Attr:
 
 
 def run_annotated(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool, row_id: Attr | None) -> RunArtifacts:
-    """Run a pipeline with the ids of source rows; the output has ids and row numbers.
+    """Run a pipeline with the ids of source rows; the output also has an increasing id of each row.
 
     The output is cached. With `saved` it is also written to files, because another run could give another output, or
     make the same output from other rows.
@@ -103,7 +103,7 @@ def run_annotated(tagged: Tagged, why: str, jvm: Jvm, *, saved: bool, row_id: At
     columns = tuple(map(like, (*tagged.plan.output, place.attr)))  # the plan may have a column twice
     below, known = tagged.plan, keep(*tagged.plan.output)
     if any(isinstance(part, AggCall) and part.python for part in walk(below)):
-        # Catalyst would push the row number into the aggregate, which Spark does not support for one in Python.
+        # Catalyst would push the row id into the aggregate, which Spark does not support for one in Python.
         first = frame(below, jvm)
         held.persist(first)
         below = given(first)

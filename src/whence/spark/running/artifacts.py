@@ -51,8 +51,8 @@ class RunArtifacts:
     output: DataFrame | None = None
     failures: tuple[str, ...] = ()
     held: tuple[object, ...] = ()  # objects that must live as long as this one
-    annotated: bool = False  # whether the output has ids and row numbers
-    row_id: Attr | None = None  # the column that shows row numbers to users, if any
+    annotated: bool = False  # whether the output has the ids of source rows, and row ids
+    row_id: Attr | None = None  # the column that shows row ids to users, if any
     recorded: int | None = None  # the id of the run in the log
 
     @property

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedIds:
-    """The annotated rows of a run as files: the columns of its tagged plan, followed by the row number."""
+    """The annotated rows of a run as files: the columns of its tagged plan, followed by an increasing row id."""
 
     table: Result
     tagged: Tagged
@@ -77,7 +77,7 @@ class SavedIds:
         )
 
     def reached(self, uses: Sequence[Source], numbers: pa.ChunkedArray, shown: tuple[Attr, ...]) -> Matched:
-        """Return the rows that have any of these ids for any of the uses, ordered by row number."""
+        """Return the rows that have any of these ids for any of the uses, ordered by row id."""
         import numpy as np
         import pyarrow.compute as pc
 
@@ -112,7 +112,7 @@ class SavedIds:
 
     @property
     def _last(self) -> str:
-        """The column with the row numbers."""
+        """The column with the increasing row ids."""
         return f"c{len(self.table.columns) - 1}"
 
     def _name(self, attr: Attr) -> str:
