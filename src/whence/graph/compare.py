@@ -73,7 +73,7 @@ class Difference:
     because: tuple[Difference, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """The differences as a dictionary for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:

@@ -78,7 +78,7 @@ class Labelled:
         return found
 
     def merged(self, classes: Numbers) -> Labelled:
-        """The graph whose vertices are the classes of vertices."""
+        """The graph with one vertex for each class of vertices."""
         count = int(classes.max()) + 1 if len(classes) else 0
         labels = np.zeros(count, np.int32)
         labels[classes] = self.labels

@@ -118,7 +118,7 @@ class _Judge:
         self.left = work
 
     def adds_no_path(self, parts: Sequence[Part]) -> bool:
-        """Whether the union certainly has no other paths than the parts."""
+        """Whether the union certainly has only paths of the parts. False if the budget is too small to tell."""
         work = sum(part.size for part in parts)
         if len(parts) == 1 or work > self.left:
             return len(parts) == 1

@@ -44,7 +44,7 @@ class Traces:
         return self._included(self.number[u], self.number[v])
 
     def _follow(self, start: frozenset[int]) -> int:
-        """The number of a set of vertices."""
+        """Return the number of a set of vertices. Sets with the same continuations have the same number."""
         stack = [start]
         while stack:
             here = stack[-1]

@@ -45,7 +45,7 @@ def kept(keep: object) -> dict[str, tuple[str, ...]]:
 
 
 class Classes:
-    """The equivalence classes of all vertices of some segments, numbered; `descriptions[c]` describes class c."""
+    """The equivalence classes of all vertices of some segments, as integers. `descriptions[c]` describes class c."""
 
     def __init__(self, segments: Sequence[Segment], keep: Mapping[str, Sequence[str]], k: int) -> None:
         self.descriptions: list[Description] = []

@@ -94,7 +94,7 @@ def shown(context: Any, group: str, text: str, parts: int) -> tuple[int, int, st
 
 
 def jobs_done(context: Any, group: str) -> JobsDone:
-    """How many stages and tasks of the group's jobs are done, and how many there are."""
+    """Count the stages and tasks of the group's jobs, and how many of them are done."""
     tracker = context.statusTracker()
     stages = [
         stage

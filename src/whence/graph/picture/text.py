@@ -70,7 +70,7 @@ def _entities(text: str) -> str:
 
 
 def _dot_string(text: str) -> str:
-    """A string of DOT that shows this text: Graphviz gives a meaning to backslashes, and to `&` as HTML does.
+    """Quote a string for DOT. Graphviz interprets backslashes, and `&` as in HTML, so they are escaped.
 
     >>> print(_dot_string('a\\\\b "c" &lt;'))
     "a\\\\b \\"c\\" &amp;lt;"

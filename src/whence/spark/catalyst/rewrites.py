@@ -9,12 +9,13 @@
     before: Filter b > 5 over (t join u)
     after:  (Filter b > 5 over t) join u
 
-Why each is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is its plan; filters
-only move to where they see the same rows earlier; joins are only reordered. Left out on purpose, though Spark
-optimizes with them: ColumnPruning and RemoveRedundantAggregates (an unused aggregate has witnesses),
-EliminateOuterJoin, ReplaceDeduplicateWithAggregate, RewriteExceptAll, RewriteIntersectAll, RewriteDistinctAggregates,
-MergeSubplans, RewriteNonCorrelatedExists, ConvertToLocalRelation, PropagateEmptyRelation: each changes which rows
-contributed.
+Each rule is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is replaced by its
+plan; filters only move to where they see the same rows earlier; joins are only reordered.
+
+Other rules of Spark's optimizer are left out, because they change which rows contributed: ColumnPruning and
+RemoveRedundantAggregates (an unused aggregate has witnesses), EliminateOuterJoin, ReplaceDeduplicateWithAggregate,
+RewriteExceptAll, RewriteIntersectAll, RewriteDistinctAggregates, MergeSubplans, RewriteNonCorrelatedExists,
+ConvertToLocalRelation, PropagateEmptyRelation.
 """
 
 from __future__ import annotations

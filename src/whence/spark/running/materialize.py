@@ -151,7 +151,7 @@ def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
 
 
 def _small_output(output: DataFrame, few: bool) -> pa.Table | None:
-    """The output in memory, if it is small; otherwise None. It is computed in either case."""
+    """The output in memory if it is small; otherwise None."""
     unique = output
     if len({name.lower() for name in output.columns}) < len(output.columns):
         unique = output.toDF(*(f"c{index}" for index in range(len(output.columns))))

@@ -54,7 +54,7 @@ class RowSet:
 
     columns: tuple[Attr, ...]
     data: Any  # Files | DuckQuery | pyarrow.Table | Operator
-    read: Operator | None = None  # what Spark runs for rows in files; it may have columns that the files lack
+    read: Operator | None = None  # what Spark runs for rows in files, such as a source with partition columns
 
     @property
     def here(self) -> bool:
