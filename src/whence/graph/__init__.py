@@ -1,4 +1,4 @@
-"""The project graph: W3C PROV in memory, segments of it, and summaries of segments."""
+"""The project graph: W3C PROV in memory, segments, and summaries of segments."""
 
 from whence.graph._graph import Graph
 from whence.graph.boundary import Boundary, beyond, on_edges, what, when, where, who

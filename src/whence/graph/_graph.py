@@ -1,4 +1,4 @@
-"""The graph: vertices and edges of W3C PROV in arrays, and the questions that it answers."""
+"""The class `Graph`: vertices and edges of W3C PROV in arrays, and questions about them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from whence.graph.segment import Segment
 
 _VERSION_OF = CODES["specializationOf"]
-_MANY = 100_000  # vertices, beyond which no name is looked for that is like an unknown one
+_MANY = 100_000  # in larger graphs, an error suggests no similar names
 Names = str | Iterable[str]
 
 
@@ -72,8 +72,8 @@ class Graph(Drawable):
         self.edge_table = edges
         self.properties = properties or Columns()
         self.edge_properties = edge_properties or Columns()
-        self.prefixes = dict(prefixes or {})  # what the prefixes of names mean, where a document said so
-        self.derivations = derivations  # the relations between entities that ancestry runs along
+        self.prefixes = dict(prefixes or {})  # namespaces of prefixes, from a document
+        self.derivations = derivations  # relations between entities that count as ancestry
         self.ancestry: Ancestry = ancestry_of(len(kinds), edges, derivations)
         self.acyclic = check_cycles(ids, edges, self.ancestry, derivations, lenient)
 
@@ -191,17 +191,17 @@ class Graph(Drawable):
         return self.edges_at(np.arange(len(self.edge_table), dtype=np.int64))
 
     def vertex_at(self, number: int) -> Vertex:
-        """The vertex of that number."""
+        """The vertex with this index."""
         return Vertex(self.ids[number], KINDS[self.kinds[number]], self.properties.row(number))
 
     def vertices_at(self, numbers: Numbers) -> list[Vertex]:
-        """The vertices of these numbers."""
+        """The vertices with these indices."""
         kinds = self.kinds[numbers].tolist()
         held = zip(numbers.tolist(), kinds, self.properties.rows(numbers), strict=True)
         return [Vertex(self.ids[number], KINDS[kind], properties) for number, kind, properties in held]
 
     def edge_at(self, row: int) -> Edge:
-        """The edge in that row of the edge table."""
+        """The edge in this row of the edge table."""
         return self.edge_objects_at(np.array([row], np.int64))[0]
 
     def edge_objects_at(self, rows: NDArray[np.integer[Any]]) -> list[Edge]:
@@ -214,7 +214,7 @@ class Graph(Drawable):
         ]
 
     def edges_at(self, rows: NDArray[np.integer[Any]]) -> list[tuple[str, str, str]]:
-        """These edges by id."""
+        """The edges in these rows of the edge table: (source id, PROV relation, target id)."""
         table, ids = self.edge_table, self.ids
         columns = (each[rows].tolist() for each in (table.source, table.relation, table.target))
         return [(ids[source], RELATIONS[code].name, ids[target]) for source, code, target in zip(*columns, strict=True)]
@@ -222,7 +222,7 @@ class Graph(Drawable):
     def records(
         self, numbers: Numbers | None = None, rows: NDArray[np.int64] | None = None
     ) -> tuple[list[tuple[str, Kind, dict[str, Any]]], list[tuple[str, str, str, dict[str, Any]]]]:
-        """Vertices and edges with their properties, as `build` takes them; all of them, or these."""
+        """Vertices and edges with their properties, in the form that `build` takes: all, or those given."""
         chosen = np.arange(len(self), dtype=np.int32) if numbers is None else numbers
         held = np.arange(len(self.edge_table), dtype=np.int64) if rows is None else rows
         vertices = [(v.id, v.kind, dict(v.properties)) for v in self.vertices_at(chosen)]
@@ -234,7 +234,7 @@ class Graph(Drawable):
         return self.ids.of(np.flatnonzero(self.kinds == KINDS.index(kind)).tolist())
 
     def numbers(self, names: Names, kind: Kind | None = None) -> Numbers:
-        """The numbers of these vertices; the name of an artifact means all its versions.
+        """Return the indices of these vertices; the name of an artifact means all its versions.
 
         The end of a path, or an activity without its number, is enough if it is unique.
         """
@@ -245,7 +245,7 @@ class Graph(Drawable):
             if not isinstance(name, str):
                 raise BadType(f"vertices are named by their ids, which are strings; got {name!r}")
             number = self.ids.find(name)
-            if number is None and name.endswith("@v1"):  # the first version of an array has its name
+            if number is None and name.endswith("@v1"):  # the id of an array's first version has no suffix
                 number = self.ids.find(name.removesuffix("@v1"))
             chosen = self.versions_at(name)
             if number is not None:
@@ -274,7 +274,7 @@ class Graph(Drawable):
         return self.ids.of(self.versions_at(artifact))
 
     def versions_at(self, artifact: str) -> list[int]:
-        """The numbers of an artifact's snapshots, oldest first."""
+        """The indices of an artifact's snapshots, oldest first."""
         named = self.artifacts.get(artifact, [])
         general = self.ids.find(artifact)
         special, wide = self.edge_table.of(_VERSION_OF)
@@ -282,13 +282,13 @@ class Graph(Drawable):
         return sorted(found, key=self._age)
 
     def _age(self, number: int) -> tuple[int, int]:
-        """What versions are sorted by: their numbers if they have some, else ancestors first."""
+        """The sort key of versions: version numbers if there are any, else ancestors first."""
         version = self.properties.get(number, "version")
         return version if counts(version) else -1, int(self._place[number])
 
     @cached_property
     def artifacts(self) -> dict[str, list[int]]:
-        """The artifacts by name, with the numbers of their versions."""
+        """The artifacts by name, with the indices of their versions."""
         rows = np.flatnonzero(self.kinds == ENTITY).astype(np.int32)
         found: dict[str, list[int]] = {}
         if self.properties.called("artifact"):
@@ -299,14 +299,14 @@ class Graph(Drawable):
 
     @cached_property
     def _place(self) -> NDArray[np.int64]:
-        """The place of each vertex when ancestors come first; what is part of a cycle comes last."""
+        """The position of each vertex in an order with ancestors first. Vertices in cycles come last."""
         place = np.arange(len(self), dtype=np.int64) + len(self)
         place[self.ancestry.order] = np.arange(len(self.ancestry.order))
         return place
 
     @cached_property
     def following_revisions(self) -> Graph:
-        """The same graph, with each version derived from the version that it replaced, even if nobody read it."""
+        """The same graph, in which a version is also derived from the version that it replaced without reading it."""
         return Graph(
             self.ids, self.kinds, self.edge_table, self.properties, self.edge_properties, lenient=True,
             prefixes=self.prefixes, derivations=(DERIVED, REVISION),
@@ -332,12 +332,12 @@ class Graph(Drawable):
         return self.ids.of(self.in_order(np.flatnonzero(mask)))
 
     def in_order(self, numbers: NDArray[np.integer[Any]]) -> list[int]:
-        """The vertices, ancestors first."""
+        """Sort the vertices, ancestors first."""
         found: list[int] = numbers[np.argsort(self._place[numbers], kind="stable")].tolist()
         return found
 
     def shortest_path(self, start: str, end: str) -> list[tuple[str, str, str]] | None:
-        """The edges of a shortest path back from `start` to `end`; None if there is none."""
+        """Return the edges of a shortest path back from `start` to `end`; None if there is none."""
         return reach.shortest_path(self, start, end)
 
     def paths(self, start: str, end: str, most: int = 10_000) -> Iterator[list[tuple[str, str, str]]]:
@@ -345,7 +345,7 @@ class Graph(Drawable):
         return reach.paths(self, start, end, most)
 
     def blame(self, names: Names) -> dict[str, list[str]]:
-        """The agents responsible for these or their ancestors, each with what it is responsible for."""
+        """Return the agents responsible for these or their ancestors, each with what it is responsible for."""
         mask = self.ancestry.reach(self.numbers(names), True).astype(np.bool_)
         table = self.edge_table
         rows = np.flatnonzero(np.isin(table.relation, (ASSOCIATED, ATTRIBUTED)) & mask[table.source])
@@ -384,14 +384,14 @@ class Graph(Drawable):
         return found.with_inputs() if inputs else found
 
     def induced(self, names: Names) -> Segment:
-        """These vertices with all edges between them, as a segment."""
+        """Return these vertices with all edges between them, as a segment."""
         from whence.graph.segment import subgraph
 
         return subgraph(self, self.numbers(names))
 
     @cached_property
     def agents_of(self) -> dict[int, tuple[int, ...]]:
-        """The agents of each vertex that has some: those it was associated with or attributed to."""
+        """The agents of each vertex that has any: those it was associated with or attributed to."""
         found: dict[int, set[int]] = {}
         for code in (ASSOCIATED, ATTRIBUTED):
             for source, target in zip(*(each.tolist() for each in self.edge_table.of(code)), strict=True):

@@ -1,4 +1,6 @@
-"""The edges of a segment as a summary follows them: all of them back in time, so that no path comes round again."""
+"""The edges of a segment in the direction in which a summary follows them: from younger to older, so that there are no
+cycles.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ _INVALIDATED = CODES["wasInvalidatedBy"]
 
 
 def backwards(segment: Segment) -> tuple[NDArray[np.int64], Numbers, Numbers]:
-    """The rows of the edges, and their ends by place in the segment, the younger one first.
+    """Return the rows of the edges, and their ends as indices in the segment, the younger end first.
 
-    An invalidation leads from what was to what ended it, and is followed the other way. Relations beside the five that
-    PROV graphs are made of may form a cycle (things that are alternates of each other): such edges are left out, with
-    a warning. A cycle of the five is an error that names it.
+    An invalidation leads from an entity to the activity that ended it, so it is reversed. Relations other than the five
+    main ones of PROV graphs may form a cycle (for example, alternates of each other): such edges are left out, with a
+    warning. A cycle of the five is an error that names it.
     """
     table, rows = segment.graph.edge_table, segment.rows
     relation = table.relation[rows]
@@ -56,7 +58,7 @@ def _ancestry(count: int, source: Numbers, target: Numbers) -> Ancestry:
 
 
 def _in_cycles(count: int, source: Numbers, target: Numbers, candidates: Mask) -> Mask:
-    """Those of the candidates that are part of a cycle: their source can be reached from their target."""
+    """Which of the candidates are part of a cycle: their source can be reached from their target."""
     edges, found = _ancestry(count, source, target), np.zeros(len(source), np.bool_)
     stuck = np.ones(count, np.bool_)
     stuck[edges.order] = False

@@ -1,7 +1,7 @@
 """Boundaries: filters of a segment (who, when, where, what), or functions.
 
 A boundary selects vertices or edges; `exclude` drops them. `~` selects the opposite, without unknown cases:
-`~who("alice")` is what others did, but not what nobody is known to have done.
+`~who("alice")` selects what others did, but not vertices without a known agent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence.graph.segment import Segment
 
 EdgeRows = NDArray[np.int64]
-Choice = tuple[Mask, Mask]  # selected; what the boundary can speak of
+Choice = tuple[Mask, Mask]  # selected; known, that is, the boundary applies to them
 _STARTS = ("prov:startTime", "startTime", "started", "time", "prov:time", "created", "prov:generatedAtTime")
 _ENDS = ("prov:endTime", "endTime", "ended")
 _PLACES = ("path", "filename", "prov:location", "location", "artifact", "name", "version")
@@ -33,12 +33,12 @@ class Boundary:
     """A filter that selects vertices or edges of a segment."""
 
     def vertices(self, segment: Segment, numbers: Numbers) -> Choice:
-        """Which of these vertices are selected."""
+        """Return masks of the vertices that are selected, and of those for which that is known."""
         none = np.zeros(len(numbers), np.bool_)
         return none, none
 
     def edges(self, segment: Segment, rows: EdgeRows) -> Choice:
-        """Which of these edges are selected."""
+        """Return masks of the edges that are selected, and of those for which that is known."""
         none = np.zeros(len(rows), np.bool_)
         return none, none
 
@@ -103,8 +103,8 @@ class when(Boundary):
     """Select what happened in an interval of time, including its ends. The time of an entity is when it was made.
 
     Times are datetimes, dates, ISO 8601 strings or seconds since 1970; without a zone they are UTC. Vertices without a
-    known time are neither inside nor outside: `exclude=when(...)` and `exclude=~when(...)` both keep them. The same
-    holds for an activity without a known end, if the end matters.
+    known time are neither inside nor outside: `exclude=when(...)` and `exclude=~when(...)` both keep them. The same is
+    true of an activity without a known end, if the end matters.
     """
 
     def __init__(self, after: object = None, before: object = None) -> None:
@@ -183,7 +183,7 @@ class beyond(Boundary):
         rows = segment.rows[np.isin(table.relation[segment.rows], (USED, GENERATED))]
         source, target = table.source[rows], table.target[rows]
         for _ in range(self._most):
-            for activities in (True, False):  # to the activities beside, then to their entities
+            for activities in (True, False):  # to neighbouring activities, then to their entities
                 for here, there in ((source, target), (target, source)):
                     reached = there[near[here] & ((graph.kinds[there] == ACTIVITY) == activities)]
                     near[reached] = True
@@ -222,7 +222,7 @@ class _Relation(Boundary):
 
 
 def boundaries(exclude: object) -> list[Boundary]:
-    """Boundaries from what a caller gives: one or several names of relations, boundaries or functions."""
+    """Convert the argument `exclude`: one or several names of relations, boundaries or functions."""
     if exclude is None:
         return []
     if isinstance(exclude, Boundary):
@@ -240,7 +240,7 @@ def boundaries(exclude: object) -> list[Boundary]:
 
 
 def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | None], list[dt.datetime | None]]:
-    """When each vertex began and ended, as far as known; an entity without a time has that of what made it."""
+    """Return when each vertex began and ended, if known. An entity without a time has that of its generation."""
     graph = segment.graph
     table = graph.edge_table
     mask = np.zeros(len(graph), np.bool_)
@@ -249,7 +249,7 @@ def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | Non
     place = np.zeros(len(graph), np.int64)
     place[numbers] = np.arange(len(numbers))
     makers = table.target[made]
-    # What an entity without times of its own takes: the time of its generation, else of its maker's end, or start.
+    # Times for entities without their own: the time of the generation, else the end or start of the activity.
     given: dict[int, list[dt.datetime]] = {}
     columns = (
         *(graph.edge_properties.column(name, made) for name in ("prov:time", "time")),
@@ -271,7 +271,7 @@ def times_of(segment: Segment, numbers: Numbers) -> tuple[list[dt.datetime | Non
 
 
 def _first_property(graph: Graph, numbers: Numbers, names: tuple[str, ...]) -> list[Any]:
-    """For each vertex the first of these properties that it has, or None."""
+    """For each vertex, the first of these properties that it has, or None."""
     found: list[Any] = [None] * len(numbers)
     for name in reversed(names):
         for at, value in enumerate(graph.properties.column(name, numbers)):
@@ -281,7 +281,7 @@ def _first_property(graph: Graph, numbers: Numbers, names: tuple[str, ...]) -> l
 
 
 def _as_datetime(value: object) -> dt.datetime:
-    """A point in time out of what callers and properties hold.
+    """Convert a time, given by a caller or a property, to a datetime.
 
     >>> _as_datetime("2026-01-02").isoformat(), _as_datetime(0).isoformat()
     ('2026-01-02T00:00:00+00:00', '1970-01-01T00:00:00+00:00')

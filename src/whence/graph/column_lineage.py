@@ -1,4 +1,4 @@
-"""The lineage of columns in OpenLineage's form: a facet of the dataset that a pipeline made."""
+"""Column lineage in the form of OpenLineage: a facet of a pipeline's output dataset."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 from whence.errors import BadType
 
-NAMESPACE = "whence"  # of jobs and datasets that had none
+NAMESPACE = "whence"  # for jobs and datasets without a namespace
 Column = tuple[str, str]  # source, column
 
 
 class Lineage(Protocol):
-    """What `Pipeline.columns()` gives for one column."""
+    """The lineage of one column, as `Pipeline.columns()` returns it."""
 
     @property
     def direct(self) -> Collection[Column]:
@@ -20,7 +20,7 @@ class Lineage(Protocol):
 
     @property
     def through(self) -> Collection[Column]:
-        """The columns that decide which rows there are."""
+        """The columns that only select rows."""
 
 
 def column_lineage(
@@ -28,10 +28,11 @@ def column_lineage(
     datasets: Mapping[str, str | tuple[str, str]] | None = None,
     namespace: str = NAMESPACE,
 ) -> dict[str, Any]:
-    """The `columnLineage` facet of a pipeline's output, from `p.columns()`; a log has it as property `column_lineage`.
+    """Return the `columnLineage` facet of a pipeline's output, from `p.columns()`. A log has it as property
+    `column_lineage`.
 
-    `datasets` says what the sources are called outside the pipeline, a name in the namespace or a pair (namespace,
-    name). Columns that decide about the rows of the whole output are listed once, for the dataset.
+    `datasets` has the names of the sources outside the pipeline: a name in the namespace, or a pair (namespace, name).
+    Columns that select the rows of the whole output are listed once, for the dataset.
 
     >>> from whence.rows.columns import ColumnLineage
     >>> found = column_lineage({"total": ColumnLineage(frozenset({("o", "price")}), frozenset({("o", "day")}))})
@@ -69,7 +70,7 @@ def _dataset_name(dataset: object, namespace: str) -> dict[str, str]:
 
 
 def is_column_lineage(held: object) -> bool:
-    """Whether a property called `column_lineage` is such a facet, and not something else of that name.
+    """Whether a property called `column_lineage` is such a facet, and not something else with that name.
 
     >>> is_column_lineage(column_lineage({})), is_column_lineage({"fields": ["a", "b"]}), is_column_lineage(3)
     (True, False, False)

@@ -1,4 +1,4 @@
-"""Properties by column, and the names of vertices: what a graph holds beside numbers."""
+"""The properties of vertices and edges as columns, and the names of vertices."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from whence.errors import BadGraph, BadType, UnknownName
 from whence.graph.model import Numbers
 
-_MANY, _FEW = 100_000, 8  # names, and questions that are answered by looking through them
+_MANY, _FEW = 100_000, 8  # with more names than _MANY, the first _FEW lookups scan the list
 
 
 class Ids:
-    """The names of vertices, by number and back. Without names a vertex is called by its number.
+    """Maps indices of vertices to names, and back. Without names, a vertex is named by its index.
 
     >>> ids = Ids(["raw", "clean"], 2)
     >>> ids[1], ids.number("raw"), "dirty" in ids
@@ -29,7 +29,7 @@ class Ids:
         self._names = names
         self._count = count
         self._numbers: dict[str, int] | None = None
-        self._unique = unique  # known to be
+        self._unique = unique  # whether the names are known to be unique
         self._sought = 0
 
     def __len__(self) -> int:
@@ -49,10 +49,10 @@ class Ids:
         return [self[number] for number in numbers]
 
     def find(self, name: str) -> int | None:
-        """The number of a vertex, if there is one of that name."""
+        """The index of the vertex with this name, or None."""
         if self._names is None:
             return int(name) if name.isdecimal() and str(int(name)) == name and int(name) < self._count else None
-        if self._numbers is None and self._count > _MANY and self._sought < _FEW:  # quicker than to make a table
+        if self._numbers is None and self._count > _MANY and self._sought < _FEW:  # faster than building a dictionary
             self._sought += 1
             try:
                 return self._names.index(name)
@@ -61,7 +61,7 @@ class Ids:
         return self._table().get(name)
 
     def number(self, name: str) -> int:
-        """The number of a vertex, or UnknownName with the nearest names."""
+        """The index of the vertex with this name. Raise UnknownName with similar names if there is none."""
         found = self.find(name)
         if found is None:
             near = () if self._names is None or self._count > 100_000 else self._names
@@ -74,7 +74,7 @@ class Ids:
         return self._unique or self._names is None or len(self._table()) == self._count
 
     def check_unique(self) -> None:
-        """An error that names an id which is there twice."""
+        """Raise an error that names an id which occurs twice."""
         if self._names is not None and not self.unique:
             seen: set[str] = set()
             for name in self._names:
@@ -92,7 +92,7 @@ Held = Mapping[str, tuple[Numbers, Sequence[Any]]]
 
 
 class Columns:
-    """Properties of vertices, or of edges: for each name the rows that have it, ascending, and their values.
+    """Properties of vertices or edges: for each property the rows that have it, ascending, and their values.
 
     >>> columns = Columns.from_rows([{"lr": 0.1}, {}, {"lr": 0.2, "iter": 20}])
     >>> columns.row(2), columns.get(1, "lr")
@@ -104,14 +104,14 @@ class Columns:
 
     @cached_property
     def _columns(self) -> Held:
-        """The columns; a function that makes them is called when the first question comes."""
+        """The columns. If a function was given, it is called at the first use."""
         given = self._given
-        found = self._given = given() if callable(given) else dict(given)  # what threads make twice is the same
+        found = self._given = given() if callable(given) else dict(given)  # two threads would get equal results
         return found
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Columns:
-        """Columns out of one mapping for each row."""
+        """Make columns from one mapping for each row."""
         gathered: dict[str, tuple[list[int], list[Any]]] = {}
         for number, row in enumerate(rows):
             for name, value in row.items():
@@ -124,7 +124,7 @@ class Columns:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], count: int) -> Columns:
-        """Columns as a caller gives them: a value for each row (None: it has none), or a pair (rows, values)."""
+        """Make columns from a caller's properties: a value (or None) for each row, or a pair (rows, values)."""
         columns: dict[str, tuple[Numbers, Sequence[Any]]] = {}
         for name, values in given.items():
             if isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], np.ndarray):
@@ -152,7 +152,7 @@ class Columns:
         return np.unique(np.concatenate(rows)).astype(np.int32) if rows else np.zeros(0, np.int32)
 
     def called(self, name: str) -> list[str]:
-        """The properties that a name means: itself, else those of that name in any namespace (`ex:lr` for `lr`)."""
+        """The properties with a name: this name itself, else this name in any namespace (`ex:lr` for `lr`)."""
         if name in self._columns:
             return [name]
         return [each for each in self._columns if each.rpartition(":")[2] == name]
@@ -176,7 +176,7 @@ class Columns:
         return found
 
     def rows(self, rows: Numbers) -> list[dict[str, Any]]:
-        """All properties of these rows, column by column: for many, far quicker than one at a time."""
+        """All properties of these rows, column by column, which is much faster than row by row."""
         found: list[dict[str, Any]] = [{} for _ in range(len(rows))]
         for name, (own, values) in self._columns.items():
             if len(own):
@@ -187,7 +187,7 @@ class Columns:
         return found
 
     def column(self, name: str, rows: Numbers) -> list[Any]:
-        """The values of a property for these rows; None where there is none."""
+        """The values of a property for these rows; None for rows without it."""
         found: list[Any] = [None] * len(rows)
         for each in reversed(self.called(name)):
             own, values = self._columns[each]
@@ -199,7 +199,9 @@ class Columns:
         return found
 
     def codes(self, names: Iterable[str], rows: Numbers) -> Numbers:
-        """Numbers that are equal where all these properties are; having none is a value of its own."""
+        """Return integers that are equal for rows with equal values of all these properties. A missing value is a
+        value, too.
+        """
         codes = np.zeros(len(rows), np.int32)
         for name in names:
             codes = combined(codes, [hashable(value) for value in self.column(name, rows)])
@@ -207,7 +209,7 @@ class Columns:
 
 
 def combined(codes: Numbers, keys: Sequence[Hashable]) -> Numbers:
-    """Codes that differ where either of the two differs, numbered by first appearance."""
+    """Codes that differ if either the code or the key differs, numbered by first appearance."""
     table: dict[Hashable, int] = {}
     return np.fromiter(
         (table.setdefault(pair, len(table)) for pair in zip(codes.tolist(), keys, strict=True)), np.int32, len(codes)
@@ -215,7 +217,7 @@ def combined(codes: Numbers, keys: Sequence[Hashable]) -> Numbers:
 
 
 def bare(value: Any) -> Any:
-    """The text of a value that PROV gives a type or a language; others as they are.
+    """The plain value of a PROV value with a type or a language; other values are returned unchanged.
 
     >>> bare({"$": "prov:Person", "type": "prov:QUALIFIED_NAME"}), bare({"$": "hallo", "lang": "de"}), bare(3)
     ('prov:Person', 'hallo', 3)
@@ -224,7 +226,7 @@ def bare(value: Any) -> Any:
 
 
 def each_of(value: Any) -> tuple[Any, ...]:
-    """The values of a property, one or several, as a document or a log has them, without types.
+    """The values of a property, one or several, in the form of a document or of a log, without types.
 
     >>> each_of(("a", "b")), each_of({"$": "values", "value": ["a", "b"]}), each_of([1, 2])
     (('a', 'b'), ('a', 'b'), ([1, 2],))
@@ -235,19 +237,19 @@ def each_of(value: Any) -> tuple[Any, ...]:
 
 
 def is_said(held: Any, value: Any) -> bool:
-    """Whether a property that holds the one says the other: it is it, or has it among several values."""
+    """Whether a property has this value, alone or among several."""
     return bool(held == value) or value in each_of(held)
 
 
 def counts(value: object) -> bool:
-    """Whether this is a number of things: an integer, 0 or more."""
+    """Whether this is an integer of at least 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def hashable(value: Any) -> Hashable:
-    """The value itself where it can be a key, else its JSON."""
+    """The value itself if it is hashable, else its JSON."""
     try:
         hash(value)
     except TypeError:
         return json.dumps(value, sort_keys=True, default=repr)
-    return (type(value).__name__, value) if isinstance(value, bool) else value  # True is not 1 here
+    return (type(value).__name__, value) if isinstance(value, bool) else value  # so that True differs from 1

@@ -36,13 +36,13 @@ CODE = {
     ".js",
     ".mk",
 }
-# Properties of an activity that say how it was recorded, or when, and are no parameters.
+# Properties about how or when an activity was recorded; they are not parameters.
 ASIDE = {
     "command", "arguments", "started", "ended", "files_found_by", "not_seen", "program", "reuse", "removed", "script",
     "line", "read_but_changed", "unreadable", "changed_by_this_or_another_run", "prov:startTime", "prov:endTime",
 }  # fmt: skip
 _WORDS = {"git_commit": "commit", "git_changed": "uncommitted changes", "exit_code": "exit status"}
-_DEEPEST = 20  # steps back that differences of inputs are followed
+_DEEPEST = 20  # differences of inputs are followed back by this many steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +57,23 @@ class Change:
 
     @classmethod
     def between(cls, kind: str, name: str, sides: Iterable[str | None], note: str = "") -> Change:
-        """A change with both its sides at once."""
+        """Make a change from a pair of both sides."""
         before, after = sides
         return cls(kind, name, before, after, note)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The differences between two things, and the origins of inputs that differ."""
+    """The differences between two activities or versions, and the origins of inputs that differ."""
 
     one: str
     other: str
     changes: tuple[Change, ...]
-    same: tuple[str, ...]  # what both used, and both made
+    same: tuple[str, ...]  # common inputs and outputs
     because: tuple[Difference, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """The differences as a dictionary for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -166,7 +166,7 @@ class _Comparison:
         return [self.of(*makers, depth - 1)]  # type: ignore[arg-type] # both are numbers
 
     def _versions(self, kind: str, name: str, one: int, other: int) -> Change:
-        """Two versions of a thing: which, and how their sizes differ."""
+        """The change between two versions of a file, and how their sizes differ."""
         texts = [self._version(each) for each in (one, other)]
         sizes = [self.graph.properties.get(each, "size") for each in (one, other)]
         note = "changed" if kind == "code" else ""
@@ -189,14 +189,14 @@ class _Comparison:
         return found
 
     def _around(self, number: int, relation: int) -> list[int]:
-        """The other ends of the edges of a relation; of what was generated, the entities."""
+        """The other ends of the edges of a relation. For wasGeneratedBy, these are the generated entities."""
         table_, forward = self.graph.edge_table, relation != GENERATED
         here, there = (table_.source, table_.target) if forward else (table_.target, table_.source)
         found: list[int] = there[np.flatnonzero((here == number) & (table_.relation == relation))].tolist()
         return found
 
     def _maker(self, entity: int) -> int | None:
-        """The activity that made it; of several the last."""
+        """The activity that made an entity; if there are several, the last."""
         table_ = self.graph.edge_table
         found = table_.target[np.flatnonzero((table_.source == entity) & (table_.relation == GENERATED))].tolist()
         ended = {each: str(self.graph.properties.get(each, "ended") or "") for each in found}
@@ -206,7 +206,7 @@ class _Comparison:
 def _changed_properties(
     properties: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> list[tuple[str, str, tuple[str | None, str | None]]]:
-    """What activities say of themselves and say differently: kind, name, and both values."""
+    """The properties that differ between two activities: kind, name, and both values."""
     sides: list[dict[tuple[str, str], str]] = []
     for own in properties:
         command = str(own.get("command", ""))
@@ -238,7 +238,7 @@ def _command_words(properties: Mapping[str, Any], command: str) -> list[str]:
 def _same_names(
     one: Mapping[str, list[int]], other: Mapping[str, list[int]]
 ) -> list[tuple[str, tuple[list[int], list[int]]]]:
-    """Things of the same name; if each side has just one whose name the other lacks, these two."""
+    """Pair entities by name. If each side has exactly one name that the other lacks, these two are a pair."""
     left, right = [name for name in one if name not in other], [name for name in other if name not in one]
     found = [(name, (one[name], other[name])) for name in one if name in other]
     if len(left) == len(right) == 1:
@@ -259,7 +259,7 @@ def _side(text: str | None) -> str:
 
 
 def _grown(one: int, other: int) -> str:
-    """How much larger or smaller something became.
+    """Describe how much larger or smaller something became.
 
     >>> _grown(1000, 2500), _grown(1000, 990), _grown(3, 3)
     ('1.0 kB -> 2.5 kB, 2.5 times as large', '1.0 kB -> 990 B, 10 B smaller', '3 B both')

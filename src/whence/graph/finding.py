@@ -1,4 +1,4 @@
-"""What a name stands for that is not an id: the end of a file's path, or an activity without its number."""
+"""Find the vertex for a name that is not an id: the end of a file's path, or an activity without its number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION = re.compile(r"(?P<artifact>.+)@v(?P<number>[0-9]+)\Z", re.DOTALL)
 
 
 def split_version(name: str) -> tuple[str, str]:
-    """The name of an artifact, and its version.
+    """Split a name into the name of an artifact and its version.
 
     >>> split_version("model.bin@v2"), split_version("model.bin")
     (('model.bin', '@v2'), ('model.bin', ''))
@@ -27,10 +27,10 @@ def split_version(name: str) -> tuple[str, str]:
 
 
 def meant(graph: Graph, name: str) -> list[int]:
-    """The numbers of the vertices that a name stands for, without being the id or the artifact of any.
+    """Return the indices of the vertices that a name means, if it is neither an id nor an artifact.
 
-    `metrics.json` is `results/metrics.json` if no other file is called so, `train` is `train#3` if there is no other
-    such activity. Where there are several, it is an error that lists them; none are found of what nothing is called.
+    `metrics.json` means `results/metrics.json` if no other file has this name, `train` means `train#3` if there is no
+    other such activity. Several matches are an error that lists them; without a match the result is empty.
     """
     artifact, version = split_version(name)
     paths = [each for each in graph.artifacts if each.endswith(f"/{artifact}")]

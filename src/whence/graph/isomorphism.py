@@ -1,4 +1,4 @@
-"""Whether two small labelled graphs, each with a root, are the same but for the names of their vertices."""
+"""Test whether two small labelled graphs with roots are isomorphic."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 Step = tuple[int, int, int]  # direction (0 out, 1 in), relation, vertex
-STEPS = 20_000  # of the search; what is not found by then is taken to be different
+STEPS = 20_000  # steps of the search; if it finds nothing, the graphs count as different
 
 
 @dataclass(frozen=True)
 class Ball:
-    """The vertices within k steps of a root: the root is 0, `labels` and `steps` are by vertex."""
+    """The vertices within k steps of a root. The root is vertex 0; `labels` and `steps` are by vertex."""
 
     labels: tuple[Hashable, ...]
     steps: tuple[tuple[Step, ...], ...]
 
     @property
     def is_tree(self) -> bool:
-        """Whether there is only one way from the root to each vertex: then colours alone distinguish such graphs."""
+        """Whether there is only one path from the root to each vertex. Then colours alone distinguish the graphs."""
         return sum(map(len, self.steps)) == 2 * (len(self.labels) - 1)
 
 
 def ball(root: int, k: int, steps: Sequence[Sequence[Step]], labels: Sequence[Hashable]) -> Ball:
-    """The vertices within k steps of a vertex, either way, and all edges between them; labels hold the distance."""
+    """The vertices within k steps of a vertex, in either direction, and all edges between them. Labels include the
+    distance.
+    """
     number, distance, frontier = {root: 0}, [0], [root]
     for away in range(1, k + 1):
         reached = []
@@ -43,7 +45,9 @@ def ball(root: int, k: int, steps: Sequence[Sequence[Step]], labels: Sequence[Ha
 
 
 def colours(balls: Sequence[Ball]) -> list[list[int]]:
-    """Colours of the vertices of several balls, refined until they are stable; a number means the same in all."""
+    """Refine the colours of the vertices of several balls until they are stable. A colour means the same in all
+    balls.
+    """
     table: dict[Hashable, int] = {}
     found = [[table.setdefault(label, len(table)) for label in each.labels] for each in balls]
     count = len(table)
@@ -66,7 +70,8 @@ def _coloured_steps(steps: Sequence[Step], colour: Sequence[int]) -> tuple[tuple
 
 
 def isomorphic(a: Ball, b: Ball) -> bool:
-    """Whether a bijection keeps root, labels and edges. Colours first; then a search among vertices of one colour.
+    """Whether a bijection preserves root, labels and edges: compare colours, then search among vertices of the same
+    colour.
 
     >>> tree = Ball(("r", "x"), (((0, 0, 1),), ((1, 0, 0),)))
     >>> isomorphic(tree, tree), isomorphic(tree, Ball(("r", "y"), tree.steps))
@@ -96,7 +101,7 @@ def _find_bijection(
     left = STEPS
     while choices:
         vertex = order[len(choices) - 1]
-        if vertex in image:  # the last choice led nowhere
+        if vertex in image:  # undo the last choice
             taken.discard(image.pop(vertex))
         for other in choices[-1]:
             left -= 1
@@ -122,7 +127,7 @@ def _agrees(
     edges_a: Sequence[Counter[Step]],
     edges_b: Sequence[Counter[Step]],
 ) -> bool:
-    """Whether the edges to all vertices that have an image are the edges of the images."""
+    """Whether the edges to vertices that have an image match the edges between the images."""
     here = {
         (side, relation, other if end == vertex else image[end]): count
         for (side, relation, end), count in edges_a[vertex].items()

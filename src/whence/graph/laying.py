@@ -1,4 +1,4 @@
-"""The vertices of several segments in one graph, on top of each other or side by side; and what became of them."""
+"""Combine the vertices of several segments in one graph, overlaid or side by side, and report how they were merged."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _INVALIDATED = CODES["wasInvalidatedBy"]
 
 @dataclass(frozen=True)
 class Block:
-    """The parts of one group: each vertex and each edge once. `first` is the part that has a vertex first."""
+    """The parts of one group, overlaid: each vertex and each edge once. `first` is the first part that has a vertex."""
 
-    graph: int  # as its parts have it
-    start: int  # the place of its first vertex
+    graph: int  # the `graph` of its parts
+    start: int  # the index of its first vertex
     vertices: Array
     first: Array
     rows: Array
-    younger: Array  # the ends of the edges, by place
+    younger: Array  # the ends of the edges, as indices
     older: Array
     relation: Array
 
 
 @dataclass(frozen=True)
 class Laid:
-    """All blocks, side by side; `groups` has the number of each part's block."""
+    """All blocks, side by side. `groups` has the index of each part's block."""
 
     blocks: list[Block]
     labels: Numbers
     groups: list[int]
 
     def graph(self) -> Labelled:
-        """The graph, each edge once."""
+        """The graph, with each edge once."""
         columns = ([getattr(block, name) for block in self.blocks] for name in ("younger", "older", "relation"))
         return Labelled(self.labels, *unique_rows(*(np.concatenate(each) for each in columns)))
 
@@ -48,7 +48,7 @@ class Laid:
 def lay(
     parts: Sequence[Part], relations: Sequence[Array], classes: Mapping[int, Numbers], groups: Sequence[int]
 ) -> Laid:  # fmt: skip
-    """Lay the parts of each group on top of each other; `classes` has the label of each vertex, by graph."""
+    """Overlay the parts of each group. `classes` has the label of each vertex, by graph."""
     together: dict[tuple[int, int], list[int]] = {}
     for place, (part, group) in enumerate(zip(parts, groups, strict=True)):
         together.setdefault((group, part.graph), []).append(place)
@@ -72,7 +72,7 @@ def lay(
 
 
 class Merged:
-    """What the vertices and edges of the parts became, when the laid graph was merged into these classes."""
+    """Maps the vertices and edges of the parts to the classes into which the combined graph was merged."""
 
     def __init__(self, laid: Laid, parts: Sequence[Part], numbers: Sequence[int], classes: Numbers, count: int) -> None:
         self.laid, self.parts, self.numbers, self.classes = laid, parts, numbers, classes
@@ -80,7 +80,7 @@ class Merged:
         self.types[classes] = laid.labels
 
     def places(self) -> list[Numbers]:
-        """For each part what each of its vertices became."""
+        """For each part, the classes of its vertices."""
         blocks = (self.laid.blocks[group] for group in self.laid.groups)
         return [
             self.classes[np.searchsorted(block.vertices, part.vertices) + block.start]
@@ -93,11 +93,11 @@ class Merged:
 
     @property
     def size(self) -> int:
-        """How many vertices the parts have, each counted once."""
+        """The number of distinct vertices of the parts."""
         return sum(len(whole) for whole, _ in self._vertices.values())
 
     def _having(self, name: str) -> dict[int, tuple[Array, Sets]]:
-        """By graph, all that the parts of it have, and for each thing the parts that have it."""
+        """For each graph, all vertices or rows of its parts, and for each of them the set of parts that have it."""
         found = {}
         for graph in dict.fromkeys(part.graph for part in self.parts):
             own = [place for place, part in enumerate(self.parts) if part.graph == graph]
@@ -109,7 +109,9 @@ class Merged:
         return found
 
     def members(self, ids: Sequence[Ids]) -> list[list[str]]:
-        """For each class the names of its vertices, those of the first part first; `ids` has the names of each part."""
+        """For each class, the names of its vertices, those of the first part first. `ids` has the names of each
+        part.
+        """
         columns = [
             (self.classes[block.start : block.start + len(block.vertices)], block.first, block.vertices)
             for block in self.laid.blocks
@@ -122,7 +124,7 @@ class Merged:
         return found
 
     def shares(self) -> list[int]:
-        """For each class how many parts have one of its vertices."""
+        """For each class, the number of parts that have one of its vertices."""
         places, sets = [], []
         for block in self.laid.blocks:
             whole, having = self._vertices[block.graph]
@@ -131,9 +133,9 @@ class Merged:
         return _counts(np.concatenate(places), np.concatenate(sets), len(self.types))
 
     def edges(self) -> list[tuple[int, int, int, int]]:
-        """The edges of the summary as PROV has them: source, relation, target, and how many parts have one of them.
+        """The edges of the summary as in PROV: source, relation, target, and the number of parts that have one of them.
 
-        A part has an edge if it has an edge of the graph that became this one, be it in this part or in another.
+        A part has a summary edge if it has a graph edge that was merged into it, in this part's block or in another.
         """
         held = self._having("rows")
         columns, sets = [], []
@@ -153,7 +155,7 @@ class Merged:
 
 
 def _counts(classes: NDArray[np.int64], sets: Sets, count: int) -> list[int]:
-    """For each of `count` classes, none of which is empty, how many members the sets of its things have together."""
+    """For each of `count` nonempty classes, the size of the union of its sets."""
     if not len(classes):
         return [0] * count
     order = np.argsort(classes, kind="stable")

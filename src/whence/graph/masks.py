@@ -1,4 +1,4 @@
-"""Vertices as marks among all, and those that boundaries select."""
+"""Masks of vertices, and the vertices and edges that boundaries select."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def selected(base: Segment, chosen: Sequence[Boundary], numbers: Numbers) -> Mask:
-    """Those of the vertices that a boundary selects."""
+    """The mask of the vertices that a boundary selects."""
     out = np.zeros(len(numbers), np.bool_)
     for boundary in chosen if len(numbers) else ():
         out |= boundary.vertices(base, numbers)[0]
@@ -25,7 +25,7 @@ def selected(base: Segment, chosen: Sequence[Boundary], numbers: Numbers) -> Mas
 
 
 def selected_edges(base: Segment, chosen: Sequence[Boundary], rows: NDArray[np.int64]) -> Mask:
-    """Those of the edges that a boundary selects."""
+    """The mask of the edges that a boundary selects."""
     out = np.zeros(len(rows), np.bool_)
     for boundary in chosen if len(rows) else ():
         out |= boundary.edges(base, rows)[0]
@@ -33,12 +33,12 @@ def selected_edges(base: Segment, chosen: Sequence[Boundary], rows: NDArray[np.i
 
 
 def mask_of(graph: Graph, numbers: NDArray[np.integer[Any]]) -> Mask:
-    """These vertices, marked among all."""
+    """Convert indices to a mask over all vertices."""
     mask = np.zeros(len(graph), np.bool_)
     mask[numbers] = True
     return mask
 
 
 def numbers_in(mask: Mask) -> Numbers:
-    """The numbers of what is marked."""
+    """Convert a mask to indices."""
     return np.flatnonzero(mask).astype(np.int32)

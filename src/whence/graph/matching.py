@@ -1,6 +1,7 @@
-"""Similar paths with equal properties on a graph that has a cycle: pairs of vertices, walked step by step together.
+"""Find similar paths with equal properties on a graph with a cycle, by following pairs of vertices step by step.
 
-Without a cycle the native core does this in the order of the graph, and far faster; here there is no such order.
+Without a cycle, the native core does this in topological order, which is much faster. With a cycle there is no such
+order.
 """
 
 from __future__ import annotations
@@ -18,24 +19,26 @@ if TYPE_CHECKING:
     from whence.graph.similar import Labels
 
 Pair = tuple[int, int]
-Steps = dict[int, list[tuple[int, int]]]  # the label of an edge, and the older vertex it leads to
+Steps = dict[int, list[tuple[int, int]]]  # by vertex: the label of an edge, and the older vertex
 
 
 def mark_matching(labels: Labels, sources: Numbers, destinations: Numbers, most: int, marks: NDArray[np.uint8]) -> None:
-    """Mark the vertices of paths that run as one to a source does; TooLarge after `most` steps of pairs.
+    """Mark the vertices on paths that match a path to a source; raise TooLarge after `most` steps of pairs.
 
-    Two walkers leave a destination together and take steps of equal labels, the second to a source. What lies between
-    the ends has to be alike, the last entities need not be.
+    Two walkers start together at a destination and take steps with equal labels; the second walks to a source. The
+    vertices between the ends must have equal labels; the last entities may differ.
     """
     ends, vertex = set(sources.tolist()), labels.vertex.tolist()
     steps = {
         True: _steps_by_vertex(labels.generators, labels.generated),
         False: _steps_by_vertex(labels.inputs, labels.used),
     }
-    before: dict[tuple[Pair, bool], list[tuple[Pair, bool]]] = {}  # the states that lead to one; True: of entities
+    before: dict[tuple[Pair, bool], list[tuple[Pair, bool]]] = {}  # the states before a state; True: a pair of entities
     front: list[tuple[Pair, bool]] = [((each, each), True) for each in destinations.tolist()]
     seen = set(front)
-    arrived: list[tuple[tuple[Pair, bool], int]] = []  # from here, the first walker gets there as the second arrives
+    arrived: list[
+        tuple[tuple[Pair, bool], int]
+    ] = []  # the state before the second walker arrives, and the first one's end
     taken = 0
     while front:
         state = front.pop()

@@ -1,12 +1,12 @@
-"""Merging the vertices of a labelled graph, as far as that adds no path (Lemmas 3 and 5 of the paper).
+"""Merge the vertices of a labelled graph without adding paths (Lemmas 3 and 5 of the paper).
 
-Two vertices may be merged if the same paths lead to them, or the same paths lead on from them, or if one is dominated
-by the other in both. The first two hold for whole classes at once: in the merged graph, whatever path leads to a class
-led to each of its members. The third does not: merging u into v makes more paths lead to what follows u and on from
-what precedes it, so that only vertices none of which follows another are merged in one go.
+Two vertices may be merged if the same paths lead to them, or if the same paths start at them, or if one dominates the
+other in both. The first two conditions apply to whole classes at once: in the merged graph, every path to a class was a
+path to each of its members. The third does not: merging u into v adds paths to the successors of u and from its
+predecessors. So only vertices without paths between them are merged in one step.
 
-What leads to a vertex, and on from it, is compared by simulation, which is fast and merges a little less than could be
-merged, but never wrongly. What is left is then, where that is affordable, compared exactly (`traces`).
+The paths to and from a vertex are compared by simulation, which is fast. It merges a little less than possible, but
+never incorrectly. If the remaining graph is small enough, its paths are then compared exactly (`traces`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from whence._core import Preorder, bisimulation
 from whence.graph.model import Numbers
 from whence.graph.traces import Traces, Unaffordable
 
-MANY = 5_000  # vertices up to which several orders of merging are tried
-SMALL = 2_000  # ... up to which paths are compared exactly in the end
-EXACT = 300_000  # budget of that, for one look at one side of the graph: vertices followed, and pairs compared
-SIMULATED = 60_000  # vertices up to which simulation is computed: its memory grows with the square
+MANY = 5_000  # in graphs of up to this many vertices, several orders of merging are tried
+SMALL = 2_000  # in graphs of up to this many vertices, paths are compared exactly at the end
+EXACT = 300_000  # the budget of one exact comparison of one side: vertices followed, and pairs compared
+SIMULATED = 60_000  # the most vertices for simulation, because its memory grows with the square
 ORDERS = (("dominated", "in", "out"), ("in", "out", "dominated"), ("out", "in", "dominated"))
 
 
 def unique_rows(*columns: NDArray[np.integer[Any]]) -> tuple[Numbers, ...]:
-    """The rows of columns of small numbers, each once and in order; rows become one number, which is quick to sort.
+    """The distinct rows of columns of small integers, sorted. Each row is packed into one integer, which is fast to
+    sort.
 
     >>> [each.tolist() for each in unique_rows(np.array([1, 0, 1]), np.array([2, 5, 2]))]
     [[0, 1], [5, 2]]
@@ -53,7 +54,7 @@ def unique_rows(*columns: NDArray[np.integer[Any]]) -> tuple[Numbers, ...]:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A graph whose vertices and edges have labels; no edge is there twice."""
+    """A graph with labels on vertices and edges; no edge occurs twice."""
 
     labels: Numbers
     source: Numbers
@@ -64,12 +65,12 @@ class Labelled:
         return len(self.labels)
 
     def seen(self, side: str) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-        """As the kernels take it: from each vertex to its children (`out`), or to its parents (`in`)."""
+        """The arguments of the kernels: from each vertex to its children (`out`), or to its parents (`in`)."""
         ends = (self.source, self.target) if side == "out" else (self.target, self.source)
         return self.labels, *ends, self.edge
 
     def steps(self, side: str) -> list[list[tuple[int, int]]]:
-        """The same as lists: edge label and vertex."""
+        """The same as lists of (edge label, vertex)."""
         found: list[list[tuple[int, int]]] = [[] for _ in range(len(self))]
         _, here, there, edge = self.seen(side)
         for a, b, label in zip(here.tolist(), there.tolist(), edge.tolist(), strict=True):
@@ -77,7 +78,7 @@ class Labelled:
         return found
 
     def merged(self, classes: Numbers) -> Labelled:
-        """The graph whose vertices are the classes of vertices."""
+        """The graph with one vertex for each class of vertices."""
         count = int(classes.max()) + 1 if len(classes) else 0
         labels = np.zeros(count, np.int32)
         labels[classes] = self.labels
@@ -87,7 +88,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Merged:
-    """What each vertex became part of. `exact`: paths were compared exactly, and no two vertices are left to merge."""
+    """The class of each vertex. If `exact`, paths were compared exactly, and no two vertices can be merged any more."""
 
     graph: Labelled
     classes: Numbers
@@ -95,16 +96,16 @@ class Merged:
 
     @property
     def count(self) -> int:
-        """How many vertices there are now."""
+        """The number of vertices after merging."""
         return len(self.graph)
 
     def then(self, other: Merged) -> Merged:
-        """Both, one after the other."""
+        """Combine this merge with one of the merged graph."""
         return Merged(other.graph, other.classes[self.classes], other.exact)
 
 
 def merge(graph: Labelled) -> Merged:
-    """The smallest graph found; every order of merging gives a valid one."""
+    """Return the smallest graph found. Every order of merging gives a valid one."""
     start = _bisimilar(graph)
     tries = [_merge(start.graph, order, exact=False) for order in (ORDERS if len(graph) <= MANY else ORDERS[1:2])]
     found = start.then(min(tries, key=lambda each: each.count))
@@ -114,7 +115,7 @@ def merge(graph: Labelled) -> Merged:
 
 
 def _bisimilar(graph: Labelled) -> Merged:
-    """The cheap part, linear in the graph: what comes about, or goes on, in the very same way is merged."""
+    """Merge bisimilar vertices, in time linear in the graph."""
     classes = np.arange(len(graph), dtype=np.int32)
     while True:
         before = len(graph)
@@ -126,7 +127,7 @@ def _bisimilar(graph: Labelled) -> Merged:
 
 
 def _merge(graph: Labelled, order: Sequence[str], exact: bool) -> Merged:
-    """One step after another, until none of them merges anything."""
+    """Repeat the steps in this order until none of them merges anything."""
     classes = np.arange(len(graph), dtype=np.int32)
     idle, turn = 0, 0
     while idle < len(order):
@@ -136,10 +137,10 @@ def _merge(graph: Labelled, order: Sequence[str], exact: bool) -> Merged:
         except Unaffordable:
             return Merged(graph, classes, False)
         graph, classes = graph.merged(own), own[classes]
-        # Each look at a large graph takes long: it is worth another only if it merged more than a few vertices.
+        # A step on a large graph takes long: repeat it only if it merged more than a few vertices.
         few = before // 100 if before > MANY else 0
         idle = idle + 1 if before - len(graph) <= few else 0
-        if idle or step != "dominated":  # only some of the dominated are merged in one go: look again
+        if idle or step != "dominated":  # a step merges only some of the dominated vertices: repeat it
             turn = (turn + 1) % len(order)
     return Merged(graph, classes, exact)
 
@@ -163,7 +164,7 @@ def _numbered(values: Sequence[int]) -> Numbers:
 
 
 def _dominated(graph: Labelled, exact: bool) -> Numbers:
-    """Classes in which vertices stand with one that dominates them on both sides."""
+    """Classes that join each chosen vertex with one that dominates it on both sides."""
     if exact:
         above = _dominating(graph, _traces(graph, "in"), _traces(graph, "out"))
     elif len(graph) > SIMULATED:
@@ -174,7 +175,7 @@ def _dominated(graph: Labelled, exact: bool) -> Numbers:
     target = list(range(len(graph)))
     for vertex in chosen:
         target[vertex] = int(above[vertex])
-    for vertex in chosen:  # what it is merged into may itself be merged into another
+    for vertex in chosen:  # the target may itself be merged into another
         seen = [vertex]
         while target[seen[-1]] != seen[-1] and target[seen[-1]] not in seen:
             seen.append(target[seen[-1]])
@@ -198,7 +199,7 @@ def _dominating(graph: Labelled, before: Traces, after: Traces) -> Numbers:
 
 
 def _antichain(graph: Labelled, candidates: Sequence[int]) -> list[int]:
-    """Some of the vertices, such that no path leads from one to another."""
+    """Choose vertices such that no path leads from one to another."""
     if not candidates:
         return []
     sides = [graph.steps("out"), graph.steps("in")]

@@ -1,4 +1,4 @@
-"""The words of W3C PROV that a graph is made of: three kinds of vertices, and relations between them."""
+"""The model of W3C PROV: three kinds of vertices, and the relations between them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ ENTITY, ACTIVITY, AGENT = range(3)
 
 
 class GraphWarning(UserWarning):
-    """A record that PROV allows, and that a graph takes in another way than it might look."""
+    """A warning about a record that PROV allows, but that a graph interprets in an unexpected way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation of PROV: which kinds it connects, and what PROV-JSON calls its two ends."""
+    """A relation of PROV: the kinds that it connects, and the names of its ends in PROV-JSON."""
 
     name: str
     source: Kind | None  # None: any
     target: Kind | None
     source_key: str
     target_key: str
-    loops: bool = False  # whether PROV lets something stand in this relation to itself
+    loops: bool = False  # whether a vertex may have this relation to itself
 
 
-# Ancestry runs along the first three: all of them lead from the younger to the older.
+# The first three are ancestry. All of them lead from the younger to the older vertex.
 RELATIONS: tuple[Relation, ...] = (
     Relation("used", "activity", "entity", "prov:activity", "prov:entity"),
     Relation("wasGeneratedBy", "entity", "activity", "prov:entity", "prov:activity"),
@@ -50,7 +50,7 @@ RELATIONS: tuple[Relation, ...] = (
     Relation("hadMember", "entity", "entity", "prov:collection", "prov:entity"),
     Relation("mentionOf", "entity", "entity", "prov:specificEntity", "prov:generalEntity"),
     Relation("wasInfluencedBy", None, None, "prov:influencee", "prov:influencer", loops=True),
-    # The next version of the same thing, whether or not anybody looked at the one before. PROV has no word for it: its
+    # The next version of an artifact, whether or not the version before was read. PROV has no such relation: its
     # revisions are derivations. In documents it is a derivation of the type prov:Revision with a mark of whence.
     Relation("wasRevisionOf", "entity", "entity", "prov:generatedEntity", "prov:usedEntity"),
 )
@@ -61,7 +61,7 @@ REVISION = CODES["wasRevisionOf"]
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """A vertex, as passed to functions of a user.
+    """A vertex, as it is passed to a user's functions.
 
     >>> Vertex("model-v1", "entity", {"filename": "model"})["filename"]
     'model'
@@ -81,7 +81,7 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge, as passed to functions of a user; source and target are vertices."""
+    """An edge, as it is passed to a user's functions. `source` and `target` are vertices."""
 
     source: Vertex
     relation: str

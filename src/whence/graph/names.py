@@ -1,4 +1,6 @@
-"""Names in whence and in PROV: any string is an id in whence; in PROV an id is a prefix and a local name."""
+"""Convert names between whence and PROV: in whence, any string is an id; in PROV, an id is a prefix and a local
+name.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, unquote
 
-LOG = "urn:whence:log#"  # names without a prefix
-OURS = "urn:whence:"  # prefixes without a known meaning go here; names in these are written escaped
-DEFAULT = "default_ns"  # the prefix of a default namespace; not `default`, which in PROV-JSON stands for no prefix
+LOG = "urn:whence:log#"  # the namespace of names without a prefix
+OURS = "urn:whence:"  # the namespace of unknown prefixes; names in it are escaped
+DEFAULT = "default_ns"  # the prefix of a default namespace; in PROV-JSON, `default` means no prefix
 STANDARD = {
     "prov": "http://www.w3.org/ns/prov#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
@@ -22,7 +24,7 @@ _ESCAPE = re.compile(r"[^A-Za-z0-9_-]|_(?=x)|\A[^A-Za-z_]")
 
 
 def split(name: str, prefixes: Mapping[str, str]) -> tuple[str, str, str]:
-    """The prefix of a name, its namespace, and what follows.
+    """Split a name into its prefix, its namespace, and its local name.
 
     >>> split("data.csv", {}), split("ex:raw", {"ex": "http://example.org/"})
     (('log', 'urn:whence:log#', 'data.csv'), ('ex', 'http://example.org/', 'raw'))
@@ -34,7 +36,7 @@ def split(name: str, prefixes: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 class Read:
-    """Names as they were before they were written, by the namespaces that a document declares.
+    """Recovers names that were written to a document, with the namespaces that it declares.
 
     >>> read = Read({"ex": "http://example.org/"})
     >>> read.id("urn:whence:log#data%2Ecsv"), read.property("urn:whence:log#learning_x20_rate")
@@ -44,7 +46,7 @@ class Read:
     """
 
     def __init__(self, prefixes: Mapping[str, str]) -> None:
-        # The longest first. What a reader of RDF made up (ns1 ...) only counts where nothing else fits.
+        # The longest first. Prefixes that an RDF reader invented (ns1 ...) are used only if no other fits.
         spaces = sorted(
             {**STANDARD, **prefixes}.items(), key=lambda pair: (bool(_MADE_UP.match(pair[0])), -len(pair[1]))
         )
@@ -52,11 +54,11 @@ class Read:
         self._spaces = [(uri, prefix) for prefix, uri in spaces]
 
     def id(self, uri: str) -> str:
-        """The id that was written so."""
+        """The id with this URI."""
         return self._name(uri, unquote)
 
     def property(self, uri: str) -> str:
-        """The name of a property that was written so."""
+        """The name of the property with this URI."""
         return self._name(uri, lambda local: _ESCAPED.sub(lambda match: chr(int(match[1], 16)), local))
 
     def _name(self, uri: str, unescaped: Callable[[str], str]) -> str:
@@ -73,7 +75,7 @@ class Read:
 
 
 def foreign(prefixes: Mapping[str, str]) -> dict[str, str]:
-    """The prefixes that neither PROV nor whence gives their meaning."""
+    """The prefixes that are defined by neither PROV nor whence."""
     return {
         prefix: uri for prefix, uri in sorted(prefixes.items()) if prefix not in STANDARD and not uri.startswith(OURS)
     }
@@ -91,7 +93,7 @@ def local_id(local: str, uri: str) -> str:
 
 
 def local_property(local: str, uri: str) -> str:
-    """A local name for a property, which XML makes an element of, so that it takes letters and digits only.
+    """A local name for a property. XML makes it the name of an element, so it has only letters, digits, `_` and `-`.
 
     >>> local_property("learning rate", LOG)
     'learning_x20_rate'

@@ -1,9 +1,9 @@
-"""Segments that share vertices: which of them can be put on top of each other without a new path.
+"""Find which segments that share vertices can be overlaid without adding paths.
 
-In the union of segments, a path may enter a shared vertex in one segment and leave it in another, and then no segment
-has it. Each edge belongs to some segments; a path of the union is one of a segment if a segment is among those of all
-its edges. So for each vertex the sets of segments that paths to it can be left with are gathered, youngest vertex
-first. If none of them is empty, the union has no other paths than the segments.
+In the union of segments, a path may enter a shared vertex in one segment and leave it in another; then no segment has
+the path. Each edge belongs to some segments. A path of the union is a path of a segment if some segment has all its
+edges. So the code follows, from the youngest vertex on, the sets of segments that have all edges of a path to each
+vertex. If none of these sets is empty, the union has only paths of the segments.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from whence import _core
 
 Array = NDArray[np.int64]
-Sets = NDArray[np.uint64]  # for each of several things a set of numbers below 64 times the columns, as bits
-WORK = 3_000_000  # steps that the search for groups may take; what is left then stays apart
-_SETS = 64  # sets of segments at one vertex, beyond which a union is not followed
+Sets = NDArray[np.uint64]  # bit sets: row i is a set of integers below 64 times the number of columns
+WORK = 3_000_000  # the budget of the search for groups; parts that it does not reach stay separate
+_SETS = 64  # the most sets of segments at one vertex; a union with more is not followed
 
 
 @dataclass(frozen=True)
 class Part:
-    """A segment, as a summary follows it: its vertices, and its edges with their younger and older end."""
+    """A segment in the form for summaries: its vertices, and its edges with their younger and older ends."""
 
     graph: int
     vertices: Array
@@ -34,15 +34,15 @@ class Part:
 
     @property
     def size(self) -> int:
-        """Vertices and edges."""
+        """The number of vertices and edges."""
         return len(self.vertices) + len(self.rows)
 
 
 def groups(parts: Sequence[Part], work: int = WORK) -> list[int]:
-    """For each part the number of its group; the union of a group has the paths of its members and no others.
+    """Return the group of each part. The union of a group has the paths of its members, and no others.
 
-    A part that another contains belongs to that one. The others are one group if that is possible; otherwise the
-    largest are put together one by one, as long as no path is added.
+    A part that is contained in another belongs to that one's group. The other parts become one group if that is
+    possible; otherwise they are added to groups one by one, the largest first, as long as no path is added.
     """
     judge = _Judge(work)
     found = list(range(len(parts)))
@@ -66,7 +66,7 @@ def groups(parts: Sequence[Part], work: int = WORK) -> list[int]:
 
 
 def _overlapping_groups(parts: Sequence[Part]) -> list[list[int]]:
-    """The parts that overlap with each other, directly or by others."""
+    """The connected components of parts that overlap."""
     parent = list(range(len(parts)))
 
     def root(each: int) -> int:
@@ -91,10 +91,10 @@ def _overlapping_groups(parts: Sequence[Part]) -> list[list[int]]:
 
 
 def _contained(parts: Sequence[Part], members: Sequence[int], found: list[int]) -> list[int]:
-    """Assign each part that another contains to that one; the others are returned, the largest first."""
+    """Assign each part that is contained in another to that one. Return the other parts, the largest first."""
     ordered = sorted(members, key=lambda each: -parts[each].size)
     things = [union([getattr(parts[place], name) for place in ordered]) for name in ("vertices", "rows")]
-    owners = [no_sets(len(whole), len(ordered)) for whole, _ in things]  # the leaders that have a thing
+    owners = [no_sets(len(whole), len(ordered)) for whole, _ in things]  # the leaders that have each vertex or edge
     leaders: list[int] = []
     for at, place in enumerate(ordered):
         held = [each[at] for _, each in things]
@@ -112,13 +112,13 @@ def _contained(parts: Sequence[Part], members: Sequence[int], found: list[int]) 
 
 
 class _Judge:
-    """Says whether unions have other paths than their parts, for as long as there is work left to spend."""
+    """Decides whether unions have other paths than their parts, within a budget."""
 
     def __init__(self, work: int) -> None:
         self.left = work
 
     def adds_no_path(self, parts: Sequence[Part]) -> bool:
-        """Whether the union certainly has no other paths than the parts."""
+        """Whether the union certainly has only paths of the parts. False if the budget is too small to tell."""
         work = sum(part.size for part in parts)
         if len(parts) == 1 or work > self.left:
             return len(parts) == 1
@@ -137,9 +137,9 @@ class _Judge:
 
 
 def union(parts: Sequence[Array]) -> tuple[Array, list[Array]]:
-    """All numbers of several arrays, ascending, and where those of each are among them."""
+    """The sorted distinct integers of several arrays, and the positions of each array's integers among them."""
     most = max((int(each.max(initial=-1)) for each in parts), default=-1) + 1
-    if most > 8 * sum(map(len, parts)):  # few of many
+    if most > 8 * sum(map(len, parts)):  # sparse
         whole = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
         return whole, [np.searchsorted(whole, each) for each in parts]
     has = np.zeros(most, np.bool_)
@@ -150,17 +150,17 @@ def union(parts: Sequence[Array]) -> tuple[Array, list[Array]]:
 
 
 def no_sets(things: int, members: int) -> Sets:
-    """For each of some things an empty set of numbers below `members`."""
+    """An array of empty bit sets, each for integers below `members`."""
     return np.zeros((things, (members + 63) // 64 or 1), np.uint64)
 
 
 def put(sets: Sets, things: Array, member: int) -> None:
-    """Put a number into the sets of these things, each of which is there once."""
+    """Add an integer to the sets of these distinct indices."""
     sets[things, member // 64] |= np.uint64(1 << (member % 64))
 
 
 def members_of(words: NDArray[np.uint64]) -> list[int]:
-    """The numbers in a set.
+    """The integers in a bit set.
 
     >>> members_of(np.array([5, 1], np.uint64))
     [0, 2, 64]

@@ -1,4 +1,4 @@
-"""Command lines: which program they run, and with which parameters."""
+"""Parse command lines: the program that they run, and its parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ INTERPRETERS = ("python", "bash", "sh", "Rscript", "perl", "ruby", "node", "juli
 
 
 def program(command: Sequence[str]) -> tuple[str, int]:
-    """What a command runs, and where its own arguments begin: the script if an interpreter runs one, else the program.
+    """The program of a command and the index of its first argument. If an interpreter runs a script, the script is the
+    program.
 
     >>> program(["python3", "-u", "src/train.py", "--fast"]), program(["/usr/bin/sort", "a.txt"])
     (('train.py', 3), ('sort', 1))
@@ -21,7 +22,7 @@ def program(command: Sequence[str]) -> tuple[str, int]:
     name = PurePath(command[0]).name
     if name.startswith(INTERPRETERS):
         for place, each in enumerate(command[1:], 1):
-            if each in ("-c", "-e"):  # what follows is code
+            if each in ("-c", "-e"):  # the next argument is code
                 break
             if each == "-m":
                 return " ".join(command[place + 1 : place + 2]) or name, place + 2
@@ -31,7 +32,7 @@ def program(command: Sequence[str]) -> tuple[str, int]:
 
 
 def program_of(properties: Mapping[str, Any]) -> str:
-    """What an activity ran: its property `program` if it has one, else the program of its command, else the command.
+    """The program of an activity: its property `program`, else the program of its command, else the command.
 
     >>> program_of({"command": "python train.py --rate 0.1"}), program_of({"command": "review of Monday"})
     ('train.py', 'review of Monday')
@@ -44,7 +45,7 @@ def program_of(properties: Mapping[str, Any]) -> str:
         return ""
     try:
         words = shlex.split(command)
-    except ValueError:  # no command line
+    except ValueError:  # not a command line
         return command
     if not words:
         return command
@@ -54,7 +55,7 @@ def program_of(properties: Mapping[str, Any]) -> str:
 
 
 def parameters(command: Sequence[str]) -> dict[str, str]:
-    """The arguments of a command by name: options with their values, settings as they are, the rest by their place.
+    """The arguments of a command by name: options with their values, settings `name=value`, and others by position.
 
     >>> parameters(["python", "train.py", "--rate", "0.1", "--fast", "data.csv", "depth=3", "--out=m.bin"])
     {'--rate': '0.1', '--fast': 'data.csv', 'depth': '3', '--out': 'm.bin'}

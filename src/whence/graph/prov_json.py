@@ -1,4 +1,4 @@
-"""Reading PROV-JSON: a document in, vertices and edges out."""
+"""Read a PROV-JSON document into vertices and edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS = {
     "positiveInteger": int, "unsignedInt": int, "unsignedLong": int, "double": float, "float": float, "decimal": float,
 }  # fmt: skip
 _KNOWN = {"prefix", "bundle", *KINDS, *CODES}
-# Attributes of relations that are ids.
+# Attributes of relations whose values are ids.
 _IDS = {key for each in RELATIONS for key in (each.source_key, each.target_key)} | {
     "prov:plan", "prov:starter", "prov:ender", "prov:generation", "prov:usage", "prov:bundle",
 }  # fmt: skip
@@ -27,7 +27,7 @@ _IDS = {key for each in RELATIONS for key in (each.source_key, each.target_key)}
 def read(
     document: str | PathLike[str] | Mapping[str, Any],
 ) -> tuple[list[VertexRecord], list[EdgeRecord], dict[str, str]]:
-    """The vertices, the edges and the prefixes of a PROV-JSON document or of the file that holds it."""
+    """Return the vertices, edges and prefixes of a PROV-JSON document, or of a file with one."""
     whole = document if isinstance(document, Mapping) else load(Path(document))
     records, parts = Records(), list(_document_and_bundles(whole))
     for bundle, part, names_ in parts:
@@ -40,7 +40,7 @@ def read(
     for bundle, part, names_ in parts:
         for relation in RELATIONS:
             for name, attributes in _records(part, relation.name, names_):
-                if not name.startswith("_:"):  # an id that was made up for a relation that has none
+                if not name.startswith("_:"):  # a blank id, for a relation without an id
                     attributes["prov:id"] = names_.id(name)
                 for each in _records_of_members(relation.name, attributes):
                     records.add_edge(f"{relation.name} {name!r}", relation.name, each, bundle)
@@ -56,7 +56,7 @@ def read(
 
 
 def _records_of_members(relation: str, attributes: Attributes) -> list[Attributes]:
-    """The one record, or, of a collection that lists its members, one for each."""
+    """Return the record, or one record for each member if a collection lists several."""
     members = attributes.get("prov:entity")
     if relation != "hadMember" or not isinstance(members, tuple):
         return [attributes]
@@ -79,7 +79,7 @@ def load(path: Path) -> Mapping[str, Any]:
 
 
 class _Names:
-    """Names as documents spell them; those that whence wrote are read as what they were."""
+    """Reads names of a document. Names that whence wrote become the original ones again."""
 
     def __init__(self, prefixes: Mapping[str, Any]) -> None:
         for prefix, uri in prefixes.items():
@@ -87,12 +87,12 @@ class _Names:
                 raise BadGraph(f"the prefix {prefix!r} must stand for a namespace, not for {uri!r}")
         self.prefixes = dict(prefixes)
         self.read = names.Read({})
-        self._ids: dict[str, str] = {}  # what was read before: each id is there again in every relation
+        self._ids: dict[str, str] = {}  # a cache: each id occurs again in every relation
         self._properties: dict[str, str] = {}
 
     @property
     def meanings(self) -> dict[str, str]:
-        """The prefixes of names as they are read: those of the default namespace have one, too."""
+        """The namespaces of prefixes in the names that are read; the default namespace has a prefix there, too."""
         return {names.DEFAULT if prefix == "default" else prefix: uri for prefix, uri in self.prefixes.items()}
 
     def id(self, name: str) -> str:
@@ -110,7 +110,7 @@ class _Names:
         return found
 
     def _qualified(self, name: str) -> str:
-        """The name with a prefix; PROV-JSON calls the namespace of names without one `default`."""
+        """The name with a prefix. In PROV-JSON, `default` is the namespace of names without one."""
         if "default" not in self.prefixes or ":" in name:
             return name
         return f"{names.DEFAULT}:{name}"
@@ -122,7 +122,7 @@ class _Names:
 
 
 def _document_and_bundles(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], _Names]]:
-    """The document and its bundles, which may give prefixes meanings of their own."""
+    """The document and its bundles, which may define prefixes differently."""
     outer = _prefixes(document)
     own = _Names(outer)
     yield "", _checked_records(document), own
@@ -145,7 +145,7 @@ def _checked_records(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _objects(part: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The objects of one kind. An id may hold a list: several records of the same id."""
+    """The records of one type. An id may have a list of several records."""
     records = part.get(name, {})
     if not isinstance(records, Mapping):
         raise BadGraph(f"{name!r} must be an object that maps ids to records, and is {type(records).__name__}")
@@ -169,7 +169,8 @@ def _records(part: Mapping[str, Any], name: str, names_: _Names) -> Iterator[tup
 
 
 def _plain_value(value: Any, names_: _Names) -> Any:
-    """A plain value out of PROV-JSON's typed ones; what no plain value says (a language, a name) stays as it is.
+    """Convert a typed value of PROV-JSON to a plain one. Values that need more (a language, a qualified name) keep
+    their form.
 
     >>> _plain_value({"$": "0.5", "type": "xsd:double"}, _Names({}))
     0.5
@@ -194,7 +195,7 @@ def _plain_value(value: Any, names_: _Names) -> Any:
         return {"$": names_.id(str(plain)), "type": "prov:QUALIFIED_NAME"}
     if kind in ("", "string"):
         return plain
-    if names_.id(str(value["type"])) == "json":  # what PROV has no type for, as whence writes it
+    if names_.id(str(value["type"])) == "json":  # whence's type for values that PROV has no type for
         try:
             return json.loads(plain)
         except (TypeError, json.JSONDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Paths between two vertices, along the edges of ancestry."""
+"""Paths between two vertices along ancestry edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Path = list[tuple[str, str, str]]
 
 
 def shortest_path(graph: Graph, start: str, end: str) -> Path | None:
-    """The edges of one shortest way back; None if there is none."""
+    """Return the edges of one shortest path back, or None if there is none."""
     first, last = int(graph.numbers(start)[0]), int(graph.numbers(end)[0])
     before = graph.ancestry.shortest(np.array([first], np.int32), True)
     if before[last] < 0:
@@ -33,7 +33,7 @@ def shortest_path(graph: Graph, start: str, end: str) -> Path | None:
 
 
 def paths(graph: Graph, start: str, end: str, most: int) -> Iterator[Path]:
-    """All ways back without a vertex twice, depth first."""
+    """Yield all paths back that visit no vertex twice, depth first."""
     first, last = int(graph.numbers(start)[0]), int(graph.numbers(end)[0])
     between = graph.ancestry.reach(np.array([first], np.int32), True).astype(np.bool_)
     between &= graph.ancestry.reach(np.array([last], np.int32), False).astype(np.bool_)
@@ -74,7 +74,7 @@ def _mask_of(graph: Graph, vertices: list[int]) -> Mask:
 
 
 def _onward(graph: Graph, within: Mask) -> dict[int, dict[int, list[int]]]:
-    """For each vertex the older ones it leads to, with the rows of the edges, among these vertices."""
+    """For each of these vertices, its older neighbours among them, with the rows of the edges."""
     table = graph.edge_table
     chosen = np.flatnonzero(
         np.isin(table.relation, (USED, GENERATED, *graph.derivations)) & within[table.source] & within[table.target]

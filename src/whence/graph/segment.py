@@ -1,4 +1,4 @@
-"""Segments: how some entities took part in making others (PgSeg), in two steps, inducing and adjusting."""
+"""Segments: how some entities contributed to others (PgSeg). A segment is induced first, and then adjusted."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from whence.graph.segment_diff import SegmentDiff
 
 EdgeRows = NDArray[np.int64]
-_SHOWN = 12  # vertices of one kind in a printed segment
-_NAMED = 4  # of what is left out
+_SHOWN = 12  # printed vertices of each kind
+_NAMED = 4  # printed inputs that are left out
 RULES = ("source", "destination", "direct", "similar", "sibling", "agent", "expanded", "input")
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query: sources, destinations, and the properties to match along similar paths."""
+    """A query: sources, destinations, and the properties to match on similar paths."""
 
     graph: Graph
     sources: Numbers
@@ -40,7 +40,7 @@ class Query:
 
     @classmethod
     def of(cls, graph: Graph, src: object, dst: object, match: object) -> Query:
-        """A query out of what a caller gives; without sources, all sources of `dst` are meant."""
+        """Make a query from a caller's arguments. Without `src`, it takes all sources of `dst`."""
         if dst is None:
             raise BadType("dst must name at least one entity")
         ends = []
@@ -81,11 +81,11 @@ class Segment(Drawable):
         self.graph = graph
         self.query = query
         self.numbers = vertices  # ascending
-        self.rows = rows  # of the graph's edge table
+        self.rows = rows  # rows of the graph's edge table
         self._rules = dict(rules)
         self._base = base
         self._boundaries = list(boundaries)
-        self.why = why  # one sentence; of an empty segment, the reason
+        self.why = why  # one sentence; for an empty segment, the reason
 
     # --- looking
 
@@ -171,7 +171,7 @@ class Segment(Drawable):
     # --- the second step
 
     def with_inputs(self) -> Segment:
-        """The segment with all inputs of its activities."""
+        """Return the segment with all inputs of its activities."""
         graph, table, added = self.graph, self.graph.edge_table, self._inputs()
         if not len(added):
             return self
@@ -184,8 +184,8 @@ class Segment(Drawable):
         return Segment(graph, self.query, numbers_in(mask), rows, rules, why, base, self._boundaries)
 
     def _inputs(self) -> Numbers:
-        """What the activities used that is not in the segment, and that no boundary excludes."""
-        if not self._rules:  # nothing was asked for: the vertices are those that were given
+        """The inputs of the activities that are not in the segment, and that no boundary excludes."""
+        if not self._rules:  # without a query, the vertices are those that were given
             return np.zeros(0, np.int32)
         inside, table = mask_of(self.graph, self.numbers), self.graph.edge_table
         rows = np.flatnonzero((table.relation == USED) & inside[table.source] & ~inside[table.target])
@@ -194,7 +194,7 @@ class Segment(Drawable):
         return found[~selected(base, self._boundaries, found)]
 
     def adjust(self, exclude: object = None, expand: object = None) -> Segment:
-        """The same query with other boundaries, computed from this segment.
+        """Return the segment of the same query with other boundaries, computed from this segment.
 
         The boundaries replace earlier ones. A path through an excluded vertex does not count, so vertices that only
         such paths lead to are left out as well. Vertices that the query names are never excluded.
@@ -205,7 +205,7 @@ class Segment(Drawable):
         return _expanding(found, base, reaches, chosen) if reaches else found
 
     def to_graph(self) -> Graph:
-        """The segment as a graph, with all properties."""
+        """Return the segment as a graph, with all properties."""
         return type(self.graph).build(*self.graph.records(self.numbers, self.rows), self.graph.prefixes)
 
     def diff(self, other: Segment) -> SegmentDiff:
@@ -216,7 +216,7 @@ class Segment(Drawable):
 
 
 def induce(query: Query) -> Segment:
-    """The first step: all that the four rules bring in, without boundaries."""
+    """The first step: the vertices of all four rules, without boundaries."""
     graph = query.graph
     direct, similar = scope_of(graph, query.match).paths(query.sources, query.destinations)
     connected = direct.any() or bool(np.isin(query.sources, query.destinations).any())
@@ -226,13 +226,13 @@ def induce(query: Query) -> Segment:
 
 
 def _origins(graph: Graph, destinations: Numbers) -> Numbers:
-    """The sources of these: entities without ancestors, or the given ones if they have none."""
+    """The sources of these entities: ancestors without ancestors, or the given ones if there are none."""
     reached = graph.ancestry.reach(destinations, True).astype(np.bool_) & (graph.kinds == ENTITY)
     table = graph.edge_table
     made = np.isin(table.relation, (GENERATED, *graph.derivations))
     reached[table.source[made]] = False
     found = numbers_in(reached)
-    return found if len(found) else destinations  # what activities made out of nothing
+    return found if len(found) else destinations  # activities made them without inputs
 
 
 def subgraph(graph: Graph, numbers: Numbers) -> Segment:
@@ -256,7 +256,7 @@ def _nothing(query: Query) -> Segment:
 def _complete(
     query: Query, direct: Mask, similar: Mask, rows: EdgeRows, base: Segment | None, chosen: Sequence[Boundary] = ()
 ) -> Segment:  # fmt: skip
-    """A segment from the vertices on paths: with siblings, agents, and the edges, out of the rows that are allowed."""
+    """Complete a segment from the vertices on paths: add siblings, agents, and edges from the allowed rows."""
     graph, table = query.graph, query.graph.edge_table
     relation, source, target = table.relation[rows], table.source[rows], table.target[rows]
     named = mask_of(graph, query.named)
@@ -280,9 +280,9 @@ def _complete(
 
 
 def _excluding(base: Segment, chosen: list[Boundary]) -> Segment:
-    """The segment that the query would give on the graph without what the boundaries select.
+    """The segment of the query on the graph without the vertices and edges that the boundaries select.
 
-    Every path that is left lies within what was induced without boundaries, so this part of the graph is enough.
+    All remaining paths are inside the segment without boundaries, so this part of the graph is enough.
     """
     query, graph = base.query, base.graph
     out = selected(base, chosen, base.numbers)
@@ -294,7 +294,7 @@ def _excluding(base: Segment, chosen: list[Boundary]) -> Segment:
     rows = rows[~selected_edges(base, chosen, rows)]
     scope, number = part_of(graph, query.match, kept, rows)
     sources, destinations = number[query.sources], number[query.destinations]
-    if (sources < 0).any() or (destinations < 0).any():  # nothing was induced in the first place
+    if (sources < 0).any() or (destinations < 0).any():  # the segment was empty before
         return base
     paths = scope.paths(sources, destinations)
     direct, similar = (mask_of(graph, kept[each]) for each in paths)
@@ -306,7 +306,7 @@ def _excluding(base: Segment, chosen: list[Boundary]) -> Segment:
 
 
 def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
-    """`expand` in its full form: from which entities, by how many activities."""
+    """Normalize `expand` to pairs of entities and a number of activities."""
     if expand is None:
         return []
     if isinstance(expand, int) and not isinstance(expand, bool):
@@ -321,14 +321,14 @@ def expansions(base: Segment, expand: object) -> list[tuple[Numbers, int]]:
     for names, count in pairs:
         if not isinstance(count, int) or not counts(count):
             raise BadType(f"expand takes a number of activities, 0 or more, not {count!r}")
-        # A name of a wrong type is refused there.
+        # `numbers` raises for a name of a wrong type.
         start = base.query.named if names is None else base.graph.numbers(names, "entity")  # type: ignore[arg-type]
         found.append((start, count))
     return found
 
 
 def _expanding(found: Segment, base: Segment, reaches: list[tuple[Numbers, int]], chosen: list[Boundary]) -> Segment:
-    """With what lies up to k activities further back; agents of that, too."""
+    """Add the vertices up to k activities further back, and their agents."""
     if not len(found):
         return found
     graph, table = found.graph, found.graph.edge_table
@@ -360,6 +360,8 @@ def _expanding(found: Segment, base: Segment, reaches: list[tuple[Numbers, int]]
 
 
 def _allowed(base: Segment, chosen: list[Boundary], numbers: Numbers, inside: Mask) -> Mask:
-    """Those of the vertices that no boundary excludes; what is in the segment is not asked about again."""
+    """The mask of the vertices that no boundary excludes. Boundaries are not evaluated again for vertices of the
+    segment.
+    """
     new = numbers[~inside[numbers]]
     return mask_of(base.graph, np.concatenate([numbers[inside[numbers]], new[~selected(base, chosen, new)]]))

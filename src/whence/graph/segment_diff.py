@@ -1,4 +1,4 @@
-"""Two segments compared: what only one of them has, and what both have."""
+"""Compare two segments: what only one of them has, and what both have."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from whence.graph.segment import Segment
 
-_SHOWN = 12  # vertices that are printed
+_SHOWN = 12  # printed vertices
 
 
 @dataclass(frozen=True)
 class SegmentDiff:
-    """Two segments compared, by ids: what only the first has, what only the second has, what both have."""
+    """The comparison of two segments, by ids: what only the first has, what only the second has, what both have."""
 
     only_first: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
     only_second: tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
@@ -19,7 +19,7 @@ class SegmentDiff:
 
     @classmethod
     def of(cls, first: Segment, second: Segment) -> SegmentDiff:
-        """The comparison of two segments, of one graph or of two."""
+        """Compare two segments, of one graph or of two."""
         vertices, edges = (first.vertices, second.vertices), (first.edges, second.edges)
         sets = [[set(each) for each in pair] for pair in (vertices, edges)]
         (v1, v2), (e1, e2) = sets

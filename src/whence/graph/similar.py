@@ -1,4 +1,4 @@
-"""Direct and similar paths between destinations and sources, on a graph or on a part of one."""
+"""Find direct and similar paths between destinations and sources, on a graph or on a part of one."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from whence.graph.model import CODES, GENERATED, KINDS, USED, Mask, Numbers
 if TYPE_CHECKING:
     from whence.graph._graph import Graph
 
-EdgeRows = NDArray[np.int64]  # of the edge table
+EdgeRows = NDArray[np.int64]  # rows of the edge table
 
-INTERVALS = 1 << 26  # beyond so many (half a gigabyte), levels are swept in windows
-PAIRS = 1 << 28  # of vertices and states, when properties are matched
-STEPS = 1 << 22  # of such pairs, on a graph that has a cycle
-PAIR_BYTES = 1 << 33  # for the quadratic method, which only cycles need
+INTERVALS = 1 << 26  # with more than this (half a gigabyte), levels are processed in windows
+PAIRS = 1 << 28  # the most pairs of vertices and states when properties are matched
+STEPS = 1 << 22  # the most steps of such pairs on a graph with a cycle
+PAIR_BYTES = 1 << 33  # the most bytes for the quadratic method, which only cycles need
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What has to agree along similar paths, as numbers: of vertices, and of the edges generated and used."""
+    """Integers that must be equal along similar paths: of vertices, and of generated and used edges."""
 
     vertex: Numbers
     generated: Numbers
     used: Numbers
-    generators: tuple[Numbers, Numbers]  # of each vertex where its edges begin, and where they lead
+    generators: tuple[Numbers, Numbers]  # edges in compressed rows: the start of each vertex, and the targets
     inputs: tuple[Numbers, Numbers]
 
 
 class Ends(NamedTuple):
-    """The vertices that edges connect."""
+    """The sources and targets of edges."""
 
     source: Numbers
     target: Numbers
@@ -46,15 +46,15 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class Scope:
-    """A graph, or a part of one, in which paths are looked for: its own numbering of vertices, its ancestry."""
+    """A graph, or a part of one, in which paths are searched. It has its own vertex indices and ancestry."""
 
     ancestry: Ancestry
     count: int
     acyclic: bool
-    labels: Labels | None  # edges in the order of rows of `ancestry`
+    labels: Labels | None  # edges are in the order of `ancestry`
 
     def paths(self, sources: Numbers, destinations: Numbers) -> tuple[Mask, Mask]:
-        """The vertices on direct paths, and those on similar paths (of which direct ones are a part)."""
+        """Return the masks of vertices on direct paths, and of those on similar paths, which include direct ones."""
         direct = self.ancestry.reach(sources, False) & self.ancestry.reach(destinations, True)
         similar = np.zeros(self.count, np.uint8)
         if direct.any():
@@ -77,7 +77,7 @@ class Scope:
 
 
 def scope_of(graph: Graph, match: object) -> Scope:
-    """The whole graph as a scope."""
+    """The complete graph as a scope."""
     labels = None
     if match is not None:
         every = np.arange(len(graph.edge_table))
@@ -92,7 +92,9 @@ def scope_of(graph: Graph, match: object) -> Scope:
 
 
 def _labels(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows, renumbered: Ends) -> Labels:
-    """The labels of these vertices and these rows of the edge table, which connect vertices by their new numbers."""
+    """The labels of these vertices and rows of the edge table. `renumbered` has the ends of the edges as new
+    indices.
+    """
     vertex, edges = labels_of(graph, match)
     found = []
     for code in (GENERATED, USED):
@@ -104,7 +106,7 @@ def _labels(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows, renu
 
 
 def part_of(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows) -> tuple[Scope, Numbers]:
-    """These vertices, in this order, and these edges as a scope; and the new numbers of vertices by the old."""
+    """Return these vertices, in this order, and these edges as a scope; and an array from old to new indices."""
     table = graph.edge_table
     number = np.full(len(graph), -1, np.int32)
     number[vertices] = np.arange(len(vertices), dtype=np.int32)
@@ -120,10 +122,10 @@ def part_of(graph: Graph, match: object, vertices: Numbers, rows: EdgeRows) -> t
 
 
 def labels_of(graph: Graph, match: object) -> tuple[Numbers, Numbers]:
-    """A number for each vertex and each edge; they are equal where what is to be matched is.
+    """Return integers for vertices and for edges, which are equal if the properties to match are equal.
 
-    `match` is a property, or several, of entities and activities; or maps kinds of vertices and relations of PROV to
-    properties. `agent` stands for the agents that a vertex was associated with or attributed to.
+    `match` is a property, or several, of entities and activities; or it maps kinds of vertices and relations of PROV to
+    properties. `agent` means the agents that a vertex was associated with or attributed to.
     """
     wanted = matched(match)
     vertex, edge = np.zeros(len(graph), np.int32), np.zeros(len(graph.edge_table), np.int32)
@@ -141,7 +143,7 @@ def labels_of(graph: Graph, match: object) -> tuple[Numbers, Numbers]:
 
 
 def matched(match: object) -> dict[str, tuple[str, ...]]:
-    """`match` in its full form."""
+    """Normalize `match` to a mapping from kinds and relations to properties."""
     if isinstance(match, str):
         match = (match,)
     if isinstance(match, Mapping):

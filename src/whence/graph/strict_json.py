@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote: whatever is wrong with it is an error that says where."""
+"""Parse untrusted JSON strictly: every error says where it is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 
 from whence.errors import BadGraph
 
-DEEPEST = 100  # levels of lists and objects within each other
+DEEPEST = 100  # the most nested levels of lists and objects
 
 
 def loads(text: str, where: str) -> Any:
-    """The value of a text; `where` names it in messages.
+    """Parse a string. Error messages call it `where`.
 
     >>> loads('{"a": [1]}', "a.json")
     {'a': [1]}
@@ -45,7 +45,7 @@ def loads(text: str, where: str) -> Any:
         raise
     except json.JSONDecodeError as error:
         raise BadGraph(f"{where} is not JSON: {error}") from error
-    except ValueError as error:  # a whole number of thousands of digits
+    except ValueError as error:  # an integer with thousands of digits
         raise BadGraph(f"{where} cannot be read: {error}") from error
     except RecursionError:
         raise _too_deep(where) from None

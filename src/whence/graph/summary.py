@@ -1,4 +1,4 @@
-"""Summaries: what segments have in common and where they part, in one graph (PgSum)."""
+"""Summaries: one graph that shows what segments have in common and where they differ (PgSum)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from whence.graph.types import Classes, kept
 
 @dataclass(frozen=True)
 class SummaryVertex:
-    """Vertices of the segments that are merged in the summary.
+    """A group of vertices of the segments that are merged in the summary.
 
     `label` has the kept properties, and a number (t1, t2 ...) if vertices with different neighbourhoods have the same.
-    `occurrences` are the members, each with the number of its segment, from 0.
+    `occurrences` are the members, each with the index of its segment.
     """
 
     id: int
@@ -40,7 +40,7 @@ class SummaryVertex:
 
     @property
     def occurrences(self) -> tuple[tuple[int, str], ...]:
-        """The members with the segments that they are part of."""
+        """The members, each with the index of its segment."""
         return tuple(self.occurring.of[self.id])
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Summary(Drawable):
     vertices: tuple[SummaryVertex, ...]
     edges: tuple[SummaryEdge, ...]
     segments: int
-    size: int  # vertices of all segments together, each counted once
+    size: int  # distinct vertices of all segments
     exact: bool
 
     @property
@@ -135,7 +135,7 @@ def summarize(segments: Segment | Iterable[Segment], keep: object = None, k: int
 
 
 def _summary(segments: Sequence[Segment], classes: Classes) -> Summary:
-    """The vertices of all segments, side by side or on top of each other, then merged; the smallest is taken."""
+    """Combine the segments, overlaid or side by side, and merge them. The smallest result is returned."""
     full = [(number, segment) for number, segment in enumerate(segments) if len(segment)]
     parts, relations = [], []
     for _, segment in full:
@@ -177,14 +177,14 @@ def _summary_vertices(
 
 
 class Occurring:
-    """Which vertices of which segments became which vertex of a summary; found out when somebody asks."""
+    """Maps summary vertices to the vertices of segments that were merged into them. It is computed at the first use."""
 
     def __init__(self, merged: Merged, segments: Sequence[tuple[int, Segment]]) -> None:
         self._merged, self._segments = merged, segments
 
     @cached_property
     def of(self) -> list[list[tuple[int, str]]]:
-        """For each vertex of the summary its members with their segments."""
+        """For each summary vertex, its members with the indices of their segments."""
         found: list[list[tuple[int, str]]] = [[] for _ in self._merged.types]
         for (number, segment), own in zip(self._segments, self._merged.places(), strict=True):
             for place, name in zip(own.tolist(), segment.graph.ids.of(segment.numbers.tolist()), strict=True):
@@ -193,7 +193,7 @@ class Occurring:
 
 
 def _list_of_members(vertex: SummaryVertex) -> str:
-    """The members of a vertex, in short; no two vertices of a summary have the same in the same segments."""
+    """The members of a vertex in short. No two vertices of a summary have the same members in the same segments."""
     shown = ", ".join(vertex.members[:2])
     return shown if len(vertex.members) <= 2 else f"{shown} and {len(vertex.members) - 2} more"
 
@@ -203,7 +203,7 @@ def _said(value: Any) -> str:
 
 
 def _names_of_types(classes: Classes, types: Sequence[int]) -> dict[int, str]:
-    """What vertices of a type are called; with a number where several types would have the same name."""
+    """The names of types; with a number if several types would have the same name."""
     plain = {}
     for each in types:
         kind, properties = classes.descriptions[each]
@@ -211,7 +211,7 @@ def _names_of_types(classes: Classes, types: Sequence[int]) -> dict[int, str]:
     files = {name for each, name in plain.items() if classes.descriptions[each][0] == "entity"}
     for each, name in plain.items():
         kind = classes.descriptions[each][0]
-        if kind != "entity" and name in files:  # a program and its file
+        if kind != "entity" and name in files:  # a program and its own file
             plain[each] = f"{name} ({kind})"
     shared: dict[str, list[int]] = {}
     for each, name in plain.items():

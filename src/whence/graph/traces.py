@@ -1,8 +1,8 @@
-"""Traces exactly: which vertices begin the same sets of paths, and whose are part of whose.
+"""Compare traces exactly: which vertices have the same sets of paths, and which sets include others.
 
-Sets of vertices that one word leads to are followed instead of single vertices (the subset construction). Sets
-that go on in the same way get the same number, so two vertices are trace equivalent exactly if their numbers are equal.
-That can take exponential time, so there is a budget.
+The code follows sets of vertices that are reached by the same word, instead of single vertices (the subset
+construction). Sets with the same continuations get the same number, so two vertices are trace equivalent exactly if
+their numbers are equal. This can take exponential time, so there is a budget.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Step = tuple[int, int]  # edge label, vertex
-Node = tuple[int, tuple[tuple[tuple[int, int], int], ...]]  # label, and by (edge label, label) the number that follows
+Node = tuple[int, tuple[tuple[tuple[int, int], int], ...]]  # label; and for each (edge label, label), the next number
 
 
 class Unaffordable(Exception):
-    """The budget of the exact comparison is spent."""
+    """Raised when the budget of the exact comparison is used up."""
 
 
 class Traces:
-    """The traces of all vertices of an acyclic graph, seen from one side.
+    """The traces of all vertices of an acyclic graph, in one direction.
 
     >>> traces = Traces([0, 0, 1, 1], [[(0, 2)], [(0, 2), (0, 3)], [], []])
     >>> traces.number[0] == traces.number[1], traces.number[2] == traces.number[0], traces.below(2, 3)
@@ -40,11 +40,11 @@ class Traces:
             raise Unaffordable
 
     def below(self, u: int, v: int) -> bool:
-        """Whether every trace of u is one of v."""
+        """Whether every trace of u is a trace of v."""
         return self._included(self.number[u], self.number[v])
 
     def _follow(self, start: frozenset[int]) -> int:
-        """The number of a set of vertices."""
+        """Return the number of a set of vertices. Sets with the same continuations have the same number."""
         stack = [start]
         while stack:
             here = stack[-1]
@@ -74,7 +74,7 @@ class Traces:
         return {key: frozenset(each) for key, each in gathered.items()}
 
     def _included(self, a: int, b: int) -> bool:
-        """Whether all that can follow a can follow b; without recursion, because paths may be long."""
+        """Whether all continuations of a are continuations of b. Not recursive, because paths may be long."""
         stack = [(a, b)]
         while stack:
             pair = stack[-1]

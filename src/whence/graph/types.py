@@ -1,7 +1,8 @@
-"""Which vertices of segments may be merged: equal in the kept properties, and in their surroundings (provenance types).
+"""Decide which vertices of segments may be merged: those with equal kept properties and equal neighbourhoods
+(provenance types).
 
-The surroundings of a vertex are those in the union of all segments of its graph: a vertex has one type, however many
-segments it is part of.
+The neighbourhood of a vertex is that in the union of all segments of its graph, so a vertex has one type even if it is
+in several segments.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Description = tuple[Kind, tuple[tuple[str, Any], ...]]  # kind, kept properties
 
 
 def kept(keep: object) -> dict[str, tuple[str, ...]]:
-    """`keep` in its full form."""
+    """Normalize `keep` to a mapping from kinds to properties."""
     if keep is None:
         keep = {}
     if not isinstance(keep, Mapping):
@@ -44,7 +45,7 @@ def kept(keep: object) -> dict[str, tuple[str, ...]]:
 
 
 class Classes:
-    """The equivalence classes of all vertices of some segments, numbered; `descriptions[c]` describes class c."""
+    """The equivalence classes of all vertices of some segments, as integers. `descriptions[c]` describes class c."""
 
     def __init__(self, segments: Sequence[Segment], keep: Mapping[str, Sequence[str]], k: int) -> None:
         self.descriptions: list[Description] = []
@@ -82,7 +83,7 @@ class Classes:
         return found
 
     def _labels(self, graph: Graph, numbers: Numbers, keep: Mapping[str, Sequence[str]]) -> list[int]:
-        """A number for each vertex, equal where kind and kept properties are."""
+        """Integers for vertices, equal if kind and kept properties are equal."""
         labels = np.zeros(len(numbers), np.int64)
         for code, kind in enumerate(KINDS):
             places = np.flatnonzero(graph.kinds[numbers] == code)
@@ -99,7 +100,9 @@ class Classes:
         return labels.tolist()
 
     def _number(self, label: int, colour: int | None, around: Ball | None) -> int:
-        """The class of a vertex: same label and colours, and where these leave a doubt, isomorphic surroundings."""
+        """The class of a vertex: same label and colours, and isomorphic neighbourhoods if the colours are not
+        enough.
+        """
         known = self._types.setdefault((label, colour), [])
         for other, number in known:
             if (around is None) == (other is None) and (around is None or other is None or isomorphic(around, other)):
@@ -111,7 +114,7 @@ class Classes:
 
 
 def _property_values(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
-    """The values of a property. The program of an activity without that property is that of its command."""
+    """The values of a property. An activity without the property `program` has the program of its command."""
     found = graph.properties.column(name, numbers)
     if name == "program" and None in found:
         commands = graph.properties.column("command", numbers)
@@ -123,7 +126,7 @@ def _property_values(graph: Graph, name: str, numbers: Numbers) -> list[Any]:
 
 
 def _steps_of_vertices(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) -> list[list[Step]]:
-    """For each vertex its edges within the union of the segments: direction, relation, place of the other end."""
+    """For each vertex, its edges within the union of the segments: direction, relation, index of the other end."""
     place = np.full(len(graph), -1, np.int64)
     place[numbers] = np.arange(len(numbers))
     table = graph.edge_table
@@ -136,7 +139,7 @@ def _steps_of_vertices(graph: Graph, numbers: Numbers, rows: NDArray[np.int64]) 
 
 
 def _star(vertex: int, steps: Sequence[Sequence[Step]], k: int) -> bool:
-    """Whether the surroundings are seen at once to be a star: one step, to neighbours that are none of each other."""
+    """Whether the neighbourhood is a star: one step, and no edges between the neighbours."""
     if k != 1:
         return False
     around = {other for _, _, other in steps[vertex]}

@@ -1,4 +1,4 @@
-"""What makes a set of vertices and edges a provenance graph; each error names the record that is in the way."""
+"""Check that vertices and edges form a provenance graph. Each error names the wrong record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whence.graph.columns import Ids
 from whence.graph.model import CODES, DERIVED, GENERATED, KINDS, RELATIONS, USED, GraphWarning, Mask, Numbers
 
 _ANY = len(KINDS)
-# For each relation the kinds that may stand at its two ends.
+# For each relation, the kinds that are allowed at its two ends.
 _FITS = np.array(
     [
         [[end is None or end == kind for kind in KINDS] for end in (relation.source, relation.target)]
@@ -37,7 +37,7 @@ class Edges:
 
     @classmethod
     def of_relations(cls, edges: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Edges:
-        """The edges out of the numbers of the vertices at the two ends of each relation."""
+        """Make edges from the vertex indices at the two ends of each relation."""
         relation = [np.full(len(source), CODES[name], np.uint8) for name, (source, _) in edges.items()]
         ends = ([np.asarray(pair[place], np.int32) for pair in edges.values()] for place in (0, 1))
         none = np.zeros(0, np.int32)
@@ -49,19 +49,19 @@ class Edges:
         return len(self.relation)
 
     def of(self, code: int, within: Mask | None = None) -> tuple[Numbers, Numbers]:
-        """The two ends of the edges of one relation."""
+        """The sources and targets of the edges of one relation."""
         chosen = self.relation == code
         if within is not None:
             chosen &= within
         return self.source[chosen], self.target[chosen]
 
     def text_of(self, ids: Ids, row: int) -> str:
-        """An edge as it is named in messages."""
+        """The description of an edge in messages."""
         return f"{ids[self.source[row]]!r} {RELATIONS[self.relation[row]].name} {ids[self.target[row]]!r}"
 
 
 def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
-    """Ids are unique, edges connect what their relation connects, nothing comes from itself where PROV excludes it."""
+    """Raise if ids are not unique, if an edge connects the wrong kinds, or if it is a loop that PROV excludes."""
     ids.check_unique()
     if len(kinds) and kinds.max() >= _ANY:
         raise BadGraph(f"{ids[int(kinds.argmax())]!r} has a kind that PROV does not have; there are {', '.join(KINDS)}")
@@ -85,7 +85,7 @@ def check(ids: Ids, kinds: NDArray[np.uint8], edges: Edges) -> None:
 
 
 def ancestry_of(count: int, edges: Edges, derivations: tuple[int, ...]) -> Ancestry:
-    """The edges that ancestry runs along, in compact rows."""
+    """The ancestry edges in compressed rows."""
     derived = np.isin(edges.relation, derivations)
     return Ancestry(
         count, *edges.of(GENERATED), *edges.of(USED), edges.source[derived], edges.target[derived]
@@ -95,7 +95,7 @@ def ancestry_of(count: int, edges: Edges, derivations: tuple[int, ...]) -> Ances
 def check_cycles(
     ids: Ids, edges: Edges, ancestry: Ancestry, derivations: tuple[int, ...], lenient: bool
 ) -> bool:  # fmt: skip
-    """Whether there is none. Only cycles that an activity is part of are allowed by PROV: it may use what it made."""
+    """Return whether the graph is acyclic. PROV allows only cycles with an activity, which may use what it made."""
     count = len(ids)
     if len(ancestry.order) == count:
         return True
@@ -122,7 +122,7 @@ def _cycle(count: int, edges: Edges, relations: tuple[int, ...], ancestry: Ances
 
 
 def cycle_among(source: Numbers, target: Numbers, ordered: Ancestry, count: int) -> list[int]:
-    """One cycle: from a vertex that could not be put in order, on along edges to others that could not."""
+    """Find a cycle: from a vertex without a topological position, follow edges to others without one."""
     left = np.ones(count, np.bool_)
     left[ordered.order] = False
     chosen = left[source] & left[target]

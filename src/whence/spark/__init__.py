@@ -1,4 +1,6 @@
-"""Spark: plans read into operators, operators run. The only package that imports pyspark."""
+"""Tracing of Spark pipelines: read plans into operators, and run operators. This is the only package that imports
+pyspark.
+"""
 
 from whence.spark.sessions.local import local_session
 from whence.spark.sources.checkpoints import remember_checkpoints

@@ -1,4 +1,4 @@
-"""The plan of a pipeline at one time, and all that is inferred from it without running anything."""
+"""The plan of a pipeline at one time, and everything that is inferred from it without running it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SAVES = ("auto", "always", "never")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user chose for a pipeline."""
+    """The options that the user chose for a pipeline."""
 
     name: str | None = None
     mode: str = "lazy"
@@ -52,22 +52,22 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The plan of a pipeline at one time. Each inference is made when it is first used, and only once.
+    """The plan of a pipeline at one time. Each inference is computed when it is first used, and cached.
 
-    A plan that calls `current_timestamp()` is another plan at another time: `at(time)` is another value.
+    A plan that calls `current_timestamp()` is a different plan at another time: `at(time)` returns a new object.
     """
 
     df: DataFrame
     jvm: Jvm
-    unpinned_plan: Operator  # as it was read: `current_timestamp()` is still a call
-    versions: Mapping[str, Version]  # the files of each source as they were when the DataFrame was made
+    unpinned_plan: Operator  # as read: `current_timestamp()` is still a call
+    versions: Mapping[str, Version]  # the files of each source when the DataFrame was made
     settings: Settings
     store: Store | None = None
-    time: datetime | None = None  # of the run that questions are about, if the plan reads the clock
+    time: datetime | None = None  # the time of the run, if the plan reads the clock
     _annotated: dict[str, Tagged] = field(default_factory=dict, init=False, repr=False)  # by witness
 
     def at(self, time: datetime) -> Analysis:
-        """The same pipeline with `current_timestamp()` fixed to a time."""
+        """Return the same pipeline with `current_timestamp()` fixed to a time."""
         return replace(self, time=time)
 
     @property
@@ -77,19 +77,19 @@ class Analysis:
 
     @cached_property
     def plan(self) -> Operator:
-        """The operators, with the time written in if it is fixed."""
+        """The operators, with the time as a literal if it is fixed."""
         if self.time is None:
             return self.unpinned_plan
         return pin_time(self.unpinned_plan, self.time, str(self.session.conf.get("spark.sql.session.timeZone")))
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
-        """Every use of a source."""
+        """All uses of sources."""
         return sources_of(self.plan)
 
     @property
     def source_names(self) -> tuple[str, ...]:
-        """The names of the sources, in the order in which the plan meets them."""
+        """The names of the sources, in the order of the plan."""
         return tuple(dict.fromkeys(each.name for each in self.sources))
 
     @property
@@ -99,17 +99,17 @@ class Analysis:
 
     @property
     def name(self) -> str:
-        """The name under which the log has the pipeline."""
+        """The name of the pipeline in the log."""
         return self.settings.name or "pipeline"
 
     @property
     def files(self) -> dict[str, list[list[Any]]]:
-        """The sources with their files as the log writes them: name, bytes, milliseconds."""
+        """The sources with their files in the form of the log: name, size in bytes, time in milliseconds."""
         return {name: [list(each) for each in sorted(files)] for name, files in sorted(self.versions.items())}
 
     @cached_property
     def sizes(self) -> Sizes:
-        """How many rows each operator gives: estimated, or measured by earlier runs in the log."""
+        """The number of rows of each operator: estimated, or measured by earlier runs in the log."""
         return known_sizes(self)
 
     @cached_property
@@ -125,23 +125,23 @@ class Analysis:
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """Why a run has to annotate its rows, if it has to."""
+        """Why a run must annotate its rows; empty if it need not."""
         return self.nondeterminism.to_pin(picked=self.settings.save == "always")
 
     def annotated(self, witness: str) -> Tagged:
-        """The plan with the ids of source rows beside each row."""
+        """The plan that annotates each row with the ids of its source rows."""
         if witness not in self._annotated:
             self._annotated[witness] = eager(self.plan, witness)
         return self._annotated[witness]
 
     @cached_property
     def output_query(self) -> DuckQuery | None:
-        """The output as DuckDB computes it from the files, if it can."""
+        """The DuckDB query that computes the output from the files, if there is one."""
         found = duck_query(self.plan, tuple(dict.fromkeys(self.plan.output)), every=True)
         return found if found is not None and found.readable(found.columns) and found.size() <= AGAIN else None
 
     def limits_are_clear(self) -> bool:
-        """Whether every limit is known to take the same rows each time: DuckDB computes the output to find out."""
+        """Whether every limit takes the same rows each time. DuckDB computes the output to find out."""
         return self._limits_are_clear
 
     @cached_property
@@ -149,7 +149,7 @@ class Analysis:
         return self.output_query is not None and count(self.output_query, TRUE) is not None
 
     def columns(self) -> dict[str, ColumnLineage]:
-        """For each output column, the source columns it comes from; a name that repeats gets `#2`, `#3`."""
+        """Return for each output column the source columns it comes from; a repeated name gets `#2`, `#3`."""
         found: dict[str, ColumnLineage] = {}
         for attr, lineage in columns(self.plan):
             name, number = attr.name, 1

@@ -1,4 +1,4 @@
-"""Answers to questions about cells: the source cells, and the rows that hold them."""
+"""Answers to cell questions: the source cells, and the rows that contain them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class CellAnswer:
-    """Source rows that hold a cell, known by their ids."""
+    """Source rows with a cell of the answer, given by their ids."""
 
     def __init__(self, matcher: Matcher, found: FoundCells) -> None:
         self._matcher, self._found = matcher, found
@@ -70,7 +70,7 @@ class CellLineage(Lineage):
         self._matcher, self._found = matcher, found
 
     def cells(self, name: str) -> Selection:
-        """The cells of a source: rows are numbered as in `identities`, one file after the other."""
+        """Return the cells of a source. Rows are numbered as in `identities`, one file after the other."""
         uses = self._uses(name)
         number = numbering_of(uses[0], self._matcher.jvm)
         held = {column: number.numbers(ids) for column, ids in self._found.of(uses).items()}
@@ -88,7 +88,7 @@ class CellLineage(Lineage):
 
 
 class ReachedCells(Reached):
-    """The output cells that cells of a source reached, and the rows that hold them."""
+    """The output cells that cells of a source reached, and the rows that contain them."""
 
     def __init__(
         self, source: str, matcher: Matcher, rows: RowSet, held: NDArray[np.bool_], reasons: tuple[str, ...]
@@ -97,7 +97,7 @@ class ReachedCells(Reached):
         self._table, self._held = rows, held
 
     def cells(self) -> Selection:
-        """The cells: a selection over the rows of `dataframe()`, in its order, and the columns of the output."""
+        """Return the cells, as a selection over the rows of `dataframe()`, in its order, and the output columns."""
         return Selection.from_mask(self._held)
 
     @property
@@ -111,7 +111,7 @@ class ReachedCells(Reached):
 
 
 def selection(held: dict[int, NDArray[np.int64]], shape: tuple[int, int]) -> Selection:
-    """The cells whose rows are given for each column.
+    """Make a selection from the rows that are given for each column.
 
     >>> selection({0: np.array([0, 1, 2]), 2: np.array([1])}, (3, 4))
     Selection(shape=(3, 4), 4 cells: [0, 0], [1, 0], [1, 2], [2, 0])

@@ -1,4 +1,4 @@
-"""Answer questions about cells."""
+"""Answer cell questions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BOTH = LINEAGES[-1]
 
 
 class CellQuestions:
-    """Asks about cells of one subject. Cells have their own witnesses: of each min and max the cells that attain it."""
+    """Answers cell questions about one subject. The cells of a min or max are always those that attain it."""
 
     def __init__(self, subject: Subject, engine: str, witness: str | None = None) -> None:
         if witness not in (None, "rows"):
@@ -46,7 +46,7 @@ class CellQuestions:
     def backward(
         self, rows: object, columns: Sequence[str] | None = None, lineage: str = BOTH, *, one: bool = False
     ) -> CellLineage:
-        """The source cells of some columns of output rows."""
+        """Return the source cells of some columns of output rows."""
         require_lineage(lineage)
         wanted = named_columns(self._analysis.plan.output, columns, "the output", self._case_sensitive)
         known = self._tracer.from_rows(wanted, lineage)
@@ -60,20 +60,23 @@ class CellQuestions:
         return CellLineage(self._analysis.sources, self._matcher, found)
 
     def _of_groups(self, rows: object, columns: tuple[Attr, ...], lineage: str, one: bool) -> FoundCells | None:
-        """The cells of groups, by DuckDB, if it can tell; the rows asked about are looked up as for any question."""
+        """Return the cells of groups, if DuckDB can find them. The rows of the question are found as for any
+        question.
+        """
         asked = asked_of(self._analysis.plan.output, rows, self._analysis.session)
         flat = self._tracer.flat(asked, columns, lineage)
         if flat is None:
             return None
         tracer = tracer_for(self._subject, replace(self._asking, witness=self._analysis.settings.witness))
-        if isinstance(tracer, ReplayTracer):  # Spark runs in any case
+        if isinstance(tracer, ReplayTracer):  # Spark must run anyway
             return None
         return self._tracer.in_groups(flat, tracer.backward(rows, one=one))
 
     def _one_by_one(self, places: frozenset[Place], rows: object) -> list[tuple[object, Mapping[Attr, object]]] | None:
-        """The rows to ask about, with the values that say which cells count: all at once where none do.
+        """Split the question into rows with the output values that determine which cells contribute. If no values are
+        needed, all rows stay together.
 
-        None if a row is asked about without such a value, or if they are many.
+        Return None if a row of the question lacks such a value, or if there are too many rows.
         """
         needed = {place.attained[1] for place in places if place.attained is not None}
         if not needed:
@@ -88,7 +91,7 @@ class CellQuestions:
         return [({attr.name: value for attr, value in row.items()}, row) for row in values]
 
     def forward(self, uses: Sequence[Source], row: object, columns: Sequence[str] | None, lineage: str) -> ReachedCells:
-        """The output cells that cells of source rows reached."""
+        """Return the output cells that cells of source rows reached."""
         require_lineage(lineage)
         name, own = uses[0].name, uses[0].columns
         wanted = named_columns(own, columns, f"source {name!r}", self._case_sensitive)

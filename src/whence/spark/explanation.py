@@ -16,11 +16,11 @@ from whence.spark.tracing.tracer import Asking
 if TYPE_CHECKING:
     from whence.spark.running.subject import Subject
 
-LONGEST = 300  # characters that are shown of what a function computes
+LONGEST = 300  # characters of a translation that are shown
 
 
 class Explanation(str):
-    """Text that a notebook shows as it is."""
+    """A string that notebooks show without quotes and escapes."""
 
     __slots__ = ()
 
@@ -29,7 +29,9 @@ class Explanation(str):
 
 
 def explanation(subject: Subject) -> Explanation:
-    """The operators with the question at each, what a run saves, how a question is answered, and what is not exact."""
+    """Describe the operators with the predicate at each, what a run saves, how a question is answered, and what is not
+    exact.
+    """
     analysis, run = subject.analysis, subject.run
     settings = analysis.settings
     asking = Asking(Matcher(analysis.jvm), settings.witness)
@@ -70,7 +72,7 @@ def _short(expr: Expr) -> str:
 
 
 def _materializing(subject: Subject) -> list[str]:
-    """Who stores the lineage of a whole run, where that is not this process."""
+    """A line if Spark's tasks store the lineage of a run, instead of this process."""
     engine, why = by_tasks.chosen(subject.analysis)
     return [f"materialize() uses Spark's tasks: {why}"] if engine == "spark" else []
 

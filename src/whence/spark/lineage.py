@@ -1,4 +1,4 @@
-"""Answers: for each source, the rows that contributed."""
+"""Answers to backward questions: for each source, the rows that contributed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 
-LITERAL_IDS = 1000  # ids that go into a predicate; more go as a table
-NOTEBOOK_ROWS = 20  # of each source that a notebook shows
+LITERAL_IDS = 1000  # up to this many ids become literals in a predicate; more become a table
+NOTEBOOK_ROWS = 20  # rows of each source that a notebook shows
 LOST = "no source row was found, but there must be one: a function returned another value than in the run"
-COLLECTED = 200_000  # ids that are kept here; more stay with Spark
+COLLECTED = 200_000  # up to this many ids are collected; more stay in Spark
 
 
 class Found:
@@ -38,7 +38,7 @@ class Found:
     """
 
     def __init__(self, jvm: Jvm, ids: DataFrame, columns: Mapping[int, str]) -> None:
-        """`ids` has a column of lists for each use; `columns` names it."""
+        """`ids` has a column of lists for each use of a source; `columns` has their names."""
         from pyspark.sql import functions as F
 
         self._jvm, self._columns = jvm, columns
@@ -59,16 +59,16 @@ class Found:
 
     @classmethod
     def of(cls, jvm: Jvm, here: dict[int, list[int]]) -> Found:
-        """Ids that are known already, in order, for each use of a source."""
+        """Make it from ids that are already known, sorted, for each use of a source."""
         made = cls.__new__(cls)
         made._jvm, made._columns, made._here = jvm, dict.fromkeys(here, ""), here
         return made
 
     def rows_of(self, source: Source, numbers: Iterable[int], row_id: Attr) -> Operator:
-        """The source's rows, with their ids, whose ids were found for any of the uses."""
+        """The rows of a source, with their ids, that were found for any of the uses."""
         rows: Operator = replace(source, row_id=row_id)
         numbers = [number for number in numbers if number in self._columns]
-        if not numbers:  # no row of this source is in the lineage of anything
+        if not numbers:  # this source contributed to no row
             return Filter(rows, FALSE)
         if self._here is not None:
             ids = sorted({each for number in numbers for each in self._here.get(number, ())})
@@ -84,7 +84,7 @@ class Found:
 
 
 def rows_by_id(jvm: Jvm, source: Source, ids: list[int], row_id: Attr) -> Operator:
-    """The source's rows, with their ids, that have one of the ids."""
+    """The rows of a source with one of the ids."""
     rows: Operator = replace(source, row_id=row_id)
     if len(ids) <= LITERAL_IDS:
         return Filter(rows, In(row_id, tuple(Literal(each, LONG) for each in ids)) if ids else FALSE)
@@ -96,20 +96,20 @@ class Answer(Protocol):
     """The source rows that a question found."""
 
     def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
-        """The rows of a source, by any of the given uses; with `identity` also `_file` and `_row`."""
+        """The rows of a source for any of the given uses; with `identity` also `_file` and `_row`."""
 
     def arrow(self, uses: list[Source]) -> pa.Table:
-        """The same, in memory."""
+        """The same rows as an Arrow table."""
 
     def identities(self, uses: list[Source]) -> pa.Table:
-        """Only the columns `_file` and `_row`, in memory."""
+        """Only the columns `_file` and `_row`, as an Arrow table."""
 
     def some(self, uses: list[Source]) -> bool:
-        """Whether there is any."""
+        """Whether there are any rows."""
 
 
 class Replayed:
-    """Source rows known by their ids, from a run with annotated rows."""
+    """Source rows given by their ids, from a run with annotated rows."""
 
     def __init__(self, jvm: Jvm, found: Found) -> None:
         self._jvm, self._found = jvm, found
@@ -146,18 +146,18 @@ class Lineage(Mapping[str, "DataFrame"]):
         how: str,
         rows: int,
     ) -> None:
-        """`reasons` say why it is not precise; without any it is."""
+        """`reasons` say why the answer is a superset; without any, it is precise."""
         self._answer, self._reasons = answer, reasons
-        self.rows = rows  # of the output, that were asked about
-        # "saved": from what a run saved; "annotated": from the ids beside the rows of a run; "replayed": by running the
-        # pipeline again, on part of the sources
+        self.rows = rows  # the number of output rows in the question
+        # "saved": from what a run saved; "annotated": from annotated rows; "replayed": by running the pipeline again on
+        # a part of the sources
         self.how = how
         self._sources: dict[str, list[Source]] = {}
         for source in sources:
             self._sources.setdefault(source.name, []).append(source)
         self._frames: dict[str, DataFrame] = {}
         self._ask_cells: Callable[[], Lineage] | None = None
-        self._cells: Lineage | None = None  # the answer in cells, once it was asked for
+        self._cells: Lineage | None = None  # computed when it is first needed
 
     @property
     def precise(self) -> bool:
@@ -204,7 +204,7 @@ class Lineage(Mapping[str, "DataFrame"]):
         return self._answer.identities(self._uses(name))
 
     def use_identities(self, use: Source) -> pa.Table:
-        """The same of one use of a source."""
+        """Like `identities`, for one use of a source."""
         return self._answer.identities([use])
 
     def cells(self, name: str) -> Selection:
@@ -216,7 +216,7 @@ class Lineage(Mapping[str, "DataFrame"]):
         return self._in_cells().columns(name)
 
     def asking_cells(self, ask: Callable[[], Lineage]) -> Lineage:
-        """The same answer with cells, which `ask` finds."""
+        """Return this answer with a function that finds its cells."""
         self._ask_cells = ask
         return self
 
@@ -236,11 +236,11 @@ class Lineage(Mapping[str, "DataFrame"]):
         return self.arrow(name).to_pandas()
 
     def has_no_rows(self) -> bool:
-        """Whether no row of any source was found. It is looked up."""
+        """Whether no row of any source was found. This reads the data."""
         return not any(self._answer.some(self._uses(name)) for name in self)
 
     def answered_by(self, change: Callable[[Answer], Answer]) -> Lineage:
-        """The same, answered by something else."""
+        """Return the same lineage with another answer object."""
         sources = tuple(source for uses in self._sources.values() for source in uses)
         return Lineage(sources, change(self._answer), self._reasons, self.how, self.rows)
 
@@ -296,5 +296,5 @@ def _table(jvm: Jvm, ids: list[int]) -> DataFrame:
 def _forget(ids: DataFrame) -> None:
     try:
         ids.unpersist()
-    except Exception:  # the session may be gone, and with it what it held
+    except Exception:  # the session may have stopped, which frees the cache
         return

@@ -1,4 +1,4 @@
-"""The operators of a pipeline as a picture: rows run from the sources on the left to the output on the right."""
+"""Draw the operators of a pipeline, with the sources on the left and the output on the right."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from whence.rows.printing import line
 if TYPE_CHECKING:
     from whence.rows import Operator
 
-MOST = 150  # operators that a picture shows
+MOST = 150  # the most operators that a picture shows
 _HASH = re.compile(r"#-?\d+")
 
 
 def scene_of_operators(plan: Operator) -> Scene | None:
-    """Operators as activities, sources and the output as data; None if there are too many to be seen."""
+    """Operators as activities, sources and the output as entities; None if there are too many to draw."""
     nodes: list[Node] = []
     lines: list[Line] = []
 
@@ -42,6 +42,6 @@ def scene_of_operators(plan: Operator) -> Scene | None:
 
 
 def svg_of_operators(plan: Operator) -> str | None:
-    """The picture as SVG, which needs nothing else."""
+    """The picture as a self-contained SVG; None if there are too many operators."""
     scene = scene_of_operators(plan)
     return None if scene is None else svg(laid_out(scene))

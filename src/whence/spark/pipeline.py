@@ -70,7 +70,7 @@ class Pipeline:
         plan = read(frame, sources)
         versions = {each.name: version_read(each, plan.jvm) for each in sources_of(plan.root)}
         self._analysis = Analysis(frame, plan.jvm, plan.root, versions, settings, store)
-        self._subject: Subject | None = None  # until something runs or is asked
+        self._subject: Subject | None = None  # set by the first run or question
         require_fresh_cache(frame, plan.jvm)
 
     @property
@@ -178,16 +178,16 @@ class Pipeline:
         """Find the source rows that made the given output rows: a dictionary, a Row, a tuple, or a list of them.
 
         If you give only some columns of a row, the question is about all rows with these values; with `one=True` it is
-        an error if there are several. `engine` chooses what finds the source rows: duckdb, spark, or auto for DuckDB
-        wherever it gives the same rows as Spark.
+        an error if there are several. `engine` chooses what finds the source rows: duckdb, spark, or auto, which takes
+        DuckDB if it gives the same rows as Spark.
 
         `witness="group"` takes the whole group for min, max, first, last and any. `witness="rows"`, given here, also
         tries functions of groups (`applyInPandas`) on fewer rows: if the rows that such a function kept give the row
         again by themselves, these are the answer, and `how` of the answer says so; otherwise it is the group.
 
-        With `columns` the question is about these cells of the rows, and the answer has the rows of the sources that
-        hold a cell they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only decided
-        whether there is such a row: those of conditions, of keys of joins and groups, and of orders.
+        With `columns` the question is about these cells of the rows. The answer has the source rows with a cell that
+        they come from, and `.cells(source)`. `lineage="value"` leaves out the cells that only influenced the selection:
+        those of conditions, of keys of joins and groups, and of sort orders.
         """
         with seen("looking for source rows"):
             return self._backward(rows, witness, engine, one, columns, lineage)

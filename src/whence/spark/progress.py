@@ -1,4 +1,4 @@
-"""How far Spark's jobs are: stages, tasks and parts done."""
+"""The progress of Spark's jobs: stages, tasks and parts done."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ WORDS = "spark.job.description"
 
 
 class Count(Protocol):
-    """Tasks count the parts that they write or read with this. It is sent to them, and Spark adds up the counts."""
+    """A counter that is sent to tasks, which count the parts they write or read. Spark adds up the counts."""
 
     def add(self, term: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class JobsDone:
-    """How much of a group of jobs is done."""
+    """The progress of a group of jobs."""
 
     stages: int = 0
     all_stages: int = 0
@@ -49,9 +49,10 @@ class JobsDone:
 
 @contextmanager
 def watched(spark: SparkSession, text: str, beat: Callable[[], None] | None = None) -> Iterator[Count]:
-    """Jobs started within are shown as `text`, and cancelled on an interrupt; `beat` is called now and then.
+    """Show the progress of Spark jobs in this block as `text`, and cancel them on an interrupt. `beat` is called
+    regularly.
 
-    The value is what tasks count their parts with.
+    Yields the counter for the parts of tasks.
     """
     context = spark.sparkContext
     parts = context.accumulator(0)
@@ -73,7 +74,7 @@ def watched(spark: SparkSession, text: str, beat: Callable[[], None] | None = No
 
 @contextmanager
 def seen(text: str) -> Iterator[None]:
-    """The same for the active session, if there is someone to see it; otherwise nothing is set or slower."""
+    """Like `watched`, for the active session, if progress is visible; otherwise do nothing."""
     if not visible():
         yield
         return
@@ -85,7 +86,7 @@ def seen(text: str) -> Iterator[None]:
 
 
 def shown(context: Any, group: str, text: str, parts: int) -> tuple[int, int, str]:
-    """Tasks done, all tasks, and the line that is shown; just the text once the session has ended."""
+    """Tasks done, all tasks, and the line that is shown; the line is only the text if the session has ended."""
     done = JobsDone()
     with _while_it_runs():
         done = jobs_done(context, group)
@@ -93,7 +94,7 @@ def shown(context: Any, group: str, text: str, parts: int) -> tuple[int, int, st
 
 
 def jobs_done(context: Any, group: str) -> JobsDone:
-    """How many stages and tasks of the group's jobs are done, and how many there are."""
+    """Count the stages and tasks of the group's jobs, and how many of them are done."""
     tracker = context.statusTracker()
     stages = [
         stage
@@ -107,5 +108,5 @@ def jobs_done(context: Any, group: str) -> JobsDone:
 
 
 def _while_it_runs() -> suppress:
-    """A session that was stopped has no jobs to cancel and no properties to set; the error that matters is another."""
+    """Suppress errors of a stopped session: it has no jobs to cancel, and they would hide the original error."""
     return suppress(AttributeError, *spark_errors())

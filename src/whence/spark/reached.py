@@ -23,10 +23,10 @@ class OutputRows(Protocol):
         """The rows as a DataFrame."""
 
     def arrow(self) -> pa.Table:
-        """The rows in memory."""
+        """The rows as an Arrow table."""
 
     def count(self) -> int:
-        """How many there are."""
+        """The number of rows."""
 
 
 class SparkRows:
@@ -76,7 +76,7 @@ class Reached:
         return self._frame
 
     def arrow(self) -> pa.Table:
-        """The rows as an Arrow table: without Spark, where DuckDB found them."""
+        """The rows as an Arrow table. This needs no Spark if DuckDB found them."""
         return self._rows.arrow()
 
     def pandas(self) -> pd.DataFrame:
@@ -84,14 +84,14 @@ class Reached:
         return self.arrow().to_pandas()
 
     def collect(self) -> list[Row]:
-        """The rows as a list, as `DataFrame.collect` gives them."""
+        """The rows as a list, like `DataFrame.collect`."""
         return self._frame.collect()
 
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self._rows.count()
 
-    def toPandas(self) -> pd.DataFrame:  # as PySpark calls it
+    def toPandas(self) -> pd.DataFrame:  # the name in PySpark
         """The rows as Spark's `toPandas()` returns them."""
         return self._frame.toPandas()  # type: ignore[no-any-return,unused-ignore]  # as PySpark's version says
 
@@ -106,7 +106,7 @@ class Reached:
 
     @property
     def schema(self) -> StructType:
-        """The schema of the rows, as Spark has it."""
+        """The Spark schema of the rows."""
         return self._frame.schema
 
     def __repr__(self) -> str:

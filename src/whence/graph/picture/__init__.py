@@ -1,4 +1,4 @@
-"""Pictures of graphs, segments and summaries: SVG, PNG, Mermaid and DOT, with PROV's own shapes and colours."""
+"""Pictures of graphs, segments and summaries: SVG, PNG, Mermaid and DOT, with the shapes and colours of PROV."""
 
 from whence.graph.picture.drawable import Drawable
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from whence.errors import BadType, StoreError
 
-MOST_SHOWN = 20_000  # vertices of what a notebook draws unasked
-MOST_LISTED = 4_000  # vertices of what it also lists
+MOST_SHOWN = 20_000  # the most vertices that a notebook draws by itself
+MOST_LISTED = 4_000  # the most vertices of a picture that has a table below it
 MOST_ROWS = 60
 _ENDINGS = (".svg", ".png", ".mmd", ".mermaid", ".dot", ".gv")
 
 
 class Drawable:
-    """Something that can be drawn."""
+    """The base class of graphs, segments and summaries, which can be drawn."""
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -71,7 +71,7 @@ class Drawable:
         return self.to_svg() if 0 < len(self) <= MOST_SHOWN else None
 
     def _repr_html_(self) -> str | None:
-        """The picture, and below it a table of what is in it."""
+        """The picture, and a table of its nodes below it."""
         from whence.graph.picture.scene import scene_of
 
         picture = self._repr_svg_() if len(self) <= MOST_LISTED else None

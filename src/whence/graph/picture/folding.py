@@ -1,5 +1,6 @@
-"""A part of a graph made fit for the eye: agents go into activities, what other edges imply is left out, and, where it
-does not fit the page, alike runs and versions become one node that counts them."""
+"""Simplify a part of a graph for drawing: agents become notes of activities, and edges that follow from others are left
+out. If it does not fit the page, similar runs and versions become one node with a count.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +42,12 @@ class Part:
     kinds: dict[int, int]
     properties: dict[int, dict[str, Any]]
     rows: tuple[Row, ...]
-    by: dict[int, tuple[str, ...]]  # agents, where they are no nodes of their own
+    by: dict[int, tuple[str, ...]]  # agents that are not drawn as nodes
     strong: frozenset[int]
 
 
 def part_of(graph: Graph, numbers: Sequence[int], rows: Iterable[int], strong: Iterable[int]) -> Part:
-    """The part to be drawn, without agents that their activities name and without edges that others imply."""
+    """The part to draw, without agents that their activities name and without edges that follow from others."""
     table, held = graph.edge_table, list(rows)
     columns = (each[held].tolist() for each in (table.source, table.relation, table.target))
     edges = list(dict.fromkeys(zip(*columns, strict=True)))
@@ -88,9 +89,9 @@ def scene(part: Part) -> Scene:
 
 
 def folded(part: Part, *, chains: bool) -> Scene:
-    """Runs of one program, and versions of one file, are one node where the same things lie around them.
+    """Draw runs of one program, and versions of one file, as one node if they have similar neighbours.
 
-    With `chains` it is enough that they are runs of one program or versions of one file: chains of versions then fold.
+    With `chains`, the neighbours do not matter, so that chains of versions fold, too.
     """
     group = _codes([_key(part, number) for number in part.names])
     if not chains:
@@ -102,7 +103,7 @@ def folded(part: Part, *, chains: bool) -> Scene:
 
 
 def failed(properties: dict[str, Any]) -> bool:
-    """Whether an activity ended badly, as far as is known."""
+    """Whether an activity is known to have failed."""
     return "error" in properties or properties.get("exit_code") not in (None, 0)
 
 
@@ -122,7 +123,7 @@ def _codes(keys: Sequence[object]) -> list[int]:
 
 
 def _refined(part: Part, group: list[int]) -> list[int]:
-    """The coarsest grouping within the given one in which alike vertices have alike neighbours."""
+    """The coarsest refinement of a grouping in which vertices of a group have the same groups as neighbours."""
     place = {number: at for at, number in enumerate(part.names)}
     around: list[list[tuple[int, int, int]]] = [[] for _ in place]
     for source, code, target in part.rows:

@@ -1,4 +1,4 @@
-"""Words on nodes: short, with what distinguishes one node from the next."""
+"""Labels of nodes: short, with the part that distinguishes one node from the next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERED = re.compile(r"(?P<name>.+)#(?P<number>[0-9]+)\Z", re.DOTALL)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """A text that fits, with the middle left out: beginnings and ends say most.
+    """Shorten a string in the middle, because its beginning and its end say most.
 
     >>> shortened("data/2026/01/measurements-of-the-north.csv", 26)
     'data/2026/01...e-north.csv'
@@ -29,7 +29,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def distinct_labels(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Short forms of texts; where those of different texts would be the same, the part that differs is kept.
+    """Shorten strings. If different strings would become equal, the part that differs is kept.
 
     >>> distinct_labels([f"features of the northern stations, {year}, winter" for year in (2025, 2026)])
     ['features of ...5... winter', 'features of ...6... winter']
@@ -55,14 +55,14 @@ def distinct_labels(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """How all texts begin: how the first and the last of them do, in their order."""
+    """The common prefix of strings: that of the first and the last in sorted order."""
     first, last = min(texts), max(texts)
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return "".join(one for one, _ in same)
 
 
 def files(names: Iterable[str]) -> dict[str, str]:
-    """Names of files without as much of their directories as none of them needs.
+    """Shorten file names: drop directories that are not needed to distinguish the names.
 
     >>> files(["raw/a.csv@v1", "raw/a.csv@v2", "2025/b.csv@v1", "2026/b.csv@v1"])["raw/a.csv@v2"]
     'a.csv@v2'
@@ -86,7 +86,7 @@ def files(names: Iterable[str]) -> dict[str, str]:
 
 
 def numbered(name: str) -> tuple[str, str]:
-    """An activity's name and its number.
+    """Split the name of an activity into name and number.
 
     >>> numbered("train#3"), numbered("review")
     (('train', '#3'), ('review', ''))
@@ -96,9 +96,9 @@ def numbered(name: str) -> tuple[str, str]:
 
 
 def runs(named: Mapping[str, Mapping[str, Any]], drawn: Collection[str] = ()) -> dict[str, str]:
-    """What activities are called, by name, from their properties: the program, and the parameters that differ.
+    """Make labels of activities, by name, from their properties: the program, and the parameters that differ.
 
-    Of the only run of a program all parameters are told but those that name files which are `drawn` beside it.
+    If a program has only one run, its label has all parameters except the names of files in `drawn`.
 
     >>> sweep = {f"run#{i}": {"command": f"python train.py --data d.csv --rate 0.{i}"} for i in (1, 2)}
     >>> runs(sweep)
@@ -135,12 +135,12 @@ def _parameters(properties: Mapping[str, Any]) -> dict[str, str]:
         return {}
     try:
         return parameters(shlex.split(command))
-    except ValueError:  # no command line
+    except ValueError:  # not a command line
         return {}
 
 
 def spans(names: Sequence[str]) -> str:
-    """Versions or numbers of runs in short.
+    """The versions or numbers of runs as a range.
 
     >>> spans(["m.bin@v1", "m.bin@v2", "m.bin@v3"]), spans(["run#2", "run#7"])
     ('v1-v3', '#2-#7')
@@ -152,5 +152,5 @@ def spans(names: Sequence[str]) -> str:
 
 
 def titled(name: str, properties: Mapping[str, Any]) -> str:
-    """What is shown when the mouse rests on a node."""
+    """The tooltip of a node."""
     return "\n".join([name, *(f"{key}: {shortened(str(value), 80)}" for key, value in list(properties.items())[:12])])

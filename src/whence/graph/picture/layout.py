@@ -1,4 +1,6 @@
-"""A layered layout (Sugiyama's): ranks by longest path, few crossings by medians, places near the neighbours'."""
+"""A layered layout (Sugiyama): ranks by longest path, few crossings by mean positions, and nodes near their
+neighbours.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,15 @@ from dataclasses import dataclass
 Pair = tuple[int, int]
 Point = tuple[float, float]
 _SWEEPS = 12
-ACROSS = 34.0  # between ranks
-_DOWN = 16.0  # between neighbours of one rank
+ACROSS = 34.0  # the distance between ranks
+_DOWN = 16.0  # the distance between neighbours in a rank
 _MARGIN = 16.0
-_CROWDED = 200  # ranks that all edges together pass
+_CROWDED = 200  # total ranks passed by edges above which edges to the same node are bundled
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where nodes are (their centres), how large, through which points each edge runs, and the size of it all."""
+    """The centres and sizes of nodes, the points on the path of each edge, and the size of the picture."""
 
     centres: tuple[Point, ...]
     sizes: tuple[Point, ...]
@@ -27,7 +29,7 @@ class Layout:
 
 
 def ranks_of(count: int, pairs: Sequence[Pair]) -> list[int]:
-    """The rank of each node: the older a node, the lower; an edge leads from a higher rank to a lower one.
+    """The rank of each node. Older nodes have lower ranks; an edge leads from a higher rank to a lower one.
 
     >>> ranks_of(4, [(1, 0), (2, 1), (2, 3)])
     [0, 1, 2, 1]
@@ -49,19 +51,19 @@ def ranks_of(count: int, pairs: Sequence[Pair]) -> list[int]:
             left[other] -= 1
             if not left[other]:
                 ready.append(other)
-    for node in reversed(order):  # what has nothing older moves next to what came of it: short edges
+    for node in reversed(order):  # a node without older ones moves next to its successors, for short edges
         if younger[node] and not older[node]:
             ranks[node] = min(ranks[other] for other in younger[node]) - 1
     return ranks
 
 
 def _acyclic(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
-    """For each node those its edges lead to, with edges that close a cycle turned round."""
+    """The targets of each node's edges, with edges that close a cycle reversed."""
     onward: list[list[int]] = [[] for _ in range(count)]
     for source, target in dict.fromkeys(pairs):
         if source != target:
             onward[source].append(target)
-    state = [0] * count  # 1: on the way, 2: done
+    state = [0] * count  # 1: on the stack, 2: done
     found: list[set[int]] = [set() for _ in range(count)]
     for start in range(count):
         stack = [(start, iter(onward[start]))] if not state[start] else []
@@ -86,11 +88,12 @@ def _acyclic(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
 def lay_out(
     sizes: Sequence[Point], pairs: Sequence[Pair], given: Sequence[int] | None = None, across: float = ACROSS
 ) -> Layout:
-    """Places for nodes of these sizes, and ways for the edges between them; their ranks may be given, and how far
-    apart these are."""
+    """Place nodes of these sizes, and route the edges between them. Ranks may be given, and the distance between
+    ranks.
+    """
     count = len(sizes)
     ranks = ranks_of(count, pairs) if given is None else list(given)
-    chains: dict[Pair, list[int]] = {}  # an edge over several ranks passes through invisible nodes
+    chains: dict[Pair, list[int]] = {}  # an edge over several ranks passes through dummy nodes
     heights = [size[1] for size in sizes]
     links: list[Pair] = []
     crowded = sum(abs(ranks[source] - ranks[target]) for source, target in pairs) > _CROWDED
@@ -100,7 +103,7 @@ def lay_out(
         low, high = sorted((source, target), key=lambda node: ranks[node])
         chain = [high]
         for rank in range(ranks[high] - 1, ranks[low], -1):
-            if crowded and (low, rank) in shared:  # many edges to one node run side by side as one
+            if crowded and (low, rank) in shared:  # bundle the edges to the same node
                 chain.append(shared[low, rank])
                 continue
             ranks.append(rank)
@@ -140,7 +143,9 @@ def _neighbours(count: int, links: Sequence[Pair], ranks: Sequence[int]) -> tupl
 
 
 def _order_of_layers(layers: list[list[int]], before: list[list[int]], after: list[list[int]]) -> list[list[int]]:
-    """Nodes of each layer by the mean place of their neighbours, to and fro; the order with fewest crossings wins."""
+    """Order the nodes of each layer by the mean position of their neighbours, in both directions in turn. Keep the
+    order with the fewest crossings.
+    """
     place = {node: index for layer in layers for index, node in enumerate(layer)}
     best, fewest = [list(layer) for layer in layers], _crossings(layers, before, place)
     for sweep in range(_SWEEPS):
@@ -159,7 +164,7 @@ def _order_of_layers(layers: list[list[int]], before: list[list[int]], after: li
 
 
 def _crossings(layers: list[list[int]], before: list[list[int]], place: dict[int, int]) -> int:
-    """How many pairs of edges between adjacent layers cross, counted with a tree of sums."""
+    """The number of crossing edges between adjacent layers, counted with a Fenwick tree."""
     total = 0
     for number, layer in enumerate(layers[1:]):
         width = len(layers[number])
@@ -185,7 +190,9 @@ def _crossings(layers: list[list[int]], before: list[list[int]], place: dict[int
 def _down(
     layers: list[list[int]], heights: Sequence[float], before: list[list[int]], after: list[list[int]]
 ) -> dict[int, float]:
-    """The height of each node: as near to the mean of its neighbours as its own neighbours in the layer let it."""
+    """The vertical position of each node: as near to the mean of its neighbours as the other nodes of the layer
+    allow.
+    """
     y: dict[int, float] = {}
     for layer in layers:
         top = 0.0
@@ -202,9 +209,9 @@ def _down(
 
 
 def _kept_apart(wanted: list[float], heights: list[float]) -> list[float]:
-    """Places in order, far enough apart, with the least sum of squared distances from the wanted ones.
+    """Positions in order, far enough apart, with the least sum of squared distances from the wanted ones.
 
-    With the gaps taken off, that is isotonic regression: neighbours that are out of order share their mean.
+    Without the gaps this is isotonic regression: neighbours that are out of order get their mean.
     """
     offsets, offset = [], 0.0
     for index, height in enumerate(heights):
@@ -224,7 +231,7 @@ def _kept_apart(wanted: list[float], heights: list[float]) -> list[float]:
 def _places_of_ranks(
     layers: list[list[int]], sizes: Sequence[Point], count: int, across: float
 ) -> tuple[list[float], float]:
-    """The middle of each rank: ranks are as wide as their widest node."""
+    """The horizontal centre of each rank, and the total width. A rank is as wide as its widest node."""
     x, left = [], _MARGIN
     for layer in layers:
         width = max((sizes[node][0] for node in layer if node < count), default=20.0)

@@ -1,4 +1,4 @@
-"""What pictures are made of: nodes with a few words, and lines between them."""
+"""The elements of pictures: nodes with labels, and lines between them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from whence.graph.model import Kind
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A shape with its words; `note` is a second, smaller line.
+    """A shape with a label; `note` is a second, smaller line.
 
-    `stands_for` counts what it stands for, `ids` are these vertices, `strong` marks what was asked about.
+    `stands_for` counts the vertices that it represents, `ids` are their ids, `strong` marks vertices of the query.
     """
 
     kind: Kind
@@ -25,14 +25,14 @@ class Node:
 
     @property
     def size(self) -> tuple[float, float]:
-        """How wide and high it is drawn."""
+        """The width and height of the shape."""
         wide = max(7.0 * len(self.label), 5.8 * len(self.note)) + 28.0
         return max(64.0, wide), 46.0 if self.note else 38.0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An edge between nodes by number; `weight` is between 0 and 1, `label` stands beside it."""
+    """An edge between nodes, given by index. `weight` is between 0 and 1; `label` is drawn next to the line."""
 
     source: int
     target: int
@@ -47,4 +47,4 @@ class Scene:
 
     nodes: tuple[Node, ...]
     lines: tuple[Line, ...]
-    ranks: tuple[int, ...] | None = None  # where these are not to be found by the edges
+    ranks: tuple[int, ...] | None = None  # given ranks; None if they follow from the edges

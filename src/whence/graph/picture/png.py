@@ -1,4 +1,4 @@
-"""A laid out scene as PNG, drawn with Pillow at twice the size so that it stays sharp."""
+"""Draw a scene with its layout as PNG, with Pillow at twice the size, so that it is sharp."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_PIXELS = 100_000_000
 
 
 def png(picture: tuple[Scene, Layout]) -> bytes:
-    """The bytes of the file."""
+    """Return the bytes of the file."""
     from PIL import Image, ImageDraw, ImageFont
 
     scene, layout = picture
@@ -45,7 +45,7 @@ def png(picture: tuple[Scene, Layout]) -> bytes:
         if line.label and len(points) > 1:
             (ax, ay), (bx, by) = points[len(points) // 2 - 1], points[len(points) // 2]
             place = at(((ax + bx) / 2, (ay + by) / 2 - 8))
-            # In white around the letters, which lines that pass below would cross.
+            # With a white outline, because other lines may pass below the letters.
             pen.text(
                 place, line.label, fill=colour, font=small, anchor="mm", stroke_width=2 * SCALE, stroke_fill="#ffffff"
             )

@@ -1,4 +1,4 @@
-"""What is to be drawn, and where: as it is if that fits the page, else folded, else collapsed into counts by rank."""
+"""Choose what to draw: everything if it fits the page, else folded nodes, else counts by rank."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from whence.graph._graph import Graph
     from whence.graph.summary import Summary
 
-MOST_NODES = 150  # beyond that, nodes of one rank and kind are one
+MOST_NODES = 150  # with more nodes, those of one rank and kind become one
 MOST_EDGES = 600
-MOST_STEPS = 5000  # ranks that all edges together pass
+MOST_STEPS = 5000  # the most ranks that all edges together pass
 MOST_RANKS = 8
-LETTER = 6.5  # pixels of a letter beside a line
-FOLDED = 4000  # vertices up to which alike ones are looked for
-PAGE = (2200.0, 2600.0)  # what a picture may be wide and high before it is folded
+LETTER = 6.5  # width of a letter of a line's label, in pixels
+FOLDED = 4000  # the most vertices for which folding is tried
+PAGE = (2200.0, 2600.0)  # the largest width and height of a picture before it is folded
 _PLURAL = {"entity": "entities", "activity": "activities", "agent": "agents"}
 
 
 def placed(what: object) -> tuple[Scene, Layout]:
-    """What is to be drawn, and where."""
+    """The scene to draw, and its layout."""
     return laid_out(scene_of(what))
 
 
 def laid_out(scene: Scene) -> tuple[Scene, Layout]:
-    """A scene with places for its nodes."""
+    """A scene with its layout."""
     sizes = [node.size for node in scene.nodes]
-    words = max((len(line.label) for line in scene.lines), default=0)  # which stand between two ranks
+    words = max((len(line.label) for line in scene.lines), default=0)  # labels are drawn between ranks
     pairs = [(line.source, line.target) for line in scene.lines]
     return scene, lay_out(sizes, pairs, scene.ranks, max(ACROSS, LETTER * words + 14))
 
@@ -58,7 +58,7 @@ def scene_of(what: object) -> Scene:
 
 
 def of_graph(graph: Graph, numbers: Sequence[int], rows: Sequence[int], named: Sequence[int]) -> Scene:
-    """Vertices of a graph: each by itself if that fits the page; else alike ones as one; else counts."""
+    """The scene of a graph's vertices: one node each if that fits the page, else folded nodes, else counts."""
     if len(numbers) > FOLDED:
         return collapsed(_bare(graph, numbers, rows))
     part = part_of(graph, list(numbers), rows, named)
@@ -80,7 +80,7 @@ def _fits(scene: Scene) -> bool:
 
 
 def _too_much(scene: Scene) -> bool:
-    """More than one can see, or edges over so many ranks that their ways would fill the picture."""
+    """Whether there are too many nodes or edges, or edges over so many ranks that they would fill the picture."""
     if len(scene.nodes) > MOST_NODES or len(scene.lines) > MOST_EDGES:
         return True
     ranks = ranks_of(len(scene.nodes), [(line.source, line.target) for line in scene.lines])
@@ -88,7 +88,7 @@ def _too_much(scene: Scene) -> bool:
 
 
 def _bare(graph: Graph, numbers: Sequence[int], rows: Sequence[int]) -> Scene:
-    """Nodes with names and nothing else, to be counted."""
+    """Nodes with names only, which are counted later."""
     place = {number: at for at, number in enumerate(numbers)}
     nodes = [
         Node(KINDS[graph.kinds[number]], shortened(name), name, ids=(name,))
@@ -103,7 +103,9 @@ def _bare(graph: Graph, numbers: Sequence[int], rows: Sequence[int]) -> Scene:
 
 
 def of_summary(summary: Summary) -> Scene:
-    """Vertices of a summary, with what they stand for, and the share of the segments that have each edge."""
+    """The scene of a summary: each vertex with its number of members, each edge with the share of segments that have
+    it.
+    """
     nodes = [
         Node(
             each.kind, shortened(each.label), titled(", ".join(each.members[:8]), each.properties), len(each.members),
@@ -120,7 +122,7 @@ def of_summary(summary: Summary) -> Scene:
 
 
 def collapsed(scene: Scene) -> Scene:
-    """Nodes of one rank and kind become one that counts them; edges between these are counted, too."""
+    """Merge nodes of the same rank and kind into one with a count. Edges between them get counts, too."""
     pairs = [(line.source, line.target) for line in scene.lines]
     ranks = ranks_of(len(scene.nodes), pairs)
     last = max(ranks, default=0)
@@ -139,9 +141,9 @@ def collapsed(scene: Scene) -> Scene:
     lines = [
         Line(source, target, relation, count / most, f"{count:,}")
         for (source, target, relation), count in counts.items()
-        if source != target  # ranks that were joined may hold both ends
+        if source != target  # merged ranks may contain both ends
     ]
-    # Joined ranks may have edges in both directions; agents, entities and activities then stand side by side.
+    # Merged ranks may have edges in both directions; then agents, entities and activities get ranks of their own.
     order = [3 * rank + ("agent", "entity", "activity").index(kind) for rank, kind in groups]
     place = {each: number for number, each in enumerate(sorted(set(order)))}
     return Scene(tuple(nodes), tuple(lines), tuple(place[each] for each in order))

@@ -1,4 +1,4 @@
-"""PROV's shapes in colours that differ in lightness, too, and where an edge meets a shape."""
+"""Shapes of PROV, colours that also differ in lightness, and the points where edges meet shapes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from whence.graph.picture.nodes import Node, Scene
 
 FILL: dict[Kind, str] = {"entity": "#FFF4C2", "activity": "#DDE6FB", "agent": "#FBE0C8"}
 STROKE: dict[Kind, str] = {"entity": "#A68A1B", "activity": "#3558A8", "agent": "#9A5B1E"}
-FAILED = ("#FBE1E0", "#B3261E")  # fill and outline of what failed, which is dashed, too
+FAILED = ("#FBE1E0", "#B3261E")  # fill and outline of a failed activity; the outline is dashed
 LINE = {"used": "#8A4B08", "wasGeneratedBy": "#1B6E53", "wasAssociatedWith": "#9A5B1E", "wasAttributedTo": "#9A5B1E"}
 OTHER_LINE = "#5F6673"
 INK, FAINT = "#1C2026", "#5F6673"
-LEGEND = 34.0  # the height of the line that says what shapes and colours mean
+LEGEND = 34.0  # the height of the legend
 
 
 def look_of(node: Node) -> tuple[str, str]:
-    """The colours of a node: inside and outline."""
+    """The fill and outline colours of a node."""
     return FAILED if node.failed else (FILL[node.kind], STROKE[node.kind])
 
 
 def legend(scene: Scene) -> list[tuple[str, str]]:
-    """What the shapes and lines of a scene mean: (kind of shape, or the colour of a line; words)."""
+    """The legend of a scene: pairs of a kind of shape, or a line colour, and its description."""
     words = {"entity": "data, files", "activity": "activity", "agent": "person or program"}
     kinds = [(kind, words[kind]) for kind in words if any(node.kind == kind for node in scene.nodes)]
     failed = [("failed", "failed")] if any(node.failed for node in scene.nodes) else []
@@ -35,7 +35,7 @@ def legend(scene: Scene) -> list[tuple[str, str]]:
 
 
 def width_of(weight: float) -> float:
-    """How wide an edge is drawn: by its frequency."""
+    """The line width of an edge with this weight."""
     return round(1.2 + 2.8 * weight, 2)
 
 
@@ -47,7 +47,7 @@ def house(centre: Point, size: Point) -> list[Point]:
 
 
 def border(kind: Kind, centre: Point, size: Point, toward: Point) -> Point:
-    """Where the line from a shape's centre to a point leaves the shape."""
+    """The point where the line from a shape's centre to a point leaves the shape."""
     dx, dy = toward[0] - centre[0], toward[1] - centre[1]
     if not dx and not dy:
         return centre
@@ -57,7 +57,7 @@ def border(kind: Kind, centre: Point, size: Point, toward: Point) -> Point:
     else:
         scale = min(a / abs(dx) if dx else math.inf, b / abs(dy) if dy else math.inf)
     x, y = centre[0] + dx * scale, centre[1] + dy * scale
-    return x, max(y, centre[1] - b / 2) if kind == "agent" else y  # a house has no corners above its eaves
+    return x, max(y, centre[1] - b / 2) if kind == "agent" else y  # above the eaves, a house is narrower than its box
 
 
 def run(kinds: tuple[Kind, Kind], ends: tuple[tuple[Point, Point], tuple[Point, Point]], route: tuple[Point, ...]) -> (
@@ -72,7 +72,9 @@ def run(kinds: tuple[Kind, Kind], ends: tuple[tuple[Point, Point], tuple[Point, 
 
 
 def side(kind: Kind, centre: Point, size: Point, toward: Point) -> Point:
-    """Where an edge meets a shape: in the middle of the side that it comes from, or anywhere if it comes from above."""
+    """Where an edge meets a shape: in the middle of the left or right side; or on the border, if it comes from above or
+    below.
+    """
     dx = toward[0] - centre[0]
     if abs(dx) <= size[0] / 2:
         return border(kind, centre, size, toward)
@@ -80,6 +82,6 @@ def side(kind: Kind, centre: Point, size: Point, toward: Point) -> Point:
 
 
 def bend(one: Point, other: Point) -> tuple[Point, Point]:
-    """The two control points that make a line leave and arrive level."""
+    """The two control points of a curve that starts and ends horizontally."""
     half = (other[0] - one[0]) / 2
     return (one[0] + half, one[1]), (other[0] - half, other[1])

@@ -1,4 +1,4 @@
-"""A laid out scene as SVG, with no script and nothing fetched from elsewhere."""
+"""Draw a scene with its layout as a self-contained SVG without scripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whence.graph.picture.nodes import Line, Node, Scene
 
 
 def svg(picture: tuple[Scene, Layout]) -> str:
-    """The document."""
+    """Return the document."""
     scene, layout = picture
     legend, wide = _legend(scene, layout.height)
     width, height = round(max(1.0, layout.width, wide)), round(max(1.0, layout.height + style.LEGEND * bool(legend)))
@@ -58,7 +58,7 @@ def _node(node: Node, centre: Point, size: Point) -> str:
 
 
 def _legend(scene: Scene, top: float) -> tuple[list[str], float]:
-    """What the shapes and colours mean, in one line below, and how wide that is."""
+    """The elements of the legend, in one line below the picture, and its width."""
     said = style.legend(scene)
     if not said:
         return [], 0.0
@@ -105,7 +105,7 @@ def _line(line: Line, route: tuple[Point, ...], scene: Scene, layout: Layout) ->
 
 
 def _xml_text(text: str) -> str:
-    """Text that XML can hold: what it has no character for is shown as a mark."""
+    """Escape a string for XML. Characters that are not printable are replaced."""
     return escape(
         "".join(each if each in "\n\t" or each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
     )

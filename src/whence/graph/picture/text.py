@@ -1,4 +1,4 @@
-"""A scene as text that other programs draw: Mermaid and Graphviz's DOT."""
+"""Write a scene in the languages of other drawing programs: Mermaid and Graphviz's DOT."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DOT: dict[Kind, str] = {"entity": "ellipse", "activity": "box", "agent": "house
 
 
 def mermaid(scene: Scene) -> str:
-    """A flowchart, older things to the left."""
+    """A flowchart with older vertices to the left."""
     lines = ["flowchart RL"]
     for number, node in enumerate(scene.nodes):
         opening, closing = _MERMAID[node.kind]
@@ -33,7 +33,7 @@ def mermaid(scene: Scene) -> str:
 
 
 def dot(scene: Scene) -> str:
-    """A digraph, older things to the left, with a line below that says what shapes and colours mean."""
+    """A digraph with older vertices to the left, and a legend below."""
     lines = ["digraph whence {", "  rankdir=RL;", '  node [style=filled, fontname="Helvetica"];']
     if scene.nodes:
         lines.append(f'  label={_dot_string(_legend(scene))}; labelloc=b; fontname="Helvetica"; fontsize=11;')
@@ -51,7 +51,7 @@ def dot(scene: Scene) -> str:
 
 
 def _legend(scene: Scene) -> str:
-    """What the shapes mean; edges say it themselves."""
+    """The legend of shapes. Edges have their own labels."""
     shapes: dict[str, str] = dict([*_DOT.items(), ("failed", "dashed")])
     return "   ".join(f"{shapes[mark]}: {words}" for mark, words in style.legend(scene) if mark in shapes)
 
@@ -61,7 +61,7 @@ def _words(node: Node) -> str:
 
 
 def _entities(text: str) -> str:
-    """Text that Mermaid takes as it is: everything that may mean something to it is a numbered character.
+    """Escape a string for Mermaid: characters that may have a meaning become numeric entities.
 
     >>> _entities('say "hi" [now]')
     'say #34;hi#34; #91;now#93;'
@@ -70,7 +70,7 @@ def _entities(text: str) -> str:
 
 
 def _dot_string(text: str) -> str:
-    """A string of DOT that shows this text: Graphviz gives a meaning to backslashes, and to `&` as HTML does.
+    """Quote a string for DOT. Graphviz interprets backslashes, and `&` as in HTML, so they are escaped.
 
     >>> print(_dot_string('a\\\\b "c" &lt;'))
     "a\\\\b \\"c\\" &amp;lt;"

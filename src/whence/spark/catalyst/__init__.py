@@ -1,1 +1,1 @@
-"""Catalyst's plans: read into whence's operators, rewritten, and written back."""
+"""Read Catalyst's plans into whence's operators, rewrite them, and write them back."""

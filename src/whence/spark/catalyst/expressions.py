@@ -1,4 +1,4 @@
-"""Catalyst's expressions, as its JSON has them, into whence's."""
+"""Convert Catalyst's expressions from JSON to whence's."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ UDFS = frozenset(
     {"PythonUDF", "PythonUDTF", "ScalaUDF", "ScalaUDAF", "HiveSimpleUDF", "HiveGenericUDF", "ScalaAggregator"}
 )
 PYTHON = frozenset({"PythonUDF", "PythonUDAF", "PythonUDTF"})
-# Catalyst calls these deterministic, because one query sees one value; the next one sees another.
+# Catalyst calls these deterministic, because they have one value in a query; the next query has another.
 CLOCK = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime", "CurrentBatchTimestamp"})
 PLAIN = TOTAL | ARITHMETIC | {"Cast", "Divide", "Remainder"}
 NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double"})
-STEPS = frozenset({"WithField", "DropField"})  # what is done to a struct: no values, and so of no type
+STEPS = frozenset({"WithField", "DropField"})  # operations on a struct: not values, so they have no type
 REFUSED = frozenset({"OuterReference", "ListQuery", "InSubquery", "LateralSubquery"})
 PASSING = frozenset(
     {"KnownFloatingPointNormalized", "NormalizeNaNAndZero", "KnownNotNull", "KnownNullable", "PipeExpression"}
@@ -59,7 +59,7 @@ PASSING = frozenset(
 
 
 class Node:
-    """One expression of the JSON; its children are put below it when they are first used."""
+    """One expression of the JSON. Its children are created when they are first used."""
 
     __slots__ = ("_children", "fields", "kind", "origin")
 
@@ -80,9 +80,9 @@ class Node:
 
 
 def tree(flat: list[dict[str, Any]], root: Any, compact: Compact) -> Node:
-    """The nested form of a pre-order list; `root` gives the JVM's object for the first of it.
+    """Build a tree from a pre-order list. `root` is the JVM object of the first entry, or a function that returns it.
 
-    What `compact` cut out of the list is read from the JVM's objects.
+    Expressions that `compact` cut out of the list are read from the JVM objects.
     """
     node, end = _tree(flat, 0, Origin(root), compact)
     assert end == len(flat)
@@ -90,7 +90,7 @@ def tree(flat: list[dict[str, Any]], root: Any, compact: Compact) -> Node:
 
 
 def tree_of(java: Any, compact: Compact) -> Node:
-    """An expression of the JVM."""
+    """Build the tree of an expression of the JVM."""
     return tree(json.loads(compact.expr(java).toJSON()), java, compact)
 
 
@@ -107,7 +107,7 @@ def _tree(flat: list[dict[str, Any]], at: int, origin: Origin, compact: Compact)
 
 
 def _whole_node(origin: Origin, compact: Compact) -> Node:
-    """What was cut out of the JSON, with its children in JSON of their own."""
+    """The node of an expression that was cut out of the JSON. Its children are read from JSON of their own."""
     java = origin.java
     kind = java.getClass().getSimpleName().rstrip("$")
 
@@ -118,18 +118,18 @@ def _whole_node(origin: Origin, compact: Compact) -> Node:
 
 
 def dtype_of(value: object) -> str:
-    """A type as the JSON has it, as text."""
+    """A type from the JSON as a string."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
 class Expressions:
-    """Reads expressions; a scalar subquery's plan is read by the reader of plans, which is given."""
+    """Reads expressions. The plan of a scalar subquery is read with `read_plan`."""
 
     def __init__(self, read_plan: Callable[[Any], Operator]) -> None:
         self._read_plan = read_plan
 
     def named(self, node: Node) -> Named:
-        """An entry of a select list: an alias, or a column passed on."""
+        """Read an entry of a select list: an alias, or a plain column."""
         if node.kind == "Alias":
             expr = self.read(node.children[0])
             return Named(Attr(node.fields["exprId"]["id"], node.fields["name"], expr.dtype), expr)
@@ -143,7 +143,7 @@ class Expressions:
         return Attr(fields["exprId"]["id"], fields["name"], dtype_of(fields["dataType"]), bool(fields["nullable"]))
 
     def read(self, node: Node) -> Expr:
-        """One expression, with everything below it."""
+        """Read an expression with everything below it."""
         kind, below = node.kind, node.children
         if kind == "AttributeReference":
             return self.attr(node)
@@ -184,7 +184,7 @@ class Expressions:
 
     def _call(self, node: Node) -> Call:
         args = tuple(map(self.read, node.children))
-        if node.kind in PLAIN:  # deterministic where their arguments are: no call to the JVM is needed
+        if node.kind in PLAIN:  # deterministic if the arguments are: this saves a call to the JVM
             pure = all(arg.deterministic for arg in args)
         else:
             pure = bool(node.origin.java.deterministic()) and node.kind not in CLOCK
@@ -193,7 +193,7 @@ class Expressions:
             return Call(node.kind, args, dtype, _detail(node), pure, node.origin)
         java = node.origin.java
         learned = of_spark_ml(java) if node.kind == "ScalaUDF" else None
-        if learned is not None:  # marked as if it could vary, so that Spark does not compute it twice
+        if learned is not None:  # Spark marks it as nondeterministic only to avoid computing it twice
             pure = all(arg.deterministic for arg in args)
             return Udf(node.kind, args, dtype, _detail(node), pure, node.origin, holds=learned)
         why = _why_function_varies(node)
@@ -245,7 +245,7 @@ class Expressions:
 
 
 def literal(node: Node) -> Literal:
-    """A literal as a Python value where there is one."""
+    """Read a literal, as a Python value if there is one."""
     dtype, text = dtype_of(node.fields["dataType"]), node.fields["value"]
     raw = dtype in ("timestamp", "timestamp_ntz", "binary") and text is not None
     value = _raw(node.origin.java.value(), text, dtype) if raw else _literal_value(text, dtype)
@@ -253,12 +253,12 @@ def literal(node: Node) -> Literal:
 
 
 def _raw(value: Any, text: str, dtype: str) -> object:
-    """What the JSON shows in a form of its own: bytes, local times, and instants in the zone of the session."""
+    """Values that the JSON shows in a form of its own: bytes, local times, and instants in the session's time zone."""
     if dtype == "binary":
         return bytes(value)
     try:
         return datetime(1970, 1, 1, tzinfo=UTC if dtype == "timestamp" else None) + timedelta(microseconds=value)
-    except OverflowError:  # a year beyond Python's: the text is the value, the origin the meaning
+    except OverflowError:  # a year that Python lacks; the origin has the literal
         return text
 
 
@@ -276,13 +276,16 @@ def _literal_value(text: str | None, dtype: str) -> object:
             return str(text).lower() == "true"
         if dtype == "date":
             return date.fromisoformat(text)
-    except (ValueError, InvalidOperation):  # a year beyond Python's: the text is the value, the origin the meaning
+    except (
+        ValueError,
+        InvalidOperation,
+    ):  # a year that Python lacks; the origin has the literal
         return text
     return text
 
 
 def _why_function_varies(node: Node) -> str:
-    """Why a function in Python may give something else for the same arguments."""
+    """Why a Python function may return another value for the same arguments."""
     return why_varies(node.origin.java) if node.kind in PYTHON else ""
 
 
@@ -293,7 +296,7 @@ def _negated(expr: Expr) -> Expr:
 
 
 def _known_type(node: Node, args: tuple[Expr, ...]) -> str | None:
-    """The type of a call, where it follows from the JSON: a call to the JVM each is most of the time for wide plans."""
+    """The type of a call, if it follows from the JSON. For wide plans, calls to the JVM would take most of the time."""
     if node.kind == "Cast" and isinstance(node.fields.get("dataType"), str):
         return str(node.fields["dataType"])
     kinds = {arg.dtype for arg in args}
@@ -305,13 +308,15 @@ def _type(java: Any) -> str:
 
 
 def _detail(node: Node) -> str:
-    """What else decides the value than the arguments. The JVM is called for what the JSON leaves out."""
+    """Everything except the arguments that determines the value. The JVM is called for fields that the JSON leaves
+    out.
+    """
     said = []
     for name, value in sorted(node.fields.items()):
         if name in ("class", "num-children", "resultId", "exprId", "dataType") and node.kind != "NamedLambdaVariable":
             continue
         if isinstance(value, int) and not isinstance(value, bool) and name != "exprId":
-            if not 0 <= value < len(node.children):  # else it is the index of a child
+            if not 0 <= value < len(node.children):  # otherwise it is the index of a child
                 said.append(f"{name}={value}")
         elif isinstance(value, list | dict) and _of_children(value):
             continue
@@ -323,7 +328,7 @@ def _detail(node: Node) -> str:
 
 
 def _of_children(value: Any) -> bool:
-    """Whether a field repeats the children: as indexes, or as whole expressions."""
+    """Whether a field repeats the children, as indices or as complete expressions."""
     if isinstance(value, dict):
         return "class" in value or any(_of_children(each) for each in value.values())
     if isinstance(value, list):

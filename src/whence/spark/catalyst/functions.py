@@ -22,19 +22,19 @@ from whence.spark.catalyst.pandas_functions import by_row, of_each
 
 Function = Callable[..., Any]
 
-# Spark's codes of functions that are given columns, a batch of rows at a time, for a value for each row.
+# Spark's evalType codes of functions that get columns, one batch at a time, and return a value for each row.
 COLUMNS, PARTS = frozenset({200, 204, 250, 251}), frozenset({204, 251})
 PANDAS = 200
-ROW_BY_ROW, PICKLED = frozenset({100, 101}), 100  # values of one row, in Python's own form or by way of Arrow
-REMEMBERED = 256  # functions that need not be looked through again
+ROW_BY_ROW, PICKLED = frozenset({100, 101}), 100  # functions of one row's values: pickled, or through Arrow
+REMEMBERED = 256  # the most functions whose analysis is cached
 _known: OrderedDict[bytes, str] = OrderedDict()
 _insides: OrderedDict[tuple[Any, ...], tuple[Inside | str, str, tuple[str, ...]]] = OrderedDict()
 
 
 def function_of(udf: Any) -> Function:
-    """The function of a Python UDF: any of Catalyst's expressions that have `func`.
+    """Return the function of a Python UDF, which may be any of Catalyst's expressions with `func`.
 
-    This session made it, so it may be loaded here; a function is never loaded from a log.
+    This session made the function, so it is safe to load it here; a function is never loaded from a log.
     """
     from pyspark.broadcast import Broadcast
     from pyspark.serializers import CloudPickleSerializer
@@ -42,14 +42,14 @@ def function_of(udf: Any) -> Function:
     loads: Any = CloudPickleSerializer().loads  # type: ignore[no-untyped-call]  # PySpark's
     with _broadcasts(udf.func()):
         found = loads(_command(udf))
-        if isinstance(found, Broadcast):  # how Spark sends a large function
+        if isinstance(found, Broadcast):  # Spark broadcasts large functions
             found = loads(found.value)
-    function: Function = found[0] if isinstance(found, tuple) else found  # with the type that it returns, or alone
+    function: Function = found[0] if isinstance(found, tuple) else found  # with its return type, or alone
     return function
 
 
 def why_varies(udf: Any) -> str:
-    """Why the function may give something else when the pipeline runs again; empty if nothing says so."""
+    """Why the function may return another value in another run; empty if there is no sign of that."""
     command = _command(udf)
     if command not in _known:
         _known[command] = _why(udf)
@@ -62,7 +62,7 @@ def why_varies(udf: Any) -> str:
 def _why(udf: Any) -> str:
     try:
         function = function_of(udf)
-    except Exception as error:  # whatever loading it raises: the workers may have what is missing here
+    except Exception as error:  # user code may raise anything; the workers may have what is missing here
         return f"its code cannot be read here ({type(error).__name__}: {error})"
     found = varies(function)
     if found is None and hasattr(udf, "evalType") and int(udf.evalType()) in COLUMNS:
@@ -71,15 +71,15 @@ def _why(udf: Any) -> str:
 
 
 def makes_rows_of_rows(java: Any) -> bool:
-    """Whether a function of batches of rows is `apply(axis=1)`, whose function sees one row."""
+    """Whether a function of batches is `apply(axis=1)`, whose function gets one row at a time."""
     try:
         return by_row(function_of(java))
-    except Exception:  # whatever loading it raises: then nothing is known of it
+    except Exception:  # loading runs user code, which may raise anything
         return False
 
 
 def looked_into(udf: Udf, java: Any) -> Udf:
-    """A Python function with its translation, or with the reason why it has none."""
+    """Add the translation of a Python function, or the reason why it has none."""
     kind = int(java.evalType())
     types = tuple(arg.dtype for arg in udf.args)
     key = (hashlib.sha256(_command(java)).digest(), types, udf.dtype, kind, "timestamp" in types and _by_utc())
@@ -93,9 +93,10 @@ def looked_into(udf: Udf, java: Any) -> Udf:
 
 
 def of_spark_ml(java: Any) -> tuple[str, ...] | None:
-    """What a function of `pyspark.ml` holds, if it is one: of a fitted model, what it learned. A row's value is of it.
+    """Return what a function of `pyspark.ml` contains: for a fitted model, its learned state. None if it is another
+    function.
 
-    Spark's models and transformers compute a row's value from that row alone, and the same one each time.
+    Spark's models and transformers compute a row's value from that row alone, and always the same value.
     """
     made = str(java.function().getClass().getName())
     if not made.startswith("org.apache.spark.ml."):
@@ -105,10 +106,10 @@ def of_spark_ml(java: Any) -> tuple[str, ...] | None:
 
 
 def known_of(java: Any) -> tuple[str, tuple[str, ...]]:
-    """The hash of a function of rows or groups, empty if there is none, and the data that it brings along."""
+    """The hash of a function of rows or groups (empty if there is none), and the data that it contains."""
     try:
         function = function_of(java)
-    except Exception:  # whatever loading it raises: then nothing is known of it
+    except Exception:  # loading runs user code, which may raise anything
         return "", ()
     return (f"{int(java.evalType())} {hashed}" if (hashed := code_of(function)) else ""), held_by(function)
 
@@ -118,14 +119,14 @@ def _inside(udf: Udf, java: Any, kind: int) -> tuple[Inside | str, str, tuple[st
         return "it is called with arguments by name", "", ()
     try:
         function = function_of(java)
-    except Exception as error:  # whatever loading it raises: the workers may have what is missing here
+    except Exception as error:  # user code may raise anything; the workers may have what is missing here
         return f"its code cannot be read here ({type(error).__name__})", "", ()
     code = f"{kind} {hashed}" if (hashed := code_of(function)) else ""
     return _value_of(udf, function, kind), code, held_by(function)
 
 
 def _value_of(udf: Udf, function: Function, kind: int) -> Inside | str:
-    """What a function computes, or why that is not known."""
+    """The translation of a function, or why there is none."""
     if not udf.pure:
         return "it may return another value each time"
     each = of_each(function) if kind == PANDAS else None
@@ -144,9 +145,9 @@ def _value_of(udf: Udf, function: Function, kind: int) -> Inside | str:
 
 
 def _by_utc() -> bool:
-    """Whether Spark's workers show timestamps by the clock of UTC: those of this machine do, if it does.
+    """Whether Spark's workers show timestamps in UTC. Local workers do if this process does.
 
-    A worker has the time zone of its own process. It is started by the JVM, with the JVM's variables.
+    A worker has the time zone of its own process, which the JVM starts with the JVM's environment variables.
     """
     from pyspark import SparkContext
 
@@ -159,7 +160,7 @@ def _by_utc() -> bool:
 
 
 def _placed(inside: Inside, place: int, udf: Udf) -> Inside:
-    """The same over all arguments: of the others, an index, nothing is read."""
+    """The same translation with all arguments as parameters. The others belong to an index and are not read."""
     parameters = [fresh(f"_{index}", arg.dtype) for index, arg in enumerate(udf.args)]
     parameters[place] = inside.parameters[0]
     return replace(inside, parameters=tuple(parameters))
@@ -171,7 +172,7 @@ def _command(udf: Any) -> bytes:
 
 @contextmanager
 def _broadcasts(function: Any) -> Iterator[None]:
-    """The broadcast variables of a function, where unpickling looks for them: Spark does that on workers only."""
+    """Register the broadcast variables of a function for unpickling. Spark itself does that only on workers."""
     from pyspark import SparkContext
     from pyspark.core.broadcast import Broadcast, _broadcastRegistry
 

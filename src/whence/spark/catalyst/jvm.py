@@ -1,4 +1,4 @@
-"""All calls to Spark's JVM, so that no other module has to know how they are made."""
+"""All calls to Spark's JVM. No other module needs to know how they are made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CATALYST = "org.apache.spark.sql.catalyst"
 
 @dataclass
 class _Found:
-    """What was looked up in a JVM. Each took some calls, and stays what it is."""
+    """Objects that were looked up in a JVM. Each lookup takes several calls, and the result never changes."""
 
     objects: dict[str, Any] = field(default_factory=dict)
     classes: dict[str, Any] = field(default_factory=dict)
@@ -31,9 +31,9 @@ _found: weakref.WeakKeyDictionary[SparkContext, _Found] = weakref.WeakKeyDiction
 
 
 class Jvm:
-    """Catalyst through one session.
+    """Access to Catalyst through one session.
 
-    A Java object is `Any` here: py4j looks every method up when it is called.
+    Java objects have the type `Any`, because py4j looks up methods when they are called.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -45,13 +45,13 @@ class Jvm:
         self._id: Any = None
 
     def singleton(self, name: str) -> Any:
-        """A Scala object by the name of its class, without the final `$`."""
+        """A Scala object, given by the name of its class without the final `$`."""
         if name not in self._objects:
             self._objects[name] = self.class_("java.lang.Class").forName(f"{name}$").getField("MODULE$").get(None)
         return self._objects[name]
 
     def class_(self, name: str) -> Any:
-        """A Java class by its full name. py4j asks the JVM about every part of a name, each time: they are kept."""
+        """A Java class by its full name. It is cached, because py4j asks the JVM about every part of the name."""
         if name not in self._classes:
             target = self._view
             for part in name.split("."):
@@ -60,18 +60,20 @@ class Jvm:
         return self._classes[name]
 
     def is_instance(self, name: str, value: Any) -> bool:
-        """Whether a Java object is of a class or interface, by its full name."""
+        """Whether a Java object is an instance of a class or interface, given by its full name."""
         key = f"class {name}"
         if key not in self._objects:
             self._objects[key] = self.class_("java.lang.Class").forName(name)
         return bool(self._objects[key].isInstance(value))
 
     def new(self, name: str, *args: Any) -> Any:
-        """A new Java object of a class in Catalyst's packages: `new("expressions.EqualTo", a, b)`."""
+        """Create a Java object of a class in Catalyst's packages: `new("expressions.EqualTo", a, b)`."""
         return self.class_(f"{CATALYST}.{name}")(*args)
 
     def made(self, name: str, *args: Any) -> Any:
-        """A new object of a case class whose further arguments have defaults, however many this Spark has."""
+        """Create an object of a case class, with default values for the remaining arguments of this version of
+        Spark.
+        """
         key = name, len(args)
         if key not in self._defaults:
             companion = self.singleton(f"{CATALYST}.{name}")
@@ -81,7 +83,7 @@ class Jvm:
         return self.new(name, *args, *self._defaults[key])
 
     def seq(self, items: Iterable[Any]) -> Any:
-        """A Scala Seq."""
+        """Create a Scala Seq."""
         items = list(items)
         if not items:
             return self.singleton("scala.collection.immutable.Nil")
@@ -98,13 +100,13 @@ class Jvm:
         return self.singleton("scala.None")
 
     def expr_id(self, number: int) -> Any:
-        """The ExprId of a number, of this JVM."""
+        """The ExprId with this number."""
         if self._id is None:
             self._id = self.class_(f"{CATALYST}.expressions.NamedExpression").newExprId().jvmId()
         return self.new("expressions.ExprId", number, self._id)
 
     def dtype(self, text: str) -> Any:
-        """The DataType that an attribute's dtype names."""
+        """The DataType for the dtype of an attribute."""
         if text not in self._dtypes:
             quoted = text if text.startswith(("{", '"')) else f'"{text}"'
             self._dtypes[text] = self.class_("org.apache.spark.sql.types.DataType").fromJson(quoted)
@@ -117,15 +119,15 @@ class Jvm:
         return self._objects["no metadata"]
 
     def literal(self, value: object, local: bool = False) -> Any:
-        """Catalyst's literal of a Python value; `local` makes a time without a zone one that has none in Spark, too."""
+        """Catalyst's literal of a Python value. With `local`, a time without a zone has none in Spark, too."""
         from pyspark.sql.functions import lit
 
-        if isinstance(value, date):  # by way of java.sql's classes it would be a day of the calendar before 1582
+        if isinstance(value, date):  # java.sql's classes would use the Julian calendar before 1582
             return self.singleton(f"{CATALYST}.expressions.Literal").apply(self._time(value, local))
         return self.spark._jsparkSession.expression(lit(value)._jc)
 
     def literal_of(self, value: Any, dtype: Any) -> Any:
-        """Catalyst's literal of a value as Catalyst holds it, of one of its types."""
+        """Catalyst's literal of a value in Catalyst's own form, with its type."""
         return self.singleton(f"{CATALYST}.expressions.Literal").create(value, dtype)
 
     def _time(self, value: date, local: bool) -> Any:
@@ -135,25 +137,25 @@ class Jvm:
             parts = (value.year, value.month, value.day, value.hour, value.minute, value.second)
             return self.class_("java.time.LocalDateTime").of(*parts, value.microsecond * 1000)
         try:
-            since = value.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)  # without a zone: in this machine's
+            since = value.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)  # naive times are local
         except OverflowError as error:
             raise BadType(f"{value} is outside the range of timestamps in UTC: use another time") from error
         seconds = since.days * 86_400 + since.seconds
         return self.class_("java.time.Instant").ofEpochSecond(seconds, since.microseconds * 1000)
 
     def same_object(self, one: Any, other: Any) -> bool:
-        """Whether two references lead to one object of the JVM."""
+        """Whether two references are the same object of the JVM."""
         number = self.class_("java.lang.System").identityHashCode
         return bool(number(one) == number(other))
 
     def parse(self, text: str) -> Any:
-        """An expression in SQL, not yet resolved."""
+        """Parse an SQL expression. The result is unresolved."""
         return self.spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
 
     def rebuild(self, template: Any, **fields: Any) -> Any:
-        """A copy of a node with some of its constructor's arguments replaced, whatever others this Spark has."""
+        """Copy a node with some constructor arguments replaced. The others may differ between versions of Spark."""
         arity = template.productArity()
-        # The gateway is there while the session is.
+        # The gateway is never None while the session runs.
         args = self.spark.sparkContext._gateway.new_array(self._view.java.lang.Object, arity)  # type: ignore[union-attr]
         left = dict(fields)
         for index in range(arity):
@@ -164,7 +166,7 @@ class Jvm:
         return template.makeCopy(args)
 
     def frame(self, plan: Any) -> DataFrame:
-        """The DataFrame that runs a logical plan."""
+        """The DataFrame of a logical plan."""
         from pyspark.sql.classic.dataframe import DataFrame
 
         dataset = self.class_("org.apache.spark.sql.classic.Dataset").ofRows(self.spark._jsparkSession, plan)
@@ -172,15 +174,15 @@ class Jvm:
 
 
 def items(seq: Any) -> list[Any]:
-    """A Scala Seq as a list."""
+    """Convert a Scala Seq to a list."""
     return [seq.apply(index) for index in range(seq.size())]
 
 
 class Origin:
-    """A reference to a Catalyst expression: the root it was read from, and the path from there.
+    """A reference to a Catalyst expression: the root that it was read from, and the path from there.
 
-    Each step there is a call to the JVM, so it is taken only when the expression is needed, and from the nearest one
-    that was needed before.
+    Each step of the path is a call to the JVM. So steps are taken only when the expression is needed, and from the
+    nearest ancestor that is known.
     """
 
     __slots__ = ("_found", "_index", "_parent", "_root")
@@ -208,5 +210,5 @@ class Origin:
 
 
 def is_java(value: object) -> bool:
-    """Whether it is an object of the JVM, and no value that py4j made Python's."""
+    """Whether a value is a JVM object, and not one that py4j converted to Python."""
     return hasattr(value, "_target_id")

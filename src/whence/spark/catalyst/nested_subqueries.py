@@ -19,7 +19,7 @@ PREDICATES = frozenset({"Exists", "ListQuery"})
 
 
 def inner_first(jvm: Jvm, plan: Any, joined: Change) -> Any:
-    """The plan with `joined` applied to the plans of its EXISTS and IN that hold correlated ones of their own."""
+    """Apply `joined` to the plans of EXISTS and IN that contain correlated EXISTS or IN themselves."""
     children = items(plan.children())
     changed = [inner_first(jvm, child, joined) for child in children]
     if any(new is not old for new, old in zip(changed, children, strict=True)):
@@ -39,13 +39,13 @@ def _changed(jvm: Jvm, expr: Any, joined: Change) -> Any:
     new = [_changed(jvm, child, joined) for child in children]
     if all(a is b for a, b in zip(new, children, strict=True)):
         return expr
-    if kind == "InSubquery":  # its query is a field of it, and no child that can be replaced
+    if kind == "InSubquery":  # its query is a field, which `withNewChildren` does not replace
         return jvm.rebuild(expr, query=new[-1])
     return expr.withNewChildren(jvm.seq(new))
 
 
 def _holds_correlated(plan: Any) -> bool:
-    """Whether a Filter anywhere in the plan has EXISTS or IN with columns from around it."""
+    """Whether a Filter anywhere in the plan has EXISTS or IN with columns from an outer plan."""
     if plan.nodeName() == "Filter" and plan.subqueries().size() and _correlated(plan.condition()):
         return True
     return any(map(_holds_correlated, items(plan.children())))

@@ -1,4 +1,4 @@
-"""Catalyst's plan nodes into whence's operators. A node that is not known is an error that names it."""
+"""Convert Catalyst's plan nodes to whence's operators. An unknown node raises an error that names it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ JOIN_TYPES = {
 
 
 class PlanNode:
-    """A node of the JSON beside its object in the JVM."""
+    """A node of the JSON with its JVM object."""
 
     __slots__ = ("children", "fields", "java", "kind")
 
@@ -70,7 +70,7 @@ class PlanNode:
 
 
 def plan_tree(java: Any, compact: Compact) -> PlanNode:
-    """The whole plan: one call for the JSON, and one for each node's children."""
+    """Read a complete plan: one call for the JSON, and one for each node's children."""
     flat = json.loads(compact.plan(java).toJSON())
     node, end = _plan_tree(flat, 0, java)
     assert end == len(flat)
@@ -87,7 +87,7 @@ def _plan_tree(flat: list[dict[str, Any]], at: int, java: Any) -> tuple[PlanNode
 
 
 class Plans:
-    """Reads plans of one pipeline; sources are numbered as they are met."""
+    """Reads the plans of one pipeline. Sources are numbered in order of appearance."""
 
     def __init__(
         self,
@@ -97,9 +97,8 @@ class Plans:
         compact: Compact,
         literal: MakeLiteral,
     ) -> None:
-        """`prepare` makes a plan ready to be read, and says from which id on its columns are not the user's.
-
-        `through` says what made a leaf, if it is known.
+        """`prepare` rewrites a plan so that it can be read, and returns the first id of columns that the user did not
+        write. `through` returns the operator that made a leaf, if it is known.
         """
         self._made_from = 0
         self._compact = compact
@@ -110,7 +109,7 @@ class Plans:
         self._expressions = Expressions(self.read_java)
 
     def read_java(self, java: Any) -> Operator:
-        """A plan of the JVM, the pipeline's own or that of a scalar subquery."""
+        """Read a plan of the JVM: the pipeline's own, or that of a scalar subquery."""
         before = self._made_from
         prepared, self._made_from = self._prepare(java)
         try:
@@ -119,7 +118,7 @@ class Plans:
             self._made_from = before
 
     def read(self, node: PlanNode) -> Operator:
-        """A node with everything below it."""
+        """Read a node with everything below it."""
         if node.kind in LEAVES:
             columns = self._attrs(node, "output")
             return self._through(node.java, columns) or self._sources.read(node, columns)
@@ -165,13 +164,13 @@ class Plans:
     def _attrs(self, node: PlanNode, field: str) -> tuple[Attr, ...]:
         return tuple(map(self._expressions.attr, self._nodes(node, field)))
 
-    # --- one method a node
+    # --- one method for each node
 
     def values(self, node: PlanNode) -> Operator:
         return Values((), node.java)
 
     def same(self, node: PlanNode) -> Operator:
-        """Something that only watches the rows go by, or only writes the query another way."""
+        """A node that does not change the rows, such as one that collects metrics."""
         return self.read(node.children[0])
 
     def arrange(self, node: PlanNode) -> Operator:
@@ -242,10 +241,10 @@ class Plans:
         return Window(child, tuple(calls), partition, order)
 
     def _alone(self, named: Named, numbers: bool) -> Named:
-        """A row number for which no other row matters.
+        """Mark a row number that does not depend on other rows.
 
-        Catalyst turns a limit in a correlated subquery into `row_number() <= limit` for each outer row; and pandas API
-        on Spark numbers the rows as they come, to have an index.
+        Catalyst turns a limit in a correlated subquery into `row_number() <= limit` for each outer row. pandas API on
+        Spark numbers the rows in their current order, as an index.
         """
         call = named.expr
         limits = named.attr.id >= self._made_from and named.attr.name == "rn"
@@ -322,7 +321,7 @@ def _is_place(expr: Expr, rows: Operator) -> bool:
 
 
 def output_of(java: Any) -> tuple[Attr, ...]:
-    """A node's columns as the JVM has them."""
+    """A node's columns, read from the JVM."""
     schema = json.loads(java.schema().json())["fields"]
     attrs = items(java.output())
     return tuple(
@@ -332,7 +331,7 @@ def output_of(java: Any) -> tuple[Attr, ...]:
 
 
 def _dtype_of_attribute(attr: Any, field: dict[str, Any]) -> str:
-    """The type of a column. A schema has collations apart from the types, in the metadata."""
+    """The type of a column. A schema has collations in the metadata, not in the types."""
     if COLLATIONS not in json.dumps(field):
         return dtype_of(field["type"])
     if field["type"] != "string":

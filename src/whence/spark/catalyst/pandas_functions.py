@@ -1,4 +1,4 @@
-"""Functions that pandas API on Spark puts around the user's, and what is inside of them."""
+"""Find the user's function inside the wrappers of pandas API on Spark."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ APPLIED, MAPPED = "Series.apply.<locals>.apply_each", "Series.map.<locals>.<lamb
 
 @dataclass(frozen=True, slots=True)
 class OfEach:
-    """A function that is called with each value of one column: which, among the arguments."""
+    """A function that is called with each value of one column, and the index of that column among the arguments."""
 
     function: Any
     place: int
 
 
 def of_each(function: object) -> OfEach | None:
-    """What `Series.apply` and `Series.map` call for each value; None if it is something else.
+    """Return the function that `Series.apply` or `Series.map` calls for each value, or None for other functions.
 
-    The wrappers are known by their names, one by one: anything else in between may do anything.
+    Each wrapper is recognized by its name. Anything else in between could compute something different.
     """
     concat = _inside(function, f"{AROUND}pudf", "pandas_concat")
     columns = _inside(concat, f"{AROUND}pandas_concat", "columns")
@@ -38,14 +38,14 @@ def of_each(function: object) -> OfEach | None:
 
 
 def by_row(function: object) -> bool:
-    """Whether it is `DataFrame.apply(..., axis=1)`: a row for each row, in order, of that row alone."""
+    """Whether it is `DataFrame.apply(..., axis=1)`, which makes each row from one row, in order."""
     output = _inside(function, "DataFrame.apply.<locals>.<lambda>", "output_func")
     applied = _inside(output, RENAMED, "func")
     return _inside(applied, "DataFrame.apply.<locals>.apply_func", "axis") in (1, "columns")
 
 
 def _applied(function: object) -> Any:
-    """The user's function inside of apply, or inside of map."""
+    """The user's function inside `apply` or `map`."""
     if _inside(function, PASSED, "args") == () and _inside(function, PASSED, "kwargs") == {}:
         function = _inside(function, PASSED, "func")
         if callable(_inside(function, MAPPED, "arg")) and _inside(function, MAPPED, "na_action") is None:
@@ -57,7 +57,7 @@ def _applied(function: object) -> Any:
 
 
 def _inside(function: object, name: str, variable: str) -> Any:
-    """A variable that one of the wrappers holds."""
+    """A variable in the closure of one of the wrappers."""
     if not isinstance(function, types.FunctionType) or function.__qualname__ != name:
         return None
     if not function.__module__.startswith("pyspark.pandas.") or variable not in function.__code__.co_freevars:

@@ -15,14 +15,14 @@ from whence.spark.catalyst.expressions import literal, tree_of
 from whence.spark.catalyst.jvm import Origin, items
 from whence.spark.catalyst.shared import Compact
 
-MakeLiteral = Callable[[Any, Any], Any]  # Catalyst's literal of a value that it holds, of a type
+MakeLiteral = Callable[[Any, Any], Any]  # makes Catalyst's literal from a value and a type
 
 
 def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Expr | None:
-    """Which rows of the input of an aggregate a pivot shows; None if it is not a pivot.
+    """Return the condition on input rows of an aggregate that a pivot shows, or None if it is not a pivot.
 
-    Catalyst writes `pivotfirst(k, value, 'a', 'b')` over an aggregate by `k`, or, where the type of the value does not
-    allow that, `f(if(k <=> cast('a' as string), value, null))` for each of the values.
+    Catalyst writes `pivotfirst(k, value, 'a', 'b')` over an aggregate by `k`. If the type of the value does not allow
+    that, it writes `f(if(k <=> cast('a' as string), value, null))` for each of the values.
     """
     calls = [part for column in outputs for part in walk(column.expr) if isinstance(part, AggCall)]
     for call in calls:
@@ -38,8 +38,8 @@ def listed(outputs: Iterable[Named], make: MakeLiteral, compact: Compact) -> Exp
 def _pivot_condition(arg: Expr) -> Compare | None:
     """The condition of `if(k <=> cast('a' as string), value, null)`.
 
-    Catalyst casts even text to text, so this is a pivot. To an aggregate that a user wrote without the cast, all rows
-    of the group contribute.
+    For a pivot, Catalyst casts even a string to string. An aggregate without this cast was written by a user, and all
+    rows of the group contribute to it.
     """
     if not (isinstance(arg, Call) and arg.name == "If"):
         return None
@@ -61,7 +61,7 @@ def _pivot_values(call: AggCall, make: MakeLiteral, compact: Compact) -> Iterabl
     function: Any = call.origin.java.aggregateFunction()
     dtype = call.args[0].dtype
     for value in items(function.pivotColumnValues()):
-        if hasattr(value, "_target_id"):  # an object of the JVM: text, decimals, structs
+        if hasattr(value, "_target_id"):  # a JVM object: strings, decimals, structs
             made = make(value, function.pivotColumn().dataType())
             yield literal(tree_of(made, compact))
         else:
@@ -69,7 +69,7 @@ def _pivot_values(call: AggCall, make: MakeLiteral, compact: Compact) -> Iterabl
 
 
 def _python_value(value: Any, dtype: str) -> object:
-    """A value of Catalyst's as Python has it: dates and times are numbers there."""
+    """Convert a value of Catalyst to Python. In Catalyst, dates and times are integers."""
     if value is None or dtype not in ("date", "timestamp", "timestamp_ntz"):
         return value
     if dtype == "date":

@@ -1,4 +1,4 @@
-"""A DataFrame's plan as whence's operators."""
+"""Read a DataFrame's plan into whence's operators."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was read: the operators, and the JVM that can run them."""
+    """The operators of a plan, and the JVM that can run them."""
 
     root: Operator
     jvm: Jvm
 
 
 def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
-    """The plan of a DataFrame: DataFrame API, SQL, or pandas API on Spark."""
+    """Read the plan of a DataFrame, made with the DataFrame API, SQL, or pandas API on Spark."""
     frame = classic(df)
     given = {name: _plan_of_source(each) for name, each in (sources or {}).items()}
     jvm = Jvm(frame.sparkSession)
@@ -53,7 +53,7 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
         return separated(subqueries_joined(plans.read_java(java)))
 
     def through(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
-        """What made a leaf that is the output of a run or a checkpoint, if that is known."""
+        """The plan of a leaf that is the output of a run or a checkpoint, if it is known."""
         java = plan_of(leaf, jvm)
         if java is None and found.given_name(leaf) is None:
             java = checkpoint(leaf)
@@ -72,7 +72,9 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
         return None if why else known
 
     def followed(leaf: Any, columns: tuple[Attr, ...]) -> Operator | None:
-        """A leaf that Spark computed, over the sources that it may have been made of, if some are named."""
+        """A leaf that Spark computed, as an opaque operator over the named sources that it may have come from; None if
+        there are none.
+        """
         before = None if not found.given or found.given_name(leaf) is not None else kind_of(leaf).past(leaf)
         if before is None:
             return None
@@ -94,7 +96,7 @@ def read(df: object, sources: Mapping[str, Any] | None = None) -> Plan:
 
 
 def _changed_file(java: Any, jvm: Jvm) -> str:
-    """That a file which a plan read is another one now; nothing if all are as they were."""
+    """A message if a file that a plan read has changed; otherwise empty."""
     for leaf in items(java.collectLeaves()):
         for file, size, changed in kind_of(leaf).version_read(leaf):
             if state(file, jvm) != (size, changed):
@@ -103,7 +105,7 @@ def _changed_file(java: Any, jvm: Jvm) -> str:
 
 
 def _why_plan_varies(java: Any, jvm: Jvm) -> str:
-    """Why a plan may give other rows each time, whatever its files hold; nothing if it does not."""
+    """Why a plan may give other rows each time, even if its files do not change; otherwise empty."""
     try:
         root = read(jvm.frame(java)).root
     except WhenceError as error:
@@ -112,18 +114,18 @@ def _why_plan_varies(java: Any, jvm: Jvm) -> str:
         return "it uses a function or a sample"
     if reads_clock(root):
         return "it was made at another time"
-    merged = Aggregate(root, root.output, keep(*root.output))  # what picks rows does harm where rows are put together
+    merged = Aggregate(root, root.output, keep(*root.output))  # `causes` reports picked rows only below a merge
     return next((each.why for each in causes(merged)), "")
 
 
 def _plan_of_source(df: object) -> Any:
-    """The plan of a DataFrame that is named as a source; of pandas API on Spark, without the index it attached."""
+    """The plan of a DataFrame that is named as a source. For pandas API on Spark, without the attached index."""
     java = classic(df)._jdf.queryExecution().analyzed()
     return without_index(java) if is_pandas(df) else java
 
 
 def _under_columns(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
-    """The rows under other columns. An order stays on top: a limit may follow."""
+    """The rows with other columns. A sort stays on top, because a limit may follow."""
     pairs = list(zip(columns, rows.output, strict=True))
     named = tuple(Named(new, old) for new, old in pairs)
     if not isinstance(rows, Sort):
@@ -134,7 +136,7 @@ def _under_columns(rows: Operator, columns: tuple[Attr, ...]) -> Operator:
 
 
 def classic(df: object) -> DataFrame:
-    """The DataFrame of a classic session that this is; an error that says what it is otherwise."""
+    """Return the DataFrame of a classic session. Raise, with the reason, if it is something else."""
     try:
         from pyspark.sql import DataFrame as Any_
         from pyspark.sql.classic.dataframe import DataFrame

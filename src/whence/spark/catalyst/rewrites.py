@@ -9,12 +9,13 @@
     before: Filter b > 5 over (t join u)
     after:  (Filter b > 5 over t) join u
 
-Why each is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is its plan; filters
-only move to where they see the same rows earlier; joins are only reordered. Left out on purpose, though Spark
-optimizes with them: ColumnPruning and RemoveRedundantAggregates (an unused aggregate has witnesses),
-EliminateOuterJoin, ReplaceDeduplicateWithAggregate, RewriteExceptAll, RewriteIntersectAll, RewriteDistinctAggregates,
-MergeSubplans, RewriteNonCorrelatedExists, ConvertToLocalRelation, PropagateEmptyRelation: each changes which rows
-contributed.
+Each rule is safe: subqueries become the joins that define their lineage; a CTE, a view or an alias is replaced by its
+plan; filters only move to where they see the same rows earlier; joins are only reordered.
+
+Other rules of Spark's optimizer are left out, because they change which rows contributed: ColumnPruning and
+RemoveRedundantAggregates (an unused aggregate has witnesses), EliminateOuterJoin, ReplaceDeduplicateWithAggregate,
+RewriteExceptAll, RewriteIntersectAll, RewriteDistinctAggregates, MergeSubplans, RewriteNonCorrelatedExists,
+ConvertToLocalRelation, PropagateEmptyRelation.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 ANALYSIS = "org.apache.spark.sql.catalyst.analysis"
 
-# A subquery that becomes a join brings its own subqueries to the surface: these are pulled up before they become joins.
+# The subqueries inside a subquery that became a join are pulled up before they become joins themselves.
 PULLED_UP = f"{OPTIMIZER}.PullupCorrelatedPredicates"
 SCALARS = (PULLED_UP, f"{OPTIMIZER}.RewriteCorrelatedScalarSubquery", PULLED_UP)
 PREDICATES = (f"{OPTIMIZER}.RewritePredicateSubquery", PULLED_UP, f"{OPTIMIZER}.RewriteLateralSubquery")
@@ -43,13 +44,13 @@ TIDY = (
     f"{OPTIMIZER}.ReorderJoin",
     f"{OPTIMIZER}.CollapseProject",
 )
-ROUNDS = 20  # a subquery in a subquery takes one round a level
+ROUNDS = 20  # each level of nested subqueries takes one round
 
 
 def without_subqueries(jvm: Jvm, plan: Any) -> tuple[Any, int]:
-    """The plan with CTEs in their places and correlated subqueries as joins; names of views are still there.
+    """Return the plan with CTEs inlined and correlated subqueries as joins. Names of views are kept.
 
-    The number is the id of the first column that was made for that, and that the user did not write.
+    The number is the first id of columns that were made for that, and that the user did not write.
     """
     inlined = jvm.made("optimizer.InlineCTE").apply(plan)
     first = jvm.class_(f"{CATALYST}.expressions.NamedExpression").newExprId().id()
@@ -65,10 +66,10 @@ def _with_joins(jvm: Jvm, plan: Any) -> Any:
 
 
 def tidied(jvm: Jvm, plan: Any) -> Any:
-    """The plan without aliases and views, its filters where they belong.
+    """Remove aliases and views from the plan, and push filters down.
 
-    A plan that is not quite tidy is read as well: in a long chain of columns a filter or a projection may go down by a
-    step a round, and need more rounds than there are.
+    If the rules do not reach a fixed point, the plan can still be read: in a long chain of columns, a filter or a
+    projection moves down by one step in a round, and may need more rounds than there are.
     """
     for _ in range(ROUNDS):
         before, plan = plan, _with_rules(jvm, plan, NAMES + TIDY)

@@ -32,12 +32,12 @@ from whence.spark.catalyst.operators import output_of
 
 
 def separated(plan: Operator) -> Operator:
-    """The plan with every column made in one place only.
+    """Return the plan such that every column is made by one operator only.
 
-    Catalyst gives two uses of a relation different columns, except in two places. A union of a frame with itself, or
-    an intersection or difference, keeps them: these are two uses like any others. And decorrelation puts a copy of
-    the outer query into the subquery, below an aggregate that yields the different values of the correlated columns
-    (a *domain*): that copy says which values to compute for, and no row of it contributes anything.
+    Catalyst gives two uses of a relation different columns, with two exceptions. A union, intersection or difference of
+    a frame with itself keeps them: these are two ordinary uses. And decorrelation puts a copy of the outer query into
+    the subquery, below an aggregate that yields the distinct values of the correlated columns (a *domain*). That copy
+    only says which values to compute for; its rows do not contribute.
     """
     return _distinguished(plan, frozenset())
 
@@ -88,7 +88,7 @@ def _domain(plan: Aggregate) -> Operator:
 
 
 def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
-    """The plan over new instances of its relations, with new columns all through it."""
+    """Return the plan over new instances of its relations, with new column ids, and the map from old to new columns."""
     renamed: dict[Attr, Attr] = {}
     instances: dict[int, object] = {}
     for part in walk(plan):
@@ -110,12 +110,12 @@ def renewed(plan: Operator) -> tuple[Operator, dict[Attr, Attr]]:
             return renamed[part]
         if isinstance(part, Source):
             return replace(part, origin=instances[part.columns[0].id])
-        return part.child if isinstance(part, Arrange) else part  # it may name columns in what Catalyst keeps
+        return part.child if isinstance(part, Arrange) else part  # its Catalyst object may refer to the old columns
 
     return transform(plan, change), renamed
 
 
 def _relation_columns(plan: Operator) -> frozenset[int]:
-    """The columns of all relations in the plan, but not of copies."""
+    """The columns of all relations in the plan, without domain copies."""
     sources = (part for part in walk(plan) if isinstance(part, Source) and not part.is_domain_copy)
     return frozenset(attr.id for source in sources for attr in source.columns)

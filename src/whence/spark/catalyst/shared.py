@@ -1,7 +1,7 @@
-"""Expressions whose JSON would be exponential in their depth: cut out of the JSON, and read from the JVM's objects.
+"""Cut out expressions whose JSON would be exponential in their depth, and read them from the JVM objects.
 
-Catalyst's `toJSON` writes some arguments twice, as children and as the values of fields: the branches of CASE, and the
-arguments of functions that are replaced by others (`ifnull`, `to_date`). Each level of nesting doubles the text.
+Catalyst's `toJSON` writes some arguments twice, as children and as values of fields: the branches of CASE, and the
+arguments of functions that are replaced by others (`ifnull`, `to_date`). So each level of nesting doubles the JSON.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 
 from whence.spark.catalyst.jvm import CATALYST, Jvm, is_java, items
 
-CUT = "__whence_cut"  # the name of the column that stands in for an expression that was cut out
+CUT = "__whence_cut"  # the name of the column that replaces an expression
 PATTERNS = ("CASE_WHEN", "RUNTIME_REPLACEABLE")
 EXPRESSIONS = f"{CATALYST}.expressions"
 
 
 class Compact:
-    """Plans and expressions whose JSON is as long as they are."""
+    """Makes plans and expressions whose JSON grows linearly with their size."""
 
     def __init__(self, jvm: Jvm) -> None:
         patterns = jvm.singleton(f"{CATALYST}.trees.TreePattern")
@@ -24,7 +24,7 @@ class Compact:
         self._patterns = [getattr(patterns, name)() for name in PATTERNS]
 
     def plan(self, java: Any) -> Any:
-        """The plan with nested expressions of these kinds cut out."""
+        """Return the plan without nested expressions of these kinds."""
         if not self._repeats(java):
             return java
         children = items(java.children())
@@ -42,7 +42,7 @@ class Compact:
         return self._jvm.rebuild(java, **fields) if fields else java
 
     def expr(self, java: Any) -> Any:
-        """The expression with what is below it cut out, where its JSON would repeat it."""
+        """Return the expression, cutting out parts that its JSON would repeat."""
         if not self._repeats(java):
             return java
         if self._cut(java):
@@ -52,7 +52,7 @@ class Compact:
         return java.withNewChildren(self._jvm.seq(changed)) if _differ(changed, children) else java
 
     def settings(self, java: Any) -> dict[str, Any]:
-        """The arguments of an expression that are no expressions, by name, as text."""
+        """The arguments of an expression that are not expressions, by name."""
         found: dict[str, Any] = {}
         for index in range(java.productArity()):
             value = java.productElement(index)
@@ -79,10 +79,10 @@ class Compact:
         return any(java.containsPattern(pattern) for pattern in self._patterns)
 
     def _cut(self, java: Any) -> bool:
-        """Whether its JSON has something twice that has something twice itself."""
-        if self._is("PlanExpression", java):  # the plan of a subquery is read by itself
+        """Whether its JSON would write something twice that contains something written twice."""
+        if self._is("PlanExpression", java):  # the plan of a subquery is read separately
             return True
-        if self._is("aggregate.AggregateFunction", java):  # nothing else may stand in its place
+        if self._is("aggregate.AggregateFunction", java):  # Catalyst accepts nothing else instead of it
             return False
         if not (self._is("CaseWhen", java) or self._is("RuntimeReplaceable", java)):
             return False

@@ -1,7 +1,8 @@
-"""Functions that a stored plan calls, made anew in a session with the settings of the run.
+"""Functions that a stored plan calls, created again in a session with the settings of the run.
 
-A closed list (`stored_names.py`): a document may name any function, and some of Spark's run whatever they are given.
-Each is on the list for the details with which its name, its arguments and the settings say all that it does.
+Only functions on a list are allowed (`stored_names.py`), because a document could name any function, and some of
+Spark's functions execute their arguments. A function is listed only with details for which its name, its arguments and
+the settings determine what it computes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from whence.spark.catalyst.stored_names import (
 if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
-# A document may give fewer arguments than a function has.
+# The fewest arguments of a function: a document may give too few.
 FEWEST = {"Cast": 1, "With": 1, "CommonExpressionDef": 1, "GetStructField": 1, **dict.fromkeys(REPLACED, 1)}
 FEWEST |= {"NullIfResult": 2, **dict.fromkeys(EXTRACTING, 2)}
 FEWEST |= dict.fromkeys(GENERATORS, 1)
@@ -42,7 +43,7 @@ ANSI, ZONE = "spark.sql.ansi.enabled", "spark.sql.session.timeZone"
 
 
 def known(call: Expr) -> bool:
-    """Whether a call of a stored plan can be made anew. The session's mode is that of the run, and so the call's."""
+    """Whether a call of a stored plan can be created again. The session has the ANSI mode of the run."""
     if isinstance(call, AggCall):
         return call.name == PIVOT or (not call.python and _listed(AGGREGATES, call.name, call.detail))
     if isinstance(call, WindowCall):
@@ -75,11 +76,13 @@ def _listed(names: Names, name: str, detail: str) -> bool:
 
 
 def made(call: Expr, jvm: Jvm, expr: Callable[[Expr], Any]) -> Any | None:
-    """Catalyst's form of such a call; None if it is not on the list, or was made in another mode than the session's."""
+    """Create Catalyst's form of such a call. None if it is not listed, or was made in another mode than the
+    session's.
+    """
     if not known(call):
         return None
     if isinstance(call, AggCall):
-        if call.name == PIVOT:  # `without_pivots` writes it out
+        if call.name == PIVOT:  # `without_pivots` replaces it
             return None
         where = jvm.none if call.where is None else jvm.some(expr(call.where))
         return _function(AGGREGATES, call, call.detail, jvm, expr, call.distinct, where)
@@ -113,7 +116,9 @@ def made(call: Expr, jvm: Jvm, expr: Callable[[Expr], Any]) -> Any | None:
 
 
 def _naming(call: Call, jvm: Jvm, expr: Callable[[Expr], Any]) -> Any:
-    """An expression that names parts of itself, as BETWEEN and `nullif` do; the name of a part; what it stands for."""
+    """Create an expression that names parts of itself, as BETWEEN and `nullif` do; or a reference to such a part, or
+    its definition.
+    """
     if call.name == "With":
         return jvm.new("expressions.With", expr(call.args[0]), jvm.seq([expr(each) for each in call.args[1:]]))
     said = PART_NAMES[call.name].fullmatch(call.detail)
@@ -125,7 +130,7 @@ def _naming(call: Call, jvm: Jvm, expr: Callable[[Expr], Any]) -> Any:
 
 
 def made_window(call: WindowCall, jvm: Jvm, expr: Callable[[Expr], Any]) -> Any | None:
-    """The function of a window call likewise, without its window."""
+    """Create the function of a window call in the same way, without its window."""
     if not known(call):
         return None
     aggregate = COMPLETE.fullmatch(call.detail)
@@ -153,9 +158,10 @@ def _in_mode(detail: str, jvm: Jvm) -> bool:
 
 
 def without_pivots(plan: Aggregate) -> tuple[Named, ...]:
-    """The outputs of groups; of a stored plan, a pivot is a list with the first value of the rows of each column.
+    """Return the outputs of an aggregate. In a stored plan, a pivot becomes an array with the first value for each
+    pivot column.
 
-    There is one such row at most: the groups below have the pivot's column among their keys.
+    There is at most one row for each, because the pivot's column is among the keys of the groups below.
     """
     if plan.listed is None:
         return plan.outputs
@@ -173,7 +179,7 @@ def without_pivots(plan: Aggregate) -> tuple[Named, ...]:
 
 
 def _as_ifs(call: Call) -> Expr:
-    """CASE as one IF within another."""
+    """CASE as nested IFs."""
     pairs, rest = len(call.args) // 2, call.args[len(call.args) // 2 * 2 :]
     made: Expr = rest[0] if rest else Literal(None, call.dtype)
     for place in reversed(range(pairs)):

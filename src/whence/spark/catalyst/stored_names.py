@@ -1,7 +1,7 @@
-"""The functions of Spark's that a stored plan may call: Catalyst's name, SQL's, and the details that are known.
+"""The functions of Spark that a stored plan may call: Catalyst's name, the SQL name, and the details that are allowed.
 
-None of them reads anything but its arguments and the settings of the run. A function that calls a method by its name
-(`reflect`), reads a file or starts code is not here, and nothing that is not here is looked up.
+Each reads only its arguments and the settings of the run. Functions that call a method by its name (`reflect`), read a
+file or run code are not listed, and a function that is not listed is never looked up.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ FIELD = re.compile(r'name="([^"\\]{1,200})"')
 COMPLETE = re.compile(
     r'isDistinct=false mode=\{"object": "org\.apache\.spark\.sql\.catalyst\.expressions\.aggregate\.Complete\$"\} (.*)'
 )
-"""The details of an aggregate over a window, which end with its own."""
+"""The details of an aggregate over a window. They end with the aggregate's own details."""
 
 
 def _plainly(pairs: str) -> Names:
-    """`Catalyst=sql` in a text."""
+    """Parse pairs `Catalyst=sql` from a string."""
     return {name: (sql, PLAIN) for name, _, sql in (each.partition("=") for each in pairs.split())}
 
 
@@ -86,13 +86,15 @@ FUNCTIONS: Names = {
     "ILike": ("ilike", LIKE),
     "Like": ("like", LIKE),
 }  # fmt: skip
-OF_ONE = frozenset({"StringTrim", "StringTrimLeft", "StringTrimRight"})  # what to trim would come first in SQL
-GENERATORS = frozenset({"Explode", "Inline", "PosExplode"})  # Catalyst wants these as they are
-EXTRACTING = frozenset({"GetArrayItem", "GetMapValue"})  # by `array[0]` and `map['key']`, not by a function
+OF_ONE = frozenset({"StringTrim", "StringTrimLeft", "StringTrimRight"})  # SQL has the trimmed characters first
+GENERATORS = frozenset({"Explode", "Inline", "PosExplode"})  # created directly, not through an unresolved function
+EXTRACTING = frozenset({"GetArrayItem", "GetMapValue"})  # created as `array[0]` and `map['key']`, not as function calls
 REPLACED = frozenset(
     {"Between", "EqualNull", "Extract", "IfNull", "NullIf", "NullIfResult", "Nvl", "Nvl2", "TryDivide"}
 )
-"""Names for another expression, which is the argument; `NullIfResult` is one with a condition."""
+"""Functions that Catalyst replaces with another expression, which is the argument. `NullIfResult` also has a
+condition.
+"""
 
 PART_NAMES = {
     "With": PLAIN,
@@ -130,4 +132,4 @@ WINDOW_FUNCTIONS: Names = {
     "Lead": ("lead", KEEPING),
     "NthValue": ("nth_value", KEEPING),
 }
-NO_ARGUMENTS = frozenset({"DenseRank", "PercentRank", "Rank"})  # Spark gives them the order of their window
+NO_ARGUMENTS = frozenset({"DenseRank", "PercentRank", "Rank"})  # Spark adds the order of their window as arguments

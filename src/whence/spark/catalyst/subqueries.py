@@ -1,4 +1,4 @@
-"""Subqueries that are left in expressions, the uncorrelated ones, turned into joins."""
+"""Turn the remaining, uncorrelated subqueries in expressions into joins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from whence.rows import (
 
 
 def subqueries_joined(plan: Operator) -> Operator:
-    """The plan with each scalar subquery as a `single` join with the operator that reads its value.
+    """Turn each scalar subquery into a `single` join below the operator that reads its value.
 
     >>> from whence.rows import Attr, Compare, Filter, ScalarQuery, Source
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -62,7 +62,7 @@ def _with_joined_queries(part: Tree) -> Tree:
 
 
 def _filter(part: Filter) -> Operator:
-    """EXISTS and NOT EXISTS that the rows must satisfy: a semi-join and an anti-join below what is left."""
+    """Turn EXISTS and NOT EXISTS conditions into semi-joins and anti-joins below the rest of the filter."""
     child, rest = part.child, []
     for each in conjuncts(part.condition):
         if isinstance(each, Exists):
@@ -75,7 +75,7 @@ def _filter(part: Filter) -> Operator:
 
 
 def _below(part: Any, child: Operator, queries: Iterable[ScalarQuery | Exists]) -> Operator:
-    """The operator over its input joined with the subqueries."""
+    """The operator, with its input joined with the subqueries."""
     joined, values = _join_queries(child, queries)
     changed = part.map_parts(lambda each: joined if each is child else _with_values(each, values))
     assert isinstance(changed, Operator)
@@ -91,14 +91,14 @@ def _join_queries(child: Operator, queries: Iterable[ScalarQuery | Exists]) -> t
             values[query] = flag
             continue
         column = query.plan.output[0]
-        value = fresh(column.name, query.dtype)  # one subquery may stand in two places: its columns must differ
+        value = fresh(column.name, query.dtype)  # a subquery may occur twice: its columns must differ
         child = Join(child, Project(query.plan, (Named(value, column),)), "single")
         values[query] = value
     return child, values
 
 
 def _aggregate_with_queries(part: Aggregate) -> Operator:
-    """Below the groups go the subqueries that aggregates and keys read; above them those read beside them."""
+    """Join the subqueries of keys and aggregates below the groups, and all others above them."""
     below = _queries((*part.keys, *part.calls))
     if below:
         changed = _below(part, part.child, below)
@@ -125,5 +125,5 @@ def _queries(trees: Iterable[Tree]) -> tuple[ScalarQuery | Exists, ...]:
 
 
 def _with_values(tree: Any, values: Mapping[Any, Expr]) -> Any:
-    """The tree with the largest known parts replaced, from the top."""
+    """Replace the largest known parts of the tree, from the top."""
     return values[tree] if tree in values else tree.map_parts(lambda part: _with_values(part, values))

@@ -1,4 +1,4 @@
-"""whence's operators back into a Catalyst plan, and so into a DataFrame that runs."""
+"""Write whence's operators as a Catalyst plan, which becomes a DataFrame."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 LOGICAL = "plans.logical"
 JOIN_TYPES = {
     "inner": "Inner",
-    "cross": "Inner",  # a condition-less inner join is one, and takes a condition too
+    "cross": "Inner",  # an inner join without a condition is a cross join
     "left": "LeftOuter",
     "right": "RightOuter",
     "full": "FullOuter",
@@ -60,12 +60,12 @@ JOIN_TYPES = {
 
 
 def frame(plan: Operator, jvm: Jvm) -> DataFrame:
-    """The DataFrame that an operator stands for. Columns keep their order; names may repeat."""
+    """The DataFrame that runs an operator. Columns keep their order; names may repeat."""
     return jvm.frame(Plans(jvm).lower(unique_column_ids(plan)))
 
 
 class Plans:
-    """Makes Catalyst nodes. Spark analyzes what whence adds, and optimizes all of it, when the plan becomes a frame."""
+    """Makes Catalyst nodes. Spark analyzes and optimizes them when the plan becomes a frame."""
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
@@ -87,7 +87,7 @@ class Plans:
         relation = kind_of(origin).relation(plan, self.jvm)
         columns, first = keep(*plan.columns), plan.columns[0].id if plan.columns else None
         again = relation is not origin or (first is not None and first in self._seen)
-        if again:  # it stands in the plan already: another instance of it; or it was made for this plan
+        if again:  # the plan already has this relation, or a new one was made: use an instance with new columns
             if relation is origin:
                 relation = relation.newInstance()
             pairs = zip(plan.columns, output_of(relation), strict=True)
@@ -99,13 +99,13 @@ class Plans:
         alias = self.jvm.new(
             "expressions.Alias", row_id(self.jvm, plan), attr.name, self.jvm.expr_id(attr.id), no, self.jvm.none, no
         )
-        # The relation has its columns as Catalyst wants them: no need to make each of them again.
+        # The relation already has its columns in Catalyst's form.
         kept = self._exprs.named(columns) if again else relation.output()
         return self.jvm.new(f"{LOGICAL}.Project", kept.appended(alias), relation)
 
     @_lower.register
     def _(self, plan: Values) -> Any:
-        if isinstance(plan.origin, NotHeld) and not plan.columns:  # the one row of a query without FROM
+        if isinstance(plan.origin, NotHeld) and not plan.columns:  # the single row of a query without FROM
             return self.jvm.new(f"{LOGICAL}.OneRowRelation")
         require_held(plan)
         return plan.origin
@@ -124,7 +124,7 @@ class Plans:
         if plan.flag is not None:
             kind = jvm.new("plans.ExistenceJoin", self._exprs.expr(plan.flag))
         elif plan.how == "single":
-            # A row of the left never meets two of the right, or the pipeline itself would have failed.
+            # A left row never matches two right rows; otherwise the pipeline itself would have failed.
             kind = jvm.singleton("org.apache.spark.sql.catalyst.plans.LeftOuter")
         else:
             kind = jvm.singleton(f"org.apache.spark.sql.catalyst.plans.{JOIN_TYPES[plan.how]}")
@@ -137,7 +137,7 @@ class Plans:
     def _(self, plan: Union) -> Any:
         inputs: list[Any] = []
         for each in plan.inputs:
-            # The union's columns are those of its first input: give them their ids there.
+            # A union has the columns of its first input, so that gets the union's ids.
             if not inputs and each.output != plan.columns:
                 pairs = zip(plan.columns, each.output, strict=True)
                 each = Project(each, tuple(Named(new, old) for new, old in pairs))
@@ -165,7 +165,7 @@ class Plans:
     @_lower.register
     def _(self, plan: Window) -> Any:
         calls = []
-        # A limit without an order became a row number without one, which only Spark itself may make.
+        # Catalyst makes row numbers without an order from limits, but Spark rejects them in a new plan.
         unordered = not plan.order and any(call.name == "RowNumber" for call in plan.functions)
         keys = (SortKey(Literal(1, "integer")),) if unordered else plan.order
         for each in plan.calls:

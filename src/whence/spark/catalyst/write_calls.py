@@ -1,4 +1,6 @@
-"""Calls that whence made itself, as Catalyst's expressions: those of translated functions go by Catalyst's names."""
+"""Create Catalyst's expressions for calls that whence made itself. Calls of translated functions have Catalyst's
+names.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Any
 from whence.rows import Call
 from whence.spark.catalyst.jvm import CATALYST, Jvm
 
-# Catalyst's class, and the name under which SQL has it.
+# Catalyst's class, and the SQL name of the function.
 NAMES = {
     "CaseWhen": "when",
     "Concat": "concat",
@@ -41,7 +43,7 @@ TRIMS = frozenset({"StringTrim", "StringTrimLeft", "StringTrimRight"})
 
 
 def made(call: Call, args: list[Any], jvm: Jvm) -> Any:
-    """The call in Catalyst; None if it goes by the name of SQL's function."""
+    """Create the call in Catalyst; None if its name is that of an SQL function."""
     if call.name in NAMES:
         return jvm.made("analysis.UnresolvedFunction", jvm.seq([NAMES[call.name]]), jvm.seq(args), False)
     if call.name in WITH_MODE:

@@ -1,4 +1,4 @@
-"""whence's expressions into Catalyst's."""
+"""Write whence's expressions as Catalyst's."""
 
 from __future__ import annotations
 
@@ -43,17 +43,19 @@ EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 
 
 class Lowering:
-    """Makes Catalyst expressions. What was read from Catalyst is given new arguments, so that it keeps its meaning."""
+    """Makes Catalyst expressions. Those that were read from Catalyst are copied with new arguments, so that they keep
+    their meaning.
+    """
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
         self._attrs: dict[int, Any] = {}
-        self._made: dict[int, tuple[Tree, Any]] = {}  # by id: what is shared is made once
+        self._made: dict[int, tuple[Tree, Any]] = {}  # by id, so that a shared expression is made once
 
     def expr(self, expr: Tree) -> Any:
         """The Catalyst form of an expression."""
         if id(expr) not in self._made:
-            for each in upwards(expr):  # the parts first: an expression may nest deeper than Python's calls
+            for each in upwards(expr):  # bottom up, because an expression may nest deeper than Python's recursion limit
                 if id(each) not in self._made:
                     self._made[id(each)] = each, self._lower(each)
         return self._made[id(expr)][1]
@@ -103,7 +105,7 @@ class Lowering:
         wanted = self.jvm.dtype(expr.dtype)
         if java.dataType().equals(wanted):
             return java
-        if expr.dtype.startswith("string"):  # of a collation: the optimizer takes no cast between two of them
+        if expr.dtype.startswith("string"):  # a collation: the optimizer does not support casts between collations
             return self.jvm.new("expressions.Literal", java.value(), wanted)
         return self.jvm.new("expressions.Cast", java, wanted, self.jvm.some("UTC"), self._ansi())
 
@@ -174,20 +176,22 @@ class Lowering:
         return java.withNewChildren(self.jvm.seq(parts))
 
     def _steady(self, expr: Call, java: Any) -> Any:
-        """A function of `pyspark.ml` without the mark that keeps Spark from computing it twice: it may be in a join."""
+        """Mark a function of `pyspark.ml` as deterministic, so that it may be in a join. Spark's mark only prevents
+        computing it twice.
+        """
         if expr.name == "ScalaUDF" and expr.pure and not java.udfDeterministic():
             return self.jvm.rebuild(java, udfDeterministic=True)
         return java
 
     def _anew(self, call: Call | AggCall) -> Any:
-        """A function that a stored plan calls."""
+        """Create the call of a function in a stored plan."""
         java = stored_calls.made(call, self.jvm, self.expr)
         if java is None:
             require_held(call)
         return java
 
     def window(self, call: WindowCall, partition: Iterable[Expr], order: Iterable[SortKey]) -> Any:
-        """A window function over the given partitioning and order."""
+        """Create a window function with the given partitioning and order."""
         spec = self.jvm.new(
             "expressions.WindowSpecDefinition", self.seq(partition), self.seq(order), self._frame(call.frame)
         )
@@ -227,7 +231,7 @@ class Lowering:
         return java.withNewChildren(self.seq(args)) if args else java
 
     def _function(self, name: str, args: tuple[Expr, ...], detail: str = "") -> Any:
-        """A function that whence made: SQL's by name, and what has no name there."""
+        """A function that whence made: an SQL function by name, or one without an SQL name."""
         jvm = self.jvm
         if name == "variable":
             return jvm.new("expressions.UnresolvedNamedLambdaVariable", jvm.seq([detail]))
@@ -243,7 +247,7 @@ class Lowering:
 
 
 def require_held(part: Any) -> None:
-    """Raise for a part of a stored plan that its document does not hold."""
+    """Raise if a part of a stored plan is not in its document."""
     if isinstance(part.origin, NotHeld):
         raise NotTraceable(
             f"Spark cannot answer this from the log alone: {part.origin.why}. Build the pipeline again and use"
@@ -252,7 +256,7 @@ def require_held(part: Any) -> None:
 
 
 def has_python_form(literal: Literal) -> bool:
-    """Whether the value of a literal is the value, and not Catalyst's text of it."""
+    """Whether the value of a literal is a Python value, and not Catalyst's string for it."""
     kinds = PYTHON_FORMS.get(literal.dtype.split("(", 1)[0].split(" ", 1)[0], ())
     return literal.value is None or isinstance(literal.value, kinds)
 
@@ -270,10 +274,10 @@ PYTHON_FORMS: dict[str, tuple[type, ...]] = {
 
 
 def _misread(expr: Expr) -> bool:
-    """Whether it is a value asked for that Spark's reader of Parquet looks up wrongly.
+    """Whether it is a value of a question that Spark's Parquet reader looks up incorrectly.
 
-    It leaves a part of a file out whose dictionary has -0.0 and not 0.0, or whose statistics do not count NaN. A filter
-    on a normalized column never gets there. What the pipeline itself compares with is left as Spark reads it.
+    The reader skips a row group whose dictionary has -0.0 but not 0.0, or whose statistics do not count NaN. A filter
+    on a normalized column is not pushed to the reader. Literals of the pipeline itself stay as Spark reads them.
     """
     if not isinstance(expr, Literal) or isinstance(expr.origin, Origin | NotHeld) or not isinstance(expr.value, float):
         return False

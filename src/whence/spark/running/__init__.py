@@ -1,1 +1,1 @@
-"""Running a pipeline: what is saved on the way, and how the log records it."""
+"""Run a pipeline, save what is needed to trace its rows, and record the run in the log."""

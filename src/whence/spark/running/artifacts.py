@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from whence.spark.catalyst.jvm import Jvm
 
-LARGEST = 1 << 30  # bytes of a saved result; more than that is left to replay
+LARGEST = 1 << 30  # the most bytes of a saved result; larger ones are not saved, and questions replay
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A saved result: files on this machine, with columns c0, c1 ..., and which of the operator's columns those are.
+    """A saved result: local files with columns c0, c1 ..., and the indices of these columns in the operator's output.
 
-    `rows` is how many the operator gave; the files hold each different row once.
+    `rows` is the number of rows that the operator gave; the files contain each distinct row once.
     """
 
     paths: tuple[str, ...]
@@ -38,7 +38,7 @@ class Result:
 
     @property
     def files(self) -> Files:
-        """The files, with the columns under the names that they have there."""
+        """The files, with the column names that they use."""
         return Files(self.paths, tuple(replace(attr, name=f"c{i}") for i, attr in enumerate(self.columns)))
 
 
@@ -50,14 +50,14 @@ class RunArtifacts:
     results: Mapping[PlanPath, Result] = field(default_factory=dict)
     output: DataFrame | None = None
     failures: tuple[str, ...] = ()
-    held: tuple[object, ...] = ()  # what has to live as long as this
-    annotated: bool = False  # the output is that with ids and places
-    row_id: Attr | None = None  # the column that shows places to users, if one does
-    recorded: int | None = None  # the number of the run in the log
+    held: tuple[object, ...] = ()  # objects that must live as long as this one
+    annotated: bool = False  # whether the output has the ids of source rows, and row ids
+    row_id: Attr | None = None  # the column that shows row ids to users, if any
+    recorded: int | None = None  # the id of the run in the log
 
     @property
     def complete(self) -> bool:
-        """Whether lineage can be answered from it, without running anything again."""
+        """Whether the lineage of rows can be found with it, without another run."""
         return (
             self.trace_plan.unavailable_reason is None
             and {each.place for each in self.trace_plan.written} <= self.results.keys()
@@ -65,7 +65,7 @@ class RunArtifacts:
 
 
 class Held:
-    """A folder for results, and cached frames; both are freed when they are no longer used."""
+    """A directory for results, and cached frames. Both are freed when this object is no longer referenced."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="whence-"))
@@ -78,14 +78,14 @@ class Held:
             self.cached.append(rows.persist())
 
     def let_go(self, rows: DataFrame) -> None:
-        """Free rows if it was here that they were cached."""
+        """Free rows if this object cached them."""
         if any(each is rows for each in self.cached):
             self.cached[:] = [each for each in self.cached if each is not rows]
             rows.unpersist()
 
 
 def written(rows: DataFrame, columns: int, folder: Path) -> tuple[str, ...]:
-    """The first columns as Parquet files, named c0, c1 ...; written by Spark's executors."""
+    """Write the first columns as Parquet files, named c0, c1 ...; Spark's executors write them."""
     named = rows.toDF(*(f"c{index}" for index in range(len(rows.columns))))
     chosen = named.select(*(f"c{index}" for index in range(columns)))
     chosen.write.option("compression", "snappy").parquet(f"file://{folder}")
@@ -98,7 +98,7 @@ def written(rows: DataFrame, columns: int, folder: Path) -> tuple[str, ...]:
 
 
 def row_count(paths: tuple[str, ...]) -> int:
-    """The rows of Parquet files."""
+    """The number of rows of Parquet files."""
     import pyarrow.parquet as pq
 
     return sum(int(pq.read_metadata(path).num_rows) for path in paths)
@@ -106,7 +106,7 @@ def row_count(paths: tuple[str, ...]) -> int:
 
 @contextmanager
 def described_jobs(jvm: Jvm, what: str) -> Iterator[None]:
-    """Jobs of this step under a description of their own, where Spark shows jobs."""
+    """Give the Spark jobs in this block a description that Spark's user interface shows."""
     context = jvm.spark.sparkContext
     before = context.getLocalProperty("spark.job.description")
     context.setJobDescription(f"whence: {what}")
@@ -127,5 +127,5 @@ def _remove_results(folder: Path, cached: list[DataFrame]) -> None:
     for each in cached:
         try:
             each.unpersist()
-        except Exception:  # the session may be gone, and with it what it held
+        except Exception:  # the session may have stopped, which frees the cache
             return

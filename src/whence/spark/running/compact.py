@@ -1,4 +1,4 @@
-"""Saved results made small: each different row once, in order, without functionally dependent columns."""
+"""Make saved results small: distinct rows, sorted, without functionally dependent columns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from whence.spark.running.artifacts import Result
 
 EXACT_TYPES = frozenset({"boolean", "byte", "short", "integer", "long", "date", "string", "timestamp_ntz"})
-GROUP = 16384  # rows of a row group: what a lookup reads at least
+GROUP = 16384  # rows of a row group, the least that a lookup reads
 
 
 def shrunk(
     plan: Operator, planned: TracePlan, results: Mapping[PlanPath, Result], witness: str
 ) -> tuple[TracePlan, dict[PlanPath, Result]]:
-    """The results as they are stored, and the trace plan that fits them."""
+    """Return the results in the form in which they are stored, and a trace plan that fits them."""
     written = planned.written
     if not written or not all(each.place in results for each in written):
         return planned, dict(results)
@@ -38,10 +38,10 @@ def shrunk(
 
 
 def _independent_columns(saved: Saved, result: Result) -> list[int]:
-    """The columns to keep, by place: of those that are asked for, only what the others do not determine.
+    """Return the indices of the columns to keep: all but those that follow from other columns of the predicate.
 
-    A row that is asked about exists, so it has rows here. If rows that agree in some columns always agree in all, the
-    other columns are functionally dependent on these. Whether that is so is looked up in the data.
+    A row of a question exists, so it has rows here. If rows that are equal in some columns are always equal in all, the
+    other columns are functionally dependent on these. A query on the data tests that.
     """
     everything = list(range(len(result.columns)))
     pins = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whence.spark.analysis import Analysis
 
 FORMAT, VERSION = "whence run", 1
-LARGEST = 64 << 20  # bytes of a document
+LARGEST = 64 << 20  # the most bytes of a document
 READ = {"occurrences", "format", "files", "uris", "partitions", "schema", "options", "lost"}
 IN_MEMORY = "its rows were in memory, and a log does not hold them"
 ELSEWHERE = "the log does not say how it was read"
@@ -32,7 +32,7 @@ ELSEWHERE = "the log does not say how it was read"
 
 @dataclass(frozen=True, slots=True)
 class RunDocument:
-    """The contents of a run's document: `settings` are Spark's, `witness` is the pipeline's."""
+    """The contents of a run's document. `settings` are Spark's, `witness` is the pipeline's."""
 
     stored: StoredPlan
     settings: dict[str, str]
@@ -40,7 +40,7 @@ class RunDocument:
 
 
 def run_document(analysis: Analysis, trace: TracePlan) -> bytes:
-    """The document of a run."""
+    """Write the document of a run."""
     reads: dict[str, dict[str, Any]] = {}
     copies = (part for part in walk(analysis.plan) if isinstance(part, Source) and part.is_domain_copy)
     for source in {each.occurrence: each for each in (*analysis.sources, *copies)}.values():
@@ -58,7 +58,7 @@ def run_document(analysis: Analysis, trace: TracePlan) -> bytes:
 
 
 def _read(source: Source) -> dict[str, Any]:
-    """How a source was read."""
+    """How a source was read, as JSON."""
     kind, leaf = kind_of(source.origin), source.origin
     listing, reading = kind.listing(leaf), kind.reading(leaf)
     schema, options = (None, {}) if reading is None else reading
@@ -72,7 +72,7 @@ def _read(source: Source) -> dict[str, Any]:
 
 
 def read_document(data: bytes) -> RunDocument:
-    """Read a run's document. It may come from anywhere: every part is checked, and nothing is executed."""
+    """Read a run's document. It may come from an untrusted log: every part is checked, and nothing is executed."""
     if len(data) > LARGEST:
         raise Damaged(f"the stored run has {len(data):,} bytes, which is too many")
     try:

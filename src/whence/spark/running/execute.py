@@ -1,4 +1,4 @@
-"""Running a pipeline so that its rows can be traced."""
+"""Run a pipeline so that its rows can be traced."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from whence.spark.running.artifacts import RunArtifacts
 
 
-FEW_ROWS = 100_000  # that functions of groups are given, if their ids are to be kept
+FEW_ROWS = 100_000  # functions of groups are annotated if they get at most this many rows
 
 
 def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
-    """Run a pipeline, save what it takes to trace its rows, and record the run in the log, if there is one."""
+    """Run a pipeline, save what is needed to trace its rows, and record the run in the log, if there is one."""
     analysis.require_unchanged()
     started = now()
     if reads_clock(analysis.unpinned_plan):
@@ -41,7 +41,7 @@ def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
         df = analysis.df if analysis.time is None else frame(plan, jvm).toDF(*analysis.df.columns)
 
         def local(rows: pa.Table) -> DataFrame | None:
-            if analysis.time is not None:  # a pipeline that goes on from it would ask what time it is then
+            if analysis.time is not None:  # a pipeline over this output would read the clock again
                 return None
             return outputs.local(rows, analysis.df, plan, analysis.versions, jvm)
 
@@ -53,7 +53,7 @@ def run(analysis: Analysis, *, row_ids: bool = False) -> Subject:
 
 
 def run_annotating(analysis: Analysis) -> Subject:
-    """Run a pipeline with the lineage of every row, in files that last as long as this process. It is not recorded."""
+    """Run a pipeline with the lineage of every row, saved in files until this process ends. The run is not recorded."""
     analysis.require_unchanged()
     if reads_clock(analysis.unpinned_plan):
         analysis = analysis.at(datetime.now(UTC))
@@ -61,15 +61,15 @@ def run_annotating(analysis: Analysis) -> Subject:
 
 
 def run_eager(analysis: Analysis, *, row_ids: bool = False) -> Subject:
-    """Run a pipeline with the lineage of every row. It lasts as long as the session, and is not recorded."""
+    """Run a pipeline with the lineage of every row. It lasts until the session ends, and is not recorded."""
     saved = bool(analysis.nondeterminism.possible_reasons)
     return Subject.of(analysis, _annotated(analysis, row_ids, saved=saved))
 
 
 def calls_again(analysis: Analysis) -> bool:
-    """Whether the run should annotate its rows, because a question would otherwise call functions of groups again.
+    """Whether the run should annotate its rows, because questions would otherwise call functions of groups again.
 
-    Each row of a group's result has the ids of all its rows beside it: of large groups that is too many to keep.
+    Each result row of a group has the ids of all rows of the group, which is too much to save for large groups.
     """
     if analysis.trace_plan.unavailable_reason is None:
         return False
@@ -83,7 +83,7 @@ def calls_again(analysis: Analysis) -> bool:
 
 
 def likely_small(analysis: Analysis) -> bool:
-    """Whether the output is small for all that is known, and can be local data then."""
+    """Whether the output is probably small, so that it can become local data."""
     plan = analysis.plan
     known = analysis.sizes.measured(plan)
     return (
@@ -94,7 +94,7 @@ def likely_small(analysis: Analysis) -> bool:
 
 
 def _annotated(analysis: Analysis, row_ids: bool, *, saved: bool) -> RunArtifacts:
-    """A run with the ids of source rows beside each row."""
+    """Run with the ids of source rows."""
     reasons = analysis.nondeterminism.possible_reasons
     why = "row ids are shown" if row_ids else reasons[0] if reasons else "the run saves the lineage of every row"
     shown = row_id_column(analysis.plan.output) if row_ids else None

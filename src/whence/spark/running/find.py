@@ -1,4 +1,4 @@
-"""Finding the run that questions are about: the last one in the log of the same plan over the same files."""
+"""Find the run that questions refer to: the last run in the log of the same plan over the same files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def find(analysis: Analysis) -> Subject:
-    """What questions about a pipeline are about: its last run in the log, or the plan alone. Nothing is changed.
+    """Return the subject of questions: the last run of the pipeline in the log, or the plan alone. This changes
+    nothing.
 
     If the plan calls `current_timestamp()`, the subject's plan has the time of that run.
     """
@@ -36,13 +37,15 @@ def find(analysis: Analysis) -> Subject:
             time = run.document.get("pinned_time")
             then = analysis if time is None else analysis.at(datetime.fromisoformat(time))
             found = _artifacts_of_run(store, then, run)
-            if found is not None or time is not None:  # questions are about the last run, whatever is left of it
+            if found is not None or time is not None:  # questions refer to the last run, even if its results are gone
                 return Subject.of(then, found)
     return Subject(analysis)
 
 
 def changed_since(analysis: Analysis) -> str:
-    """What an error says if the last run of the same pipeline read other data: which sources, and when; or nothing."""
+    """Return the part of an error message that names the sources that changed since the last run, or an empty
+    string.
+    """
     from whence.store.catalog import runs
 
     key = None if analysis.store is None else fingerprint(analysis)
@@ -58,7 +61,7 @@ def changed_since(analysis: Analysis) -> str:
 
 
 def _artifacts_of_run(store: Store, analysis: Analysis, run: Run) -> RunArtifacts | None:
-    """What a recorded run saved; None if rows cannot be traced with it."""
+    """What a recorded run saved; None if its rows cannot be traced with that."""
     plan, witness = analysis.plan, analysis.settings.witness
     saved = {tuple(each["place"]): each for each in run.document["saved"]}
     if ANNOTATED in saved:

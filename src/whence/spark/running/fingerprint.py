@@ -1,4 +1,4 @@
-"""The same pipeline in another session: a hash of its plan, and of the settings that change what it means."""
+"""Recognize a pipeline in another session: by a hash of its plan and of the settings that change its meaning."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.c
 
 
 def canonical(plan: Operator) -> str:
-    """The plan as text that is the same in every session: columns are numbered as they are met."""
+    """The plan as a string that is the same in every session: columns are numbered in order of appearance."""
     numbers: dict[int, int] = {}
 
     def change(part: Tree) -> Tree:
         if isinstance(part, Attr):
             return replace(part, id=numbers.setdefault(part.id, len(numbers)))
-        if isinstance(part, Call) and part.name == "Uuid":  # its seed is another one in every session
+        if isinstance(part, Call) and part.name == "Uuid":  # its seed differs between sessions
             return replace(part, detail="")
-        if isinstance(part, Udf | AggCall) and part.code:  # what Spark calls it by is another object in every session
+        if isinstance(part, Udf | AggCall) and part.code:  # Spark's reference to it differs between sessions
             return replace(part, detail=part.code)
         return part
 
@@ -44,7 +44,7 @@ def canonical(plan: Operator) -> str:
 
 
 def fingerprint(analysis: Analysis) -> str | None:
-    """A hash that is the same for the same pipeline; None where the plan does not show all that it does."""
+    """A hash that is the same for the same pipeline. None if the plan does not show everything that it does."""
     for part in walk(analysis.unpinned_plan):
         if (isinstance(part, Udf | Opaque) and not part.code) or _has_hidden_code(part):
             return None
@@ -58,17 +58,17 @@ def fingerprint(analysis: Analysis) -> str | None:
 
 
 def _has_hidden_code(part: Tree) -> bool:
-    """Whether it is an aggregate in Python of whose code no hash is known."""
+    """Whether it is a Python aggregate whose code has no known hash."""
     if isinstance(part, AggCall):
         return part.python and not part.code
     return isinstance(part, WindowCall) and part.python
 
 
 def digest(op: Operator) -> str:
-    """A short hash of an operator and all below it."""
+    """A short hash of an operator and everything below it."""
     return hashlib.sha256(canonical(op).encode()).hexdigest()[:16]
 
 
 def saved_at(plan: Operator, place: PlanPath) -> Operator:
-    """The operator whose rows a saved table holds."""
+    """The operator whose rows are in a saved table."""
     return plan if place in (OUTPUT, ANNOTATED) else operator_at(plan, place)

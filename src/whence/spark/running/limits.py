@@ -1,4 +1,4 @@
-"""A limit that a run must check: whether the order distinguishes the last row within the limit from the next one."""
+"""Check a limit of a run: whether the sort order separates the last row within the limit from the next row."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 def checked_limit(
     plan: Operator, place: PlanPath, few: bool, cached: list[DataFrame], jvm: Jvm
 ) -> tuple[Operator, pa.Table | None, bool]:
-    """The plan with one row more than its limit lets through, and whether the order puts that row after the others.
+    """Run the plan with a limit that is one row larger, and return whether the sort order puts that row after the
+    others.
 
-    If the limit is the last that the plan does, its rows are the output.
+    Also returned are the plan that continues from these rows, and the output rows if the limit is the last operator.
     """
     limit = operator_at(plan, place)
     assert isinstance(limit, Limit)
@@ -48,7 +49,7 @@ def checked_limit(
 
 
 def _first_rows(rows: DataFrame, count: int, columns: int) -> tuple[pa.Table, bool]:
-    """The first rows, without their keys, and whether the one after them has other keys than the last of them."""
+    """The first rows, without their keys, and whether the next row has other keys than the last of them."""
     table = rows.toDF(*(f"c{index}" for index in range(len(rows.columns)))).toArrow()
     keys = [_as_bytes(key).slice(max(0, count - 1), 2).to_pylist() for key in table.columns[columns:]]
     clear = table.num_rows <= count or count == 0 or not _are_tied(*zip(*keys, strict=True))
@@ -56,19 +57,21 @@ def _first_rows(rows: DataFrame, count: int, columns: int) -> tuple[pa.Table, bo
 
 
 def _are_tied(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether an order takes two keys for the same: NaN is NaN there."""
+    """Whether two keys are equal in the sort order, in which NaN equals NaN."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
 def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of text as bytes: Spark's text need not be UTF-8."""
+    """A string column as bytes: strings in Spark need not be UTF-8."""
     import pyarrow as pa
 
     return column.cast(pa.binary()) if pa.types.is_string(column.type) else column
 
 
 def rows_under(rows: DataFrame, attrs: Sequence[Attr], wanted: Sequence[Attr]) -> Operator:
-    """Rows whose first columns are known as an operator that has some of these: Spark may have renumbered them."""
+    """Rows as an operator with the given attributes, because Spark may have given its columns new ids. `attrs` are the
+    first columns of the rows; `wanted` are those to keep.
+    """
     values = given(rows)
     place = dict(zip(attrs, values.columns, strict=False))
     return Project(values, tuple(Named(attr, place[attr]) for attr in wanted))

@@ -1,4 +1,4 @@
-"""Running a pipeline so that its rows can be traced: intermediate results are saved, and it goes on from them."""
+"""Run a pipeline so that its rows can be traced: intermediate results are saved, and the run continues from them."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ def run_saving(
     local: Local,
     few: bool,
 ) -> RunArtifacts:
-    """Run a pipeline, and save what the trace plan says. What cannot be saved is noted; the pipeline runs all the same.
+    """Run a pipeline, and save what the trace plan says. If something cannot be saved, the failure is noted and the run
+    continues.
 
-    `local` makes a frame of the rows of a small output, if it can; `few`: it can, and the output is likely to be small.
+    `local` makes a frame of the rows of a small output, if it can. `few` means that it can, and that the output is
+    probably small.
     """
     try:
         return _save_artifacts(df, plan, planned, witness, jvm, local, few)
-    except Exception as error:  # if the pipeline itself failed, it fails again
+    except Exception as error:  # an error of the pipeline itself occurs again
         held = Held()
         held.persist(df)
         df.count()
@@ -54,12 +56,12 @@ def _save_artifacts(
     folder, going = held.folder, plan
     results: dict[PlanPath, Result] = {}
     failures: list[str] = []
-    for each in reversed(planned.written):  # what lies below comes first
+    for each in reversed(planned.written):  # operators below come first
         try:
             with described_jobs(jvm, f"saving the output of {type(each.operator).__name__}"):
                 rows, attrs = _rows_to_save(each, planned.written, going, jvm)
                 result = _saved(each, rows, folder / f"result{len(results)}")
-        except Exception as error:  # whatever it was: it is the pipeline that counts
+        except Exception as error:  # saving must not fail the pipeline
             failures.append(f"the output of {type(each.operator).__name__} could not be saved: {first_line(error)}")
             continue
         results[each.place] = result
@@ -90,26 +92,26 @@ def _save_artifacts(
 def _compute_output(
     output: DataFrame, plan: Operator, few: bool, held: Held, failures: list[str], jvm: Jvm
 ) -> pa.Table | None:
-    """Compute the output: its rows in memory if they are few; else they are cached, so that they are computed once."""
+    """Compute the output. A small one is returned; a large one is cached, so that it is computed once."""
     if not few:
         held.persist(output)
     with described_jobs(jvm, "the pipeline"):
         try:
             first = _small_output(output, surely_small(plan))
-        except Exception as error:  # a type that Arrow does not have, perhaps
+        except Exception as error:  # for example, a type that Arrow lacks
             first = None
             failures.append(f"the output could not be saved: {first_line(error)}")
         if first is None:
             held.persist(output)
-            output.count()  # if it was the pipeline that failed, it fails again
+            output.count()  # an error of the pipeline itself occurs again
     return first
 
 
 def _instead(output: DataFrame, rows: pa.Table, local: Local, held: Held, failures: list[str]) -> DataFrame:
-    """The output as it is from now on: local, where that is the same, or cached."""
+    """The output that replaces the computed one: local data if that is equivalent, else the cached output."""
     try:
         found = local(rows)
-    except Exception as error:  # it was computed, and can be again
+    except Exception as error:  # the output can be computed again
         found = None
         failures.append(f"the output is cached, because it could not be made local data: {first_line(error)}")
     if found is None:
@@ -122,10 +124,12 @@ def _instead(output: DataFrame, rows: pa.Table, local: Local, held: Held, failur
 def _rows_to_save(
     each: Saved, saved: tuple[Saved, ...], going: Operator, jvm: Jvm
 ) -> tuple[DataFrame, tuple[Attr, ...]]:
-    """The rows to save, and with them the columns that the pipeline goes on with; and which columns these are."""
+    """Return the rows to save, with the columns that the rest of the pipeline needs; and the attributes of these
+    columns.
+    """
     operator = each.operator
     done: list[PlanPath] = []
-    for other in saved:  # those above come first
+    for other in saved:  # operators above come first
         inside = other.place[len(each.place) :]
         if not inside or not _is_below(other.place, each.place) or any(_is_below(other.place, place) for place in done):
             continue
@@ -147,7 +151,7 @@ def _saved(each: Saved, rows: DataFrame, folder: Path) -> Result:
 
 
 def _small_output(output: DataFrame, few: bool) -> pa.Table | None:
-    """The output, in memory, if it is small. It is computed in either case, and cached."""
+    """The output in memory if it is small; otherwise None."""
     unique = output
     if len({name.lower() for name in output.columns}) < len(output.columns):
         unique = output.toDF(*(f"c{index}" for index in range(len(output.columns))))
@@ -156,10 +160,10 @@ def _small_output(output: DataFrame, few: bool) -> pa.Table | None:
 
 
 def output_result(table: pa.Table, columns: tuple[Attr, ...], folder: Path) -> Result:
-    """The rows of an output, written in their order."""
+    """Write the rows of an output, in their order."""
     import pyarrow.parquet as pq
 
-    first = {attr: index for index, attr in reversed(list(enumerate(columns)))}  # a column may be shown twice
+    first = {attr: index for index, attr in reversed(list(enumerate(columns)))}  # the output may have a column twice
     places = tuple(sorted(first.values()))
     folder.mkdir()
     path = folder / "output.parquet"

@@ -1,4 +1,4 @@
-"""Small outputs of runs as local data. A pipeline that reads one of them goes on to the plan that made it."""
+"""Small outputs of runs as local data. A pipeline that reads one continues to the plan that made it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from whence.spark.catalyst.jvm import Jvm
 
-MOST_ROWS, MOST_BYTES = 50_000, 32 << 20  # of an output that is saved and handed out as local data
-REMEMBERED = 1000  # outputs of one session whose plans are known; one that is older is a source of its own
+MOST_ROWS, MOST_BYTES = 50_000, 32 << 20  # the largest output that becomes local data
+REMEMBERED = 1000  # outputs of one session whose plans are remembered; an older one is a source
 MARK = "whence"
-# What can stand in a plan twice: a pipeline may join an output with itself, or with what it was made of.
+# Operators that may be in a plan twice: a pipeline may join an output with itself or with its own input.
 REPEATABLE = (
     o.Aggregate, o.Arrange, o.Distinct, o.Except, o.Expand, o.Filter, o.Intersect, o.Join, o.Limit, o.Project, o.Sort,
     o.Source, o.Union, o.Values, o.Window,
@@ -38,14 +38,14 @@ _made: weakref.WeakKeyDictionary[SparkContext, dict[str, Made]] = weakref.WeakKe
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """How an output was made: Catalyst's plan, and the sources as they were."""
+    """How an output was made: Catalyst's plan, and the versions of its sources."""
 
     plan: Any
     sources: tuple[tuple[o.Source, Version], ...]
 
 
 def holdable(plan: o.Operator) -> bool:
-    """Whether rows that the plan gives can be local data."""
+    """Whether rows of this plan can be local data."""
     operators = (part for part in walk(plan) if isinstance(part, o.Operator))
     return (
         bool(plan.output)
@@ -71,17 +71,17 @@ def surely_small(plan: o.Operator) -> bool:
 def local(
     table: pa.Table, df: DataFrame, plan: o.Operator, versions: Mapping[str, Version], jvm: Jvm
 ) -> DataFrame | None:
-    """The rows as a DataFrame of local data, which runs nothing; None if it would not be the same.
+    """Return the rows as a DataFrame of local data, which runs no job, or None if it would not be equivalent.
 
-    `table` holds what `df` gives, by place. The mark that leads back to its plan is the qualifier of the first column,
-    which Catalyst keeps when it makes another instance of a relation.
+    `table` has the columns of `df`, by index. The first column's qualifier is a mark that leads back to the plan:
+    Catalyst keeps it when it makes a new instance of a relation.
     """
     if not holdable(plan):
         return None
     names = [f"c{index}" for index in range(len(plan.output))]
     analyzed = df._jdf.queryExecution().analyzed()
     relation = _local_relation(table.rename_columns(names), df, names)
-    if relation.nodeName() != "LocalRelation":  # it is more than Spark holds in a plan
+    if relation.nodeName() != "LocalRelation":  # too large for Spark to keep in a plan
         return None
     token = f"output{next(_numbers)}"
     first, *rest = columns = [attr.newInstance() for attr in items(analyzed.output())]
@@ -95,7 +95,7 @@ def local(
 
 
 def plan_of(java: Any, jvm: Jvm) -> Any:
-    """The plan that made a leaf; None if it is not the output of a run."""
+    """The plan that made a leaf; None if the leaf is not the output of a run."""
     if java.nodeName() != "LocalRelation":
         return None
     first = next(iter(items(java.output())), None)

@@ -1,4 +1,4 @@
-"""Runs of pipelines in the log: what was read, what was saved, and by which activity."""
+"""Record runs of pipelines in the log: what they read, what they saved, and the activity."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from whence.store.recording.artifacts import Content
     from whence.store.recording.writer import Blob
 
-HASHED = 16 << 20  # bytes of a file up to which its version is known by all of them
-PLAN_CHARACTERS = 20_000  # of a plan that are written to the log
-LISTED_FILES = 20  # of a source that are written to the log
+HASHED = 16 << 20  # a file of at most this many bytes is identified by the hash of its content
+PLAN_CHARACTERS = 20_000  # of a plan are written to the log
+LISTED_FILES = 20  # of a source are written to the log
 
 
 def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) -> RunArtifacts:
-    """Write a run to the store, with all it saved. From now on its results are read from there.
+    """Write a run to the log with everything it saved, and read its results from there from now on.
 
-    A log that cannot be written to does not fail the pipeline: what was saved then lives as long as this process.
+    If the log cannot be written, the pipeline does not fail: then the saved results last as long as this process.
     """
     try:
         number, files, saved = _stored(store, analysis, run, started, {})
@@ -46,14 +46,14 @@ def record(store: Store, analysis: Analysis, run: RunArtifacts, started: str) ->
 def stored_run(
     store: Store, analysis: Analysis, run: RunArtifacts, started: str, there: Mapping[PlanPath, Sequence[Blob]]
 ) -> int:
-    """Write a run to the store whose results are among the blobs already; the number that it has there."""
+    """Write a run to the log whose results are already among the blobs, and return its id."""
     return _stored(store, analysis, run, started, there)[0]
 
 
 def _stored(
     store: Store, analysis: Analysis, run: RunArtifacts, started: str, there: Mapping[PlanPath, Sequence[Blob]]
 ) -> tuple[int, tuple[str, ...], list[dict[str, Any]]]:
-    """The number of a run that is now in the store, its files, and what is saved in them."""
+    """Write a run to the log; return its id, its files, and what is saved in them."""
     from whence.store.catalog import runs
     from whence.store.catalog.runs import File
 
@@ -89,7 +89,7 @@ def _stored(
 
 
 def add_output(store: Store, run: RunArtifacts) -> RunArtifacts:
-    """Write the output of a recorded run to the store, which was too large to be saved when it ran."""
+    """Add the output of a recorded run to the log. It was too large to be saved during the run."""
     from whence.store.catalog import runs
     from whence.store.catalog.runs import File
 
@@ -104,7 +104,7 @@ def add_output(store: Store, run: RunArtifacts) -> RunArtifacts:
 
 
 def _plan(analysis: Analysis, run: RunArtifacts, files: list[Blob]) -> dict[str, Any]:
-    """Which of the run's files says how it can be asked by a later program; or why none does."""
+    """Add the document that lets a later program ask the run, and return which file it is; or why there is none."""
     from whence.store.catalog.runs import File
 
     try:
@@ -115,7 +115,7 @@ def _plan(analysis: Analysis, run: RunArtifacts, files: list[Blob]) -> dict[str,
 
 
 def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], results: Any) -> dict[PlanPath, Result]:
-    """The results with their files as the log has them on this machine."""
+    """The results with their files in the log's local storage."""
     found = {}
     for each in saved:
         place = tuple(each["place"])
@@ -131,7 +131,7 @@ def opened(store: Store, files: tuple[str, ...], saved: list[dict[str, Any]], re
 def _activity_of_run(
     store: Store, analysis: Analysis, run: RunArtifacts, started: str
 ) -> tuple[Activity, dict[str, str]]:
-    """The run as the project graph has it: what it read, in which versions; and which artifact each source is."""
+    """The activity of the run in the project graph, with the versions that it read; and the artifact of each source."""
     activity = store.activity(analysis.name, command=f"pipeline {analysis.name}")
     activity.started = started
     activity.note(
@@ -141,7 +141,7 @@ def _activity_of_run(
     read = {
         name: _content_of_source(store, paths[name], files)
         for name, files in analysis.files.items()
-        if files and handed_file(paths[name]) is None  # which the log has itself
+        if files and handed_file(paths[name]) is None  # handed-over rows are already in the log
     }
     for content in read.values():
         activity.used_content(content)
@@ -150,7 +150,9 @@ def _activity_of_run(
 
 
 def _content_of_source(store: Store, paths: tuple[str, ...], files: list[list[Any]]) -> Content:
-    """What a source held: a file by its bytes, unless it is large and not known yet; a directory by its files."""
+    """The content of a source: a file's hash, unless the file is large and not known yet; a directory's list of
+    files.
+    """
     from whence.store.recording.artifacts import Content, artifact_name, content_of, project_of, unchanged
 
     project = project_of(store.where)

@@ -1,4 +1,4 @@
-"""How large results are: as Catalyst estimates the sources, and as earlier runs in the log measured them."""
+"""The sizes of results: Catalyst's estimates for the sources, and measurements of earlier runs in the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def known_sizes(analysis: Analysis) -> Sizes:
-    """The estimated rows of each source, and the rows that earlier runs measured."""
+    """Return the estimated rows of each source, and the rows that earlier runs measured."""
     found: dict[str, float] = {}
     for source in analysis.sources:
         origin: Any = source.origin
@@ -30,14 +30,14 @@ def _measured(analysis: Analysis) -> dict[str, int]:
         return measured
     try:
         earlier = runs.listed(analysis.store, analysis.name)
-    except WhenceError:  # estimates have to do; a question that needs the log raises the error
+    except WhenceError:  # use estimates; a question that needs the log raises the error
         return measured
     for run in earlier:
         for saved in run.document.get("saved", ()):
             place = tuple(saved["place"])
             try:
                 before, now = saved_at(analysis.unpinned_plan, place), saved_at(analysis.plan, place)
-            except IndexError:  # the pipeline was another one then
+            except IndexError:  # the plan was different then
                 continue
             if saved.get("operator") == digest(before):
                 measured[str(now)] = int(saved["rows"])

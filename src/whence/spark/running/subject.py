@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A plan at one time, and the run of it that is known, if there is one.
+    """A plan at one time, and its known run, if there is one.
 
     `annotated` is the output of that run with the ids of source rows, if the run annotated its rows.
     """
@@ -29,8 +29,10 @@ class Subject:
 
     @classmethod
     def of(cls, analysis: Analysis, run: RunArtifacts | None) -> Subject:
-        """The subject that a run makes. Annotated rows are read from the files: a cache may get lost, and a second
-        run would make something else."""
+        """Return the subject for a run.
+
+        Annotated rows are read from files: a cache may be lost, and a second run could give another result.
+        """
         if run is None or not run.annotated:
             return cls(analysis, run)
         table, output = run.results.get(ANNOTATED), run.output

@@ -1,4 +1,4 @@
-"""Questions to a relation of many parts, answered by Spark: the question goes to the parts, some for each task."""
+"""Questions to a relation of many parts, answered by Spark: each task asks some of the parts."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST_ASKED = 1 << 25
-"""So many cells or boxes of a question are held by this process, which sends them to the tasks."""
+"""The most cells or boxes of a question that this process sends to the tasks."""
 
 BINS = 64
-"""Into so many stretches of cells an answer is dealt to be united."""
+"""The number of bins, by ranges of the first axis, in which the boxes of an answer are united."""
 
 
 def ask_frame(relation: Any, df: Any, backward: bool) -> DataFrame:
-    """The boxes that cells or boxes in a frame lead to, as a frame: first and last index on each axis, disjoint.
+    """Return the boxes that are related to the cells or boxes in a frame. The result has the first and last index on
+    each axis, and its boxes are disjoint.
 
-    The question has a column for each axis (cells), or two (boxes: first and last).
+    The question has one column for each axis (cells), or two (boxes: first and last).
     """
     given = selected_of(df, relation.out_shape if backward else relation.in_shape)
     return answers(relation, given, backward, df.sparkSession)
 
 
 def ask_selection(relation: PartedRelation, given: Selection, backward: bool) -> Selection:
-    """The same for a selection, with the answer in this process."""
+    """Answer a question about a selection. The answer is collected into this process."""
     wanted = relation.in_shape if backward else relation.out_shape
-    if not wanted:  # no boxes to unite: the first part that is met has the one cell
+    if not wanted:  # a single cell: the first part that matches has it
         return relation._ask(given, backward)
     spark = session()
     with explained("asking"), watched(spark, f"asking {counted(len(relation.index.entries), 'part')}"):
@@ -53,7 +54,7 @@ def ask_selection(relation: PartedRelation, given: Selection, backward: bool) ->
 
 
 def answers(relation: Any, given: Selection, backward: bool, spark: SparkSession) -> DataFrame:
-    """A frame that, when it is used, asks the parts that the selection meets and unites what they say."""
+    """Return a lazy frame that asks the parts that the selection touches, and unites their boxes."""
     wanted = relation.in_shape if backward else relation.out_shape
     if not wanted:
         raise BadCells("the array has no axes and so only one cell: give cells instead of a frame")
@@ -83,7 +84,7 @@ def answers(relation: Any, given: Selection, backward: bool, spark: SparkSession
 
 
 def _unite(axes: int) -> Callable[[Any], Any]:
-    """What `applyInArrow` runs: the boxes of one bin, made disjoint."""
+    """The function for `applyInArrow`: makes the boxes of one bin disjoint."""
 
     def run(table: pa.Table) -> pa.Table:
         import pyarrow as pa
@@ -97,7 +98,7 @@ def _unite(axes: int) -> Callable[[Any], Any]:
 
 
 def _batches(boxes: Ints, wanted: Shape) -> Iterator[pa.RecordBatch]:
-    """Boxes as rows, each in the bin of the first axis in which it lies; one that lies in several is cut."""
+    """Convert boxes to rows with their bin on the first axis. Boxes that span several bins are split."""
     import pyarrow as pa
 
     if not len(boxes):
@@ -111,7 +112,7 @@ def _batches(boxes: Ints, wanted: Shape) -> Iterator[pa.RecordBatch]:
 
 
 def _cut(boxes: Ints, step: int) -> Ints:
-    """Boxes cut at every multiple of a step on the first axis."""
+    """Split boxes at every multiple of `step` on the first axis."""
     first, last = boxes[:, 0, 0] // step, boxes[:, 0, 1] // step
     many = last - first + 1
     out = np.repeat(boxes, many, axis=0)
@@ -123,7 +124,7 @@ def _cut(boxes: Ints, step: int) -> Ints:
 
 
 def names(shape: Shape, letter: str) -> list[str]:
-    """The columns of boxes: a0_first, a0_last, a1_first, ..."""
+    """The names of the columns of boxes: a0_first, a0_last, a1_first, ..."""
     return [f"{letter}{axis}_{end}" for axis in range(len(shape)) for end in ("first", "last")]
 
 
@@ -136,7 +137,7 @@ def _framed(spark: SparkSession, boxes: Ints, schema: str) -> DataFrame:
 
 
 def frame_of(given: Selection, spark: SparkSession | None = None) -> DataFrame:
-    """A selection as a frame of boxes."""
+    """Convert a selection to a frame of boxes."""
     if not given.shape:
         raise BadCells("an array without axes has one cell and no boxes: use `bool(selection)`")
     schema = ", ".join(f"{name} long" for name in names(given.shape, "a"))
@@ -144,7 +145,7 @@ def frame_of(given: Selection, spark: SparkSession | None = None) -> DataFrame:
 
 
 def selected_of(df: Any, shape: Shape, *, table: bool = False) -> Selection:
-    """The same as `selected`, for whatever is given for a frame."""
+    """Like `selected`, but checks first that `df` is a DataFrame of a session in this process."""
     if not classic(df):
         raise BadType("a question is a DataFrame of a Spark session in this process")
     with explained("asking"), watched(df.sparkSession, "reading the question"):
@@ -152,7 +153,9 @@ def selected_of(df: Any, shape: Shape, *, table: bool = False) -> Selection:
 
 
 def selected(df: DataFrame, shape: Shape, *, table: bool = False) -> Selection:
-    """The cells, or boxes, that a frame lists; of a table, one column is the numbers of rows, of which all cells."""
+    """The cells or boxes that a frame lists. For a table, a single column has row numbers, and all cells of these rows
+    are selected.
+    """
     if table and len(df.columns) == 1 and len(shape) == 2:
         lines = selected(df, shape[:1]).boxes
         every = np.broadcast_to(np.array([[[0, shape[1] - 1]]], np.int64), (len(lines), 1, 2))

@@ -1,4 +1,6 @@
-"""Composing a relation of many parts with a small one: part by part, as boxes, with no shuffle and no tuples."""
+"""Compose a relation of many parts with a small one, part by part as boxes, without a shuffle and without expanding
+tuples.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1 << 12
-"""A relation of so few boxes is sent to every task."""
+"""A relation with at most this many boxes is sent to every task."""
 
 TOGETHER = 1 << 22
-"""So many boxes of parts are composed by one task."""
+"""The most boxes of parts that one task composes."""
 
 
 def composed_by_parts(
     spark: SparkSession, outer: Relation, inner: Relation, place: Place
 ) -> Relation | list[Entry] | None:
-    """The composition, or the entries of its parts; None if neither is small, or parts of it could share a tuple."""
+    """Return the composition, or the entries of its parts. None if neither relation is small, or if a task would get
+    too many boxes.
+    """
     parted, small = (outer, inner) if isinstance(outer, PartedRelation) else (inner, outer)
     if not isinstance(parted, PartedRelation) or isinstance(small, PartedRelation) or len(small) > SMALL:
         return None
@@ -56,20 +60,21 @@ def composed_by_parts(
 
 
 def together(parted: PartedRelation, small: Relation, first: bool) -> list[list[int]]:
-    """The parts, in sets whose compositions share no tuple; `first` says that the parted relation is the outer one.
+    """Group the parts into sets whose compositions share no tuple. `first` is true if the parted relation is the outer
+    one.
 
-    Two parts never share a tuple. Nor do their compositions if every cell of the far side of the small relation has
-    one cell in the middle, or if the cells of the parts on the side that stays are apart.
+    Two parts never share a tuple. Their compositions share none either in two cases: each cell on the far side of the
+    small relation has one middle cell; or the parts have disjoint cells on the side that remains.
     """
     if len(small) == 1 and single_valued(small, "ab" if first else "ba"):
         return [[number] for number in range(len(parted.index.entries))]
     outs = len(parted.index.out_shape)
-    stays_out = first is not parted.swapped  # the side that stays is the stored output
+    stays_out = first is not parted.swapped  # the side that remains is the stored output
     shape = parted.index.out_shape if stays_out else parted.index.in_shape
     bounds = parted.index.bounds()[:, :outs] if stays_out else parted.index.bounds()[:, outs:]
     if not shape:
         return [list(range(len(bounds)))]
-    # From the number of the first corner to that of the last one there are all cells of a part, and maybe others.
+    # In C order, all cells of a part are between its first and its last corner, perhaps with other cells.
     low, high = (np.ravel_multi_index(tuple(bounds[:, :, end].T), shape) for end in (0, 1))
     sets: list[list[int]] = []
     reached = -1

@@ -1,10 +1,10 @@
-"""Composing large relations on Spark: a join of tuples by stretches of the middle, each as large as a task can take.
+"""Compose large relations on Spark: join tuples by ranges of middle cells, each as large as a task can process.
 
-Where one relation has few boxes, the parts of the other are composed with it one by one instead (`by_parts.py`).
+If one relation has few boxes, the parts of the other are composed with it one by one instead (`by_parts.py`).
 
-How many pairs each middle cell will make is counted first. Stretches of middle cells are then put together until a task
-has enough to do. One that alone is too much (a cell that everything goes through) is split as a table is: each of its
-tasks gets a share of the outer tuples and a share of the inner ones, so that every two meet in one task.
+First, Spark counts the pairs that each middle cell will make. Ranges of middle cells are then combined until a task has
+enough work. A range that alone is too much (for example, a cell that everything goes through) is split like a grid:
+each of its tasks gets a share of the outer tuples and a share of the inner ones, so that every two meet in one task.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STRETCHES = 1 << 12
-"""Into so many stretches the middle is cut, at most."""
+"""The middle is split into at most this many ranges."""
 
 WORK = 1 << 21
-"""How many tuples a task reads and makes, about."""
+"""The approximate number of tuples that a task reads and makes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What there is to do for a stretch of the middle: outer and inner tuples to read, and pairs to make."""
+    """The work for a range of middle cells: outer and inner tuples to read, and pairs to make."""
 
     number: int
     outer: int
@@ -51,9 +51,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of the middle, and the tasks that join it: each gets a share of the outer tuples and one of the inner.
+    """A range of middle cells, and the tasks that join it: each gets a share of the outer tuples and one of the inner.
 
-    They are numbered from `first`, as the cells of a table with so many rows (shares of the outer tuples) and columns.
+    The tasks are numbered from `first`, in the order of a grid with `rows` (shares of the outer tuples) and `columns`.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Stretch:
 
 
 def dealt(work: Iterable[Work], most: int) -> list[Stretch]:
-    """Stretches, given with their work in order, dealt to tasks of about `most` each.
+    """Assign ranges, given with their work in order, to tasks of about `most` each.
 
     >>> dealt([Work(0, 1, 1, 1), Work(1, 1, 2, 1), Work(2, 1, 9, 9), Work(5, 1, 1, 0)], 10)
     [Stretch(number=0, first=0, rows=1, columns=1), Stretch(number=1, first=0, rows=1, columns=1), \
@@ -75,7 +75,7 @@ Stretch(number=2, first=1, rows=1, columns=2), Stretch(number=5, first=3, rows=1
         if held and held + much > most:
             task, held = task + 1, 0
         tasks = max(1, -(-much // most))
-        # What is not shared out goes to several tasks: it should be the side with fewer tuples.
+        # A side that is not split goes to several tasks: it should be the one with fewer tuples.
         rows = max(1, min(tasks, each.outer, round(math.sqrt(tasks * each.outer / each.inner))))
         columns = max(1, min(-(-tasks // rows), each.inner))
         found.append(Stretch(each.number, task, rows, columns))
@@ -92,7 +92,7 @@ def compose_parts(
     work: int = WORK,
     partitions: int | None = None,
 ) -> Relation:
-    """C <- A from C <- B and B <- A, of which one or both are relations of many parts."""
+    """Compose C <- B with B <- A into C <- A. One or both are relations of many parts."""
     spark = session()
     out, into = outer.out_shape, inner.in_shape
     place = place_for(spark, path)
@@ -108,7 +108,7 @@ def compose_parts(
 def _joined(
     spark: SparkSession, outer: Relation, inner: Relation, place: Place, work: int, partitions: int | None
 ) -> Relation | list[Entry]:
-    """The composition, or the entries of its parts, by a join of tuples."""
+    """Return the composition, or the entries of its parts, by a join of tuples."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as F
 
@@ -141,7 +141,7 @@ def _joined(
             "first + pmod(xxhash64(m, i), columns) t", "columns", "explode(sequence(0L, rows - 1)) more", "m", "i"
         ).selectExpr("t + more * columns t", "m", "i")  # fmt: skip
         joined = ours.groupBy("t").cogroup(theirs.groupBy("t")).applyInArrow(_join(), "o long, i long")
-        kept = joined.persist(StorageLevel.DISK_ONLY)  # it is read twice: to find stretches of the output, and for good
+        kept = joined.persist(StorageLevel.DISK_ONLY)  # read twice: to sample ranges of the output, and to compress
     try:
         return on_spark(Numbered(kept, sum(int(row["made"]) for row in measured)), out, into, place, partitions)
     finally:
@@ -149,7 +149,7 @@ def _joined(
 
 
 def _join() -> Callable[[Any, Any], Any]:
-    """What `applyInArrow` runs: tuples (output, middle) and (middle, input) of one task, joined."""
+    """The function for `applyInArrow`: joins tuples (output, middle) and (middle, input) of one task."""
 
     def run(outer: pa.Table, inner: pa.Table) -> pa.Table:
         import pyarrow as pa
@@ -166,7 +166,7 @@ def _join() -> Callable[[Any, Any], Any]:
 
 
 def pairs(spark: SparkSession, relation: Relation) -> DataFrame:
-    """The tuples of a relation as numbers of output and input cells; each part is expanded by a task."""
+    """The tuples of a relation as flat indices of output and input cells. Tasks expand the parts."""
     opened = _opener(relation)
     count = len(relation.index.entries) if isinstance(relation, PartedRelation) else 1
 
@@ -185,7 +185,7 @@ def pairs(spark: SparkSession, relation: Relation) -> DataFrame:
 
 
 def _opener(relation: Relation) -> Callable[[int], Relation]:
-    """What opens a part by its number, also in another process."""
+    """A function that opens a part by its index, also in another process."""
     if not isinstance(relation, PartedRelation):
         data = relation.to_bytes()
         return lambda _: Relation.from_bytes(data)

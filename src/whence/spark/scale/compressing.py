@@ -1,4 +1,4 @@
-"""Compressing on Spark: tuples are dealt out by stretches of the output, and each task makes parts of its own."""
+"""Compress on Spark: tuples are distributed by ranges of the output, and each task writes its own parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = 1 << 22
-"""So many tuples are fetched and compressed in this process: a cluster would take longer to begin."""
+"""Up to this many tuples are collected and compressed in this process: a cluster would take longer to start."""
 
 REPORT = "tuples string, entry binary, small binary"
 ENGINES = ("auto", "local", "spark")
@@ -45,16 +45,17 @@ def compress_frame(
     path: str | os.PathLike[str] | None = None,
     partitions: int | None = None,
 ) -> Relation:
-    """The relation of index tuples in a Spark frame, one column for each axis, output first.
+    """Make the relation of index tuples in a Spark frame, with one column for each axis, output first.
 
-    A few million tuples are fetched and compressed here; more, or with engine="spark", where the frame is: a regular
-    relation comes back as a few boxes, another one as parts that tasks write to `path`, a directory that all
-    executors reach. On this machine `path` may be left out: the parts are then gone with the relation.
+    A few million tuples are collected and compressed in this process. If there are more, or with engine="spark", tasks
+    compress them: a regular relation comes back as a few boxes, any other as parts that tasks write to `path`, a
+    directory that all executors can reach. On one machine `path` may be left out; then the parts are removed with the
+    relation.
     """
     out, into = as_shape(out_shape), as_shape(in_shape)
     if engine not in ENGINES:
         raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
-    if hasattr(df, "to_spark"):  # pandas on Spark
+    if hasattr(df, "to_spark"):  # pandas API on Spark
         df = df.spark.frame()
     if not classic(df):
         return compress(fetched(df), out, into)
@@ -74,7 +75,7 @@ def compress_frame(
 
 @contextmanager
 def alone_in(place: Directory) -> Iterator[None]:
-    """What fails because another job finished first in the same directory, and removed other parts, says so."""
+    """Report it if something in this block fails because another job finished first in the same directory."""
     try:
         yield
     except (StoreError, SparkFailed):
@@ -89,7 +90,9 @@ def stored(
     place: Directory,
     path: str | os.PathLike[str] | None,
 ) -> Relation:
-    """What tasks made, as one relation: a few boxes as a file at `path`, if there is one, and parts as a directory."""
+    """Make one relation from the result of tasks. A few boxes are saved to a file at `path`, if given; parts are
+    published as a directory.
+    """
     if not isinstance(made, Relation):
         publish(place.path, out_shape, in_shape, made)
         return PartedRelation(index_of(out_shape, in_shape, made), place, repr(os.fspath(place.path)))
@@ -108,9 +111,9 @@ def on_spark(
     few: int = FEW_BOXES,
     count: Count | None = None,
 ) -> Relation | list[Entry]:
-    """One relation, or the entries of the parts that tasks wrote: one job."""
+    """Return one relation, or the entries of the parts that tasks wrote. This is one Spark job."""
     tasks = partitions or max(1, -(-given.rows // PART))
-    # Pairs, not output cells alone: the many inputs of one cell may be too many for one task.
+    # Distribute pairs instead of output cells: one cell may have too many inputs for one task.
     with explained("compressing"):
         if fits_key(out_shape, in_shape):
             frame = dealt(given.frame.selectExpr(f"o * {math.prod(in_shape)}L + i k"), given.rows, tasks)
@@ -123,7 +126,7 @@ def on_spark(
 
 
 def require_seen(place: Place, files: Sequence[tuple[str, int]]) -> None:
-    """Raise unless what executors wrote, by name and size, can be seen from here."""
+    """Raise if files that executors wrote, given by name and size, are not visible here."""
     missing = sum(not place.has(name, size) for name, size in files)
     if missing:
         raise StoreError(
@@ -135,8 +138,9 @@ def require_seen(place: Place, files: Sequence[tuple[str, int]]) -> None:
 def task(
     out_shape: Shape, in_shape: Shape, place: Place, few: int = FEW_BOXES, count: Count | None = None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What `mapInArrow` runs: packed stretches of numbers, or batches with the numbers of output and of input cells,
-    become parts, and a report of each."""
+    """Return the function for `mapInArrow`. It turns packed ranges of integers, or batches with flat indices of output
+    and input cells, into parts, and yields a report of each.
+    """
     keyed = fits_key(out_shape, in_shape)
 
     def parts(batches: Iterable[pa.RecordBatch]) -> Iterator[PartReport]:
@@ -157,7 +161,7 @@ def task(
 
 
 def reported(done: PartReport, *before: pa.Array) -> pa.RecordBatch:
-    """What a task says of a part: the columns of REPORT, after others."""
+    """The report of a task about a part: the columns of REPORT, after other columns."""
     import pyarrow as pa
 
     names = [*(f"x{place}" for place in range(len(before))), "tuples", "entry", "small"]
@@ -167,7 +171,7 @@ def reported(done: PartReport, *before: pa.Array) -> pa.RecordBatch:
 
 
 def read_report(row: Any) -> PartReport:
-    """What a row of such a report says."""
+    """Read a row of such a report."""
     entry = None if row["entry"] is None else Entry.from_bytes(bytes(row["entry"]))
     return PartReport(int(row["tuples"]), entry, None if row["small"] is None else bytes(row["small"]))
 
@@ -177,7 +181,7 @@ def _words(given: Numbered) -> str:
 
 
 def fetched(frame: Any) -> Any:
-    """A Spark frame's rows, as Arrow where its version can."""
+    """Collect the rows of a Spark frame, as Arrow if this version of Spark can."""
     for method in ("toArrow", "toPandas", "to_pandas"):
         if hasattr(frame, method):
             return getattr(frame, method)()
@@ -185,14 +189,14 @@ def fetched(frame: Any) -> Any:
 
 
 class Temporary(Directory):
-    """A directory that is gone when nothing refers to it any more."""
+    """A directory that is removed when this object is no longer referenced."""
 
     def __init__(self) -> None:
         super().__init__(Path(tempfile.mkdtemp(prefix="whence-parts-")))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Directory, (self.path,)  # in another process it is not to be removed
+        return Directory, (self.path,)  # another process must not remove it
 
 
 def place_for(spark: SparkSession, path: str | os.PathLike[str] | None) -> Directory:

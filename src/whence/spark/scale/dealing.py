@@ -1,7 +1,7 @@
-"""Tuples as numbers, dealt to tasks by stretches. They travel packed: eight bytes each, and no row around each.
+"""Distribute tuples to tasks by ranges of integers. Tuples are packed: eight bytes each, without the cost of a row.
 
-Each task of the frame sorts a million numbers or two, and sends what lies in one stretch as one row of bytes. The
-stretches are found from a sample, so each has about as many tuples as the others.
+Each task of the frame sorts one or two million integers, and sends those of one range as one row of bytes. The ranges
+are chosen from a sample, so that all have about the same number of tuples.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RUN = 1 << 21
-"""So many numbers are sorted and packed together."""
+"""The number of integers that are sorted and packed together."""
 
 SAMPLED = 64
-"""So many numbers of a sample there are for each stretch, about: then few stretches have half as much again."""
+"""The approximate sample size for each range: with it, few ranges get more than 1.5 times their share."""
 
 PACKED = "stretch int, keys binary"
 
 
 def dealt(keys: DataFrame, rows: int, tasks: int) -> DataFrame:
-    """A frame with one column of numbers, as packed stretches; all of a stretch are in one partition."""
+    """Pack a frame with one column of integers into ranges. Each range is in one partition."""
     packed = keys.mapInArrow(_packing(borders(keys, rows, tasks)), PACKED)
     if hasattr(packed, "repartitionById"):
         return packed.repartitionById(tasks, "stretch")
-    return packed.repartition(tasks, "stretch")  # before Spark 4.1 a task may get several stretches, or none
+    return packed.repartition(tasks, "stretch")  # before Spark 4.1, a task may get several ranges or none
 
 
 def borders(keys: DataFrame, rows: int, tasks: int) -> Keys:
-    """The first number of each stretch but the first."""
+    """The first integer of each range except the first range."""
     share = min(1.0, tasks * SAMPLED / max(1, rows))
     if tasks == 1:
         return np.empty(0, np.uint64)
@@ -50,7 +50,9 @@ def borders(keys: DataFrame, rows: int, tasks: int) -> Keys:
 
 
 def _packing(borders: Keys) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What `mapInArrow` runs: numbers in any order become rows of sorted ones, each of one stretch."""
+    """The function for `mapInArrow`: packs integers in any order into rows of sorted integers, each row in one
+    range.
+    """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[Ints] = []
@@ -68,7 +70,7 @@ def _packing(borders: Keys) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
 
 
 def pack(keys: Keys, borders: Keys) -> pa.RecordBatch:
-    """Numbers in any order as rows of a stretch and its sorted numbers, each once.
+    """Pack integers in any order into rows: a range, and its distinct integers, sorted.
 
     >>> packed = pack(np.array([9, 2, 7, 2], np.uint64), np.array([1, 5, 6], np.uint64))
     >>> packed.column("stretch").to_pylist(), [unpacked(each).tolist() for each in packed.column("keys")]
@@ -86,12 +88,12 @@ def pack(keys: Keys, borders: Keys) -> pa.RecordBatch:
 
 
 def unpacked(row: pa.BinaryScalar) -> Keys:
-    """The numbers of a packed row."""
+    """The integers of a packed row."""
     return np.frombuffer(row.as_buffer(), np.uint64)
 
 
 def by_stretch(batches: Iterable[pa.RecordBatch]) -> Iterator[list[Keys]]:
-    """The packed numbers that a task got, those of one stretch together."""
+    """The packed integers of a task, grouped by range."""
     held: dict[int, list[Keys]] = {}
     for batch in batches:
         for number, keys in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
@@ -101,7 +103,7 @@ def by_stretch(batches: Iterable[pa.RecordBatch]) -> Iterator[list[Keys]]:
 
 
 def plain(column: pa.Array) -> Ints:
-    """A column of numbers, none of which is missing."""
+    """A column of integers as an array. Raise if a value is missing."""
     if column.null_count:
         raise BadType(AGAIN)
     return np.asarray(column.to_numpy(), np.int64)

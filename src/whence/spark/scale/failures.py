@@ -1,4 +1,4 @@
-"""What goes wrong in Spark while it works for whence, in one sentence; as whence's own error where a task had one."""
+"""Errors of Spark during whence's own jobs in one sentence; if a task raised an error of whence, it is raised again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OURS = re.compile(r"whence\.errors\.(\w+): (.*)")
 
 @contextmanager
 def explained(doing: str) -> Iterator[None]:
-    """Errors of Spark within become whence's; `doing` says what it was at."""
+    """Convert errors of Spark in this block to whence's errors. `doing` describes the work."""
     try:
         yield
     except WhenceError:
@@ -27,11 +27,11 @@ def explained(doing: str) -> Iterator[None]:
     except AttributeError as error:
         if running():
             raise
-        raise SparkFailed(f"{doing}: {STOPPED}") from error  # Spark looks for what its session had
+        raise SparkFailed(f"{doing}: {STOPPED}") from error  # Spark fails like this after its session was stopped
 
 
 def of(doing: str, error: Exception) -> WhenceError:
-    """The error that a failed job stands for."""
+    """Return whence's error for a failed job."""
     message = str(error)
     if found := OURS.search(message):
         kind = getattr(errors, found[1], None)

@@ -1,4 +1,4 @@
-"""Index tuples in a Spark frame: checked, and each side as the number of its cell."""
+"""Index tuples in a Spark frame: check them, and convert each side to a flat index."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ AGAIN = "the frame had other rows when Spark computed it again: write it to a fi
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Tuples as pairs of numbers (columns `o` and `i`, null where they are outside), and how many rows there are."""
+    """Tuples as pairs of flat indices (columns `o` and `i`, null if out of range), and the number of rows."""
 
     frame: DataFrame
     rows: int
 
 
 def classic(frame: object) -> bool:
-    """Whether this is a frame whose session runs in this process, and not a Connect or pandas-on-Spark frame."""
+    """Whether the session of a frame runs in this process. It does not for frames of Spark Connect or pandas API on
+    Spark.
+    """
     from pyspark.sql.classic.dataframe import DataFrame
 
     return isinstance(frame, DataFrame)
 
 
 def numbered(df: DataFrame, out_shape: Shape, in_shape: Shape) -> Numbered:
-    """The tuples of a frame: one column for each axis, output first. One Spark job looks for what is wrong."""
+    """Convert the tuples of a frame: one column for each axis, output first. One Spark job checks them."""
     from pyspark.sql import functions as F
 
     plain, names = indexed(df, len(out_shape) + len(in_shape), "output and input have {} axes together")
@@ -48,7 +50,7 @@ def numbered(df: DataFrame, out_shape: Shape, in_shape: Shape) -> Numbered:
 
 
 def indexed(df: DataFrame, width: int, expected: str) -> tuple[DataFrame, list[str]]:
-    """The frame with plain names for its columns, and the names they have; an error if they cannot be indices."""
+    """Return the frame with columns c0, c1 ..., and their original names. Raise if they cannot be indices."""
     from pyspark.sql import functions as F
 
     names = list(df.columns)
@@ -62,7 +64,7 @@ def indexed(df: DataFrame, width: int, expected: str) -> tuple[DataFrame, list[s
 
 
 def checked(plain: DataFrame, names: list[str], dims: Shape, error: Any) -> int:
-    """How many rows there are; an error for missing values, and for the first row that `within` does not hold for."""
+    """Return the number of rows. Raise for missing values, and for the first row with an index out of range."""
     from pyspark.sql import functions as F
 
     inside = within(plain, dims)
@@ -80,7 +82,7 @@ def checked(plain: DataFrame, names: list[str], dims: Shape, error: Any) -> int:
 
 
 def within(plain: DataFrame, dims: Shape) -> Column:
-    """Whether each column is an index of its axis."""
+    """Whether each column is a valid index of its axis."""
     from pyspark.sql import functions as F
 
     held = F.lit(True)
@@ -90,7 +92,7 @@ def within(plain: DataFrame, dims: Shape) -> Column:
 
 
 def number(columns: list[str], shape: Shape) -> Column:
-    """The place of a cell in C order."""
+    """The flat index of a cell in C order."""
     from pyspark.sql import functions as F
 
     if math.prod(side for side in shape if side) >= 1 << 62:

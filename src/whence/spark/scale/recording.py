@@ -1,4 +1,4 @@
-"""Lineage in a Spark frame, for a log: tasks write the parts to the log's blobs."""
+"""Record lineage from a Spark frame in a log: tasks write the parts to the log's blobs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def relation_of_frame(
     held: ExitStack, store: Store, frame: Any, output: str, out_shape: Shape, input: str, in_shape: Shape
 ) -> Relation:
-    """The relation of a frame of index tuples; `held` keeps its parts in the blobs from being collected as garbage."""
-    if hasattr(frame, "to_spark"):  # pandas on Spark
+    """Make the relation of a frame of index tuples. `held` protects its parts in the blobs from garbage collection."""
+    if hasattr(frame, "to_spark"):  # pandas API on Spark
         frame = frame.spark.frame()
     with naming(output, input):
         if not classic(frame):
@@ -50,7 +50,9 @@ def relation_of_frame(
 
 @contextmanager
 def marked(blobs: Any) -> Iterator[Callable[[], None]]:
-    """While this lasts, what tasks write to a log's blobs is not collected as garbage; gives what keeps it so."""
+    """Protect what tasks write to a log's blobs from garbage collection in this block. The yielded function renews the
+    protection.
+    """
     name = f"{JOB}{int(time.time())}-{os.getpid()}"
     blobs.mark(name)
     try:

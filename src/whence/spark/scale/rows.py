@@ -1,9 +1,10 @@
-"""The rows of a run and their lineage, written by tasks to the log's blobs.
+"""Write the rows of a run and their lineage to the log's blobs, with Spark's tasks.
 
-Two jobs, and no shuffle but the pipeline's own. The first runs the pipeline with the ids of source rows: each task
-writes its rows as files of the output, and their ids as files beside them, which are read once and removed. A file has
-the rows of one attempt of one task, so another attempt with its rows in another order does no harm. When all tasks have
-said how many rows they wrote, each row has a number. The second job makes parts of the ids, stretch by stretch.
+This takes two jobs, without a shuffle except the pipeline's own. The first job runs the pipeline with the ids of source
+rows: each task writes its rows as files of the output, and their ids as separate files, which are read once and
+removed. A file has the rows of one attempt of one task, so another attempt may give its rows in another order. When all
+tasks have reported how many rows they wrote, each row has a number. The second job makes parts from the ids, range by
+range.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from whence.store.blobs.local import Blobs
 
 FILE = 1 << 25
-"""Bytes of rows and ids, in memory, that make one file: what a task holds at a time."""
+"""The bytes of rows and ids, in memory, that make one file. A task keeps this much in memory."""
 
 WRITTEN = "task long, piece long, rows long, hash string, size long, ids string, ids_size long, pairs array<long>"
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Where the ids of one use of a source are among the columns of a frame: one id a row, or a list (`many`)."""
+    """The column of a frame with the ids of one use of a source: one id per row, or a list (`many`)."""
 
     column: int
     many: bool
@@ -58,7 +59,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A source: which uses are of it, how its rows are numbered, and how many columns it has."""
+    """A source: its uses, the numbering of its rows, and its number of columns."""
 
     uses: tuple[int, ...]
     numbering: Numbering
@@ -86,7 +87,7 @@ def write_rows(
 def _writing(
     shown: tuple[int, ...], uses: tuple[Use, ...], blobs: Blobs, job: str, most: int, count: Count | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What `mapInArrow` runs: batches of rows become files, and a report of each."""
+    """The function for `mapInArrow`: writes batches of rows to files, and yields a report of each."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -113,7 +114,7 @@ def _writing(
 
 
 def _held(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[list[pa.RecordBatch]]:
-    """Batches with rows, as many together as make a file."""
+    """Group nonempty batches into lists that are large enough for a file."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -128,7 +129,7 @@ def _held(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[list[pa.Reco
 
 
 def _parquet(table: pa.Table) -> bytes:
-    """Rows as the log keeps those of an output: columns c0, c1 ..."""
+    """Rows in the form in which the log stores outputs: columns c0, c1 ..."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -139,7 +140,7 @@ def _parquet(table: pa.Table) -> bytes:
 
 
 def _arrow(table: pa.Table, job: str) -> bytes:
-    """Ids as an Arrow file. The job's name is in it, so that no other job ever writes, or removes, the same file."""
+    """Ids as an Arrow file. It contains the job's name, so that no other job writes or removes the same file."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -157,7 +158,7 @@ def _how_many(column: pa.ChunkedArray, many: bool) -> int:
 
 
 def pairs_of(column: pa.ChunkedArray, many: bool) -> tuple[Ints, Ints]:
-    """Places in a column of ids, and the ids there; NULL is none.
+    """Indices in a column of ids, and the ids at these indices. NULL has no ids.
 
     >>> import pyarrow as pa
     >>> [each.tolist() for each in pairs_of(pa.chunked_array([[[7, 9], None, [], [5]]]), many=True)]
@@ -177,7 +178,7 @@ def pairs_of(column: pa.ChunkedArray, many: bool) -> tuple[Ints, Ints]:
 
 
 def stretches(pieces: Sequence[Piece], uses: Sequence[int], most: int) -> list[tuple[Piece, ...]]:
-    """Pieces dealt to tasks, in order: about so many ids of these uses for each.
+    """Assign pieces to tasks, in order, with about `most` ids of these uses for each task.
 
     >>> some = [Piece(0, 1, "", 0, "", 0, (n,)) for n in (3, 4, 0, 5, 9)]
     >>> [[each.pairs[0] for each in task] for task in stretches(some, [0], 8)]
@@ -201,7 +202,9 @@ def relations(
     spark: SparkSession, pieces: Sequence[Piece], uses: Sequence[Use], columns: int, sources: Mapping[str, Stored],
     blobs: Blobs, count: Count | None = None,
 ) -> dict[str, Relation]:  # fmt: skip
-    """How the rows of the output, with so many columns, came from those of each source. One job for all."""
+    """Return the relation between the rows of the output and those of each source. `columns` is the number of output
+    columns. One job makes all relations.
+    """
     rows = sum(piece.rows for piece in pieces)
     names = list(sources)
     work = [(name, task) for name in names for task in stretches(pieces, sources[name].uses, PART)]

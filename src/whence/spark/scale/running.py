@@ -1,4 +1,4 @@
-"""The session that large questions use."""
+"""The Spark session for large questions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def running() -> bool:
     java = None if context is None else context._jsc
     try:
         return java is not None and not java.sc().isStopped()
-    except spark_errors():  # its JVM is gone
+    except spark_errors():  # the JVM has ended
         return False
 
 
 def session() -> SparkSession:
-    """The session that runs; else a new one, on SPARK_MASTER, or as spark-defaults.conf says, or on this machine."""
+    """Return the running session, or start one: on SPARK_MASTER, or according to spark-defaults.conf, or on this
+    machine.
+    """
     from pyspark.sql import SparkSession
 
     if running():
@@ -41,7 +43,9 @@ def session() -> SparkSession:
 
 
 def defaults_file() -> Path | None:
-    """The settings that Spark reads when it starts: spark-defaults.conf in SPARK_CONF_DIR, or in conf of SPARK_HOME."""
+    """The settings file that Spark reads at its start: spark-defaults.conf in SPARK_CONF_DIR, or in conf of
+    SPARK_HOME.
+    """
     folder, home = os.environ.get("SPARK_CONF_DIR"), os.environ.get("SPARK_HOME")
     if not folder and not home:
         return None

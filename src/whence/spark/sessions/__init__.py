@@ -1,1 +1,1 @@
-"""Sessions: Java, a local session, and pipelines that are given as files."""
+"""Spark sessions: finding Java, local sessions, and pipelines given as files."""

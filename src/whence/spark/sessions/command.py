@@ -1,4 +1,4 @@
-"""A session for a command: started without Spark's talk, and stopped when the command is done."""
+"""A Spark session for a command: it starts without Spark's messages, and stops with the command."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 DEFAULTS = {
     "spark.log.level": "ERROR",
-    # Spark's 200 are for clusters: here most would be empty, and each costs a little.
+    # Spark's default of 200 is for clusters: here most partitions would be empty, and each has a cost.
     "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
 }
 
 
 @contextmanager
 def session(config: Mapping[str, str] | None = None, *, verbose: bool = False) -> Iterator[SparkSession]:
-    """A session with its own views and settings; where Spark runs already, beside what runs there."""
+    """A session with its own views and settings. If Spark already runs, it shares the running application."""
     try:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
@@ -37,13 +37,13 @@ def session(config: Mapping[str, str] | None = None, *, verbose: bool = False) -
     if SparkContext._active_spark_context is not None:
         beside = SparkSession.builder.getOrCreate().newSession()
         for key, value in given.items():
-            if not key.startswith("spark.driver."):  # what the driver is started with is fixed by now
+            if not key.startswith("spark.driver."):  # settings of the running driver cannot change
                 beside.conf.set(key, value)
         yield beside
         return
     master = (config or {}).get("spark.master", "local[*]")
     with tempfile.TemporaryDirectory(prefix="whence-spark-") as place:
-        # Within one machine nothing depends on what its name resolves to.
+        # On one machine, Spark should not depend on how the host name resolves.
         near = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         settings = {
             **DEFAULTS,
@@ -63,7 +63,7 @@ def _started(master: str, settings: dict[str, str], log: Path | None) -> SparkSe
 
     if log is None:
         return local_session(master, **settings)
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # whoever catches an error reports it
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # the caller reports errors
     try:
         with _elsewhere(log):
             return local_session(master, **settings)
@@ -74,7 +74,7 @@ def _started(master: str, settings: dict[str, str], log: Path | None) -> SparkSe
 
 @contextmanager
 def _elsewhere(log: Path) -> Iterator[None]:
-    """The standard error of processes started within goes to a file: the JVM's, for as long as it lives."""
+    """Redirect the standard error of processes started in this block to a file: that of the JVM, until it ends."""
     sys.stderr.flush()
     kept = os.dup(2)
     target = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)

@@ -1,4 +1,4 @@
-"""Spark's own errors as one sentence, without the trace of its insides."""
+"""Turn Spark's errors into one sentence without the stack trace."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from whence.errors import BadScript, SparkFailed, UnknownName, WhenceError
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 POSITION = re.compile(r"\(?\bline (\d+),? pos(?:ition)? (\d+)\)?")
-# What follows the sentence: the state, the plan, the query, the trace.
+# The parts after the sentence: SQLSTATE, plan, query, stack trace.
 REST = re.compile(r"\s*(SQLSTATE:|\n== |;\s*line \d|\n\tat |\(line \d+, pos \d+\))", re.DOTALL)
 CONDITION = re.compile(r"\s*\[[A-Z_0-9.]+\]\s*")
 
 
 @contextmanager
 def plainly(script: str, known: Iterable[str] = ()) -> Iterator[None]:
-    """Errors of Spark within become whence's: `script` is what ran, `known` the sources that were given."""
+    """Convert errors of Spark in this block to whence's errors. `script` is what runs, `known` are the given
+    sources.
+    """
     try:
         yield
     except spark_errors() as error:
@@ -29,7 +31,7 @@ def plainly(script: str, known: Iterable[str] = ()) -> Iterator[None]:
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
-    """What Spark raises: its own errors, and those of the connection to its JVM."""
+    """The exceptions that Spark raises: its own, and those of the connection to the JVM."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped] # py4j has no types
     from pyspark.errors import PySparkException
 
@@ -43,13 +45,13 @@ STOPPED = (
 
 
 def is_stopped(session: Any) -> bool:
-    """Whether a session can run nothing any more."""
+    """Whether a session was stopped."""
     java = session.sparkContext._jsc
     return java is None or bool(java.sc().isStopped())
 
 
 def said_if_stopped(method: Method) -> Method:
-    """A method of a pipeline: whatever its stopped session makes fail is one error that says so."""
+    """Decorate a method of a pipeline: if it fails because its session was stopped, the error says so."""
 
     @functools.wraps(method)
     def called(self: Any, *args: Any, **options: Any) -> Any:
@@ -66,12 +68,12 @@ def said_if_stopped(method: Method) -> Method:
 
 
 def sentence(message: str) -> str:
-    """What an error of Spark says, and no more.
+    """The first sentence of a Spark error.
 
     >>> sentence("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\\n== SQL (line 1, position 8) ==\\nselect 1/0")
     'Division by zero.'
     """
-    if "Traceback (most recent call last)" in message:  # a user's function: its own error is the last line
+    if "Traceback (most recent call last)" in message:  # an error of a user's function is in the last line
         lines = [line for line in message.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
         return lines[-1]
     text = REST.split(CONDITION.sub("", message, count=1), maxsplit=1)[0]
@@ -79,9 +81,9 @@ def sentence(message: str) -> str:
 
 
 def _explained(script: str, known: Iterable[str], error: Any) -> WhenceError:
-    """An error of Spark's in one sentence, with the line of the script."""
+    """An error of Spark in one sentence, with the line of the script."""
     message = str(error)
-    if hasattr(error, "java_exception"):  # an error of Java that Spark has no name for
+    if hasattr(error, "java_exception"):  # a Java error without an error class of Spark
         first = str(error.java_exception.toString()).split("\n\tat ")[0]
         return SparkFailed(f"{script}: {sentence(first.partition(': ')[2] or first)}")
     condition = str(getattr(error, "getCondition", lambda: None)() or "")

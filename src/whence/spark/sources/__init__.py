@@ -1,1 +1,1 @@
-"""The sources of a plan: what each is called, which rows and which version it has."""
+"""The sources of a plan: their names, row ids and versions."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def require_fresh_cache(df: DataFrame, jvm: Jvm) -> None:
-    """Raise if Spark would answer from a cache that was made of files which are others now.
+    """Raise if Spark would read a cache of files that have changed since.
 
-    Spark takes a cached DataFrame for any other that reads the same paths, however old it is.
+    Spark uses a cached DataFrame for any other that reads the same paths, however old the cache is.
     """
     if jvm.spark._jsparkSession.sharedState().cacheManager().isEmpty():
         return

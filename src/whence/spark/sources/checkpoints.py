@@ -1,7 +1,7 @@
-"""Checkpoints that are followed: Spark keeps no plan of what a checkpoint was made of, so whence remembers it.
+"""Follow checkpoints: Spark does not keep the plan of a checkpoint, so whence remembers it.
 
 PySpark's `checkpoint` and `localCheckpoint` are wrapped as soon as whence works with Spark: when `whence.spark` is
-imported, a log is opened or a pipeline is made while PySpark is loaded. A checkpoint that was made before is a cut.
+imported, or when a log is opened or a pipeline is made while PySpark is loaded. A checkpoint from before is a cut.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 
 METHODS = ("checkpoint", "localCheckpoint")
 MARK = "_whence_remembers"
-DEEPEST = 5  # checkpoints of checkpoints that are remembered: what one was made of stays in memory with it
+DEEPEST = 5  # how many nested checkpoints are remembered: each keeps its plan in memory
 
-REASONS = 1000  # that are remembered: finding one means reading the plan
+REASONS = 1000  # reasons are remembered, because finding one means reading the plan
 
-# For each application, Java's WeakHashMap: an RDD, and the plan that it was made of. It forgets an RDD with Spark.
+# For each application, a Java WeakHashMap from an RDD to its plan. The entry lasts as long as the RDD.
 _plans: weakref.WeakKeyDictionary[SparkContext, Any] = weakref.WeakKeyDictionary()
-_reasons: weakref.WeakKeyDictionary[SparkContext, dict[int, str]] = weakref.WeakKeyDictionary()  # by the RDD's number
+_reasons: weakref.WeakKeyDictionary[SparkContext, dict[int, str]] = weakref.WeakKeyDictionary()  # by RDD id
 
 
 def remember_checkpoints() -> None:
-    """Remember, from now on, the plan of each checkpoint. Without PySpark there is nothing to do; twice is once."""
+    """Remember the plan of each checkpoint from now on. It may be called repeatedly, and does nothing without
+    PySpark.
+    """
     if "pyspark.sql" not in sys.modules:
         return
     try:
         from pyspark.sql.classic.dataframe import DataFrame
-    except ImportError:  # a client of Spark Connect, which has no plans to read
+    except ImportError:  # Spark Connect has no plans to read
         return
     for name in METHODS:
         method = getattr(DataFrame, name)
@@ -42,13 +44,13 @@ def remember_checkpoints() -> None:
 
 
 def plan_of(leaf: Any, context: SparkContext) -> Any:
-    """The analyzed plan that a checkpoint was made of; None for any other leaf, and for one that is not known."""
+    """The analyzed plan of a checkpoint; None for any other leaf, or if the plan is not known."""
     known = _plans.get(context)
     return None if known is None or leaf.nodeName() != "LogicalRDD" else known.get(leaf.rdd())
 
 
 def reason(leaf: Any, context: SparkContext, find: Callable[[], str]) -> str:
-    """Why a checkpoint cannot be computed again, as `find` says; it is asked once for each checkpoint."""
+    """Return why a checkpoint cannot be computed again. `find` is called once for each checkpoint."""
     known, number = _reasons.setdefault(context, {}), int(leaf.rdd().id())
     if number not in known:
         known[number] = find()
@@ -63,7 +65,7 @@ def _remembering(method: Callable[..., Any]) -> Callable[..., Any]:
         df = method(self, *args, **options)
         try:
             _remember(self, df)
-        except Exception as error:  # the user's checkpoint is there: it is a cut, as if whence were not
+        except Exception as error:  # the user's checkpoint succeeded: it becomes a cut
             logging.getLogger("whence").warning("a checkpoint is not followed: %s", error)
         return df
 
@@ -86,7 +88,7 @@ def _remember(df: Any, made: Any) -> None:
 
 
 def _depth(plan: Any, known: Any, items: Callable[[Any], list[Any]], most: int) -> int:
-    """How many checkpoints that are remembered lie within one another below a plan; no more than `most` are counted."""
+    """The number of remembered checkpoints nested below a plan, at most `most`."""
     if not most:
         return 0
     below = [known.get(leaf.rdd()) for leaf in items(plan.collectLeaves()) if leaf.nodeName() == "LogicalRDD"]

@@ -1,4 +1,4 @@
-"""Files and directories that Spark reads: Parquet, CSV, JSON, ORC, text, and whatever else has a file format."""
+"""Files and directories that Spark reads: Parquet, CSV, JSON, ORC, text, and other file formats."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 FORMATS = ("parquet", "csv", "json", "orc", "text")
-MOST_FILES = 256  # by which rows are numbered; beyond, looking a file up for each row costs more than reading
-SHIFT = 40  # bits for the row within a file
-METADATA = "_metadata"  # what Spark knows of the file that a row is in, where a query asks for it
-HIDDEN = ("_", ".")  # how names of files begin that hold no data
+MOST_FILES = 256  # rows are numbered by at most this many files: the lookup of a file for each row costs time
+SHIFT = 40  # bits of a row id for the row within a file
+METADATA = "_metadata"  # Spark's column with the file of each row, if a query selects it
+HIDDEN = ("_", ".")  # prefixes of files without data
 STATUS = re.compile(r"FileStatus\{path=(.*?); isDirectory=false; length=(\d+);.*?modification_time=(\d+);")
-# Types of partition columns, and how a value that Catalyst holds becomes one of Python's.
+# Types of partition columns, and how to convert Catalyst's values to Python.
 PARTITION_TYPES: dict[str, Callable[[Any], object]] = {
     "integer": int,
     "long": int,
@@ -39,7 +39,7 @@ PARTITION_TYPES: dict[str, Callable[[Any], object]] = {
 
 
 class FileKind(Kind):
-    """Files and directories. Rows of Parquet files are known by file and place in the file."""
+    """Files and directories. Rows of Parquet files are identified by file and row index."""
 
     nodes: ClassVar[frozenset[str]] = frozenset({"LogicalRelation"})
 
@@ -68,7 +68,7 @@ class FileKind(Kind):
         return tuple(str(path.toString()) for path in items(leaf.relation().location().rootPaths()))
 
     def same_rows(self, one: Any, other: Any) -> bool:
-        """Whether `_metadata` is beside the columns, or the path is spelled in SQL, does not matter."""
+        """Compare two leaves, ignoring the column `_metadata` and the way in which SQL spells the path."""
         a, b = one.relation(), other.relation()
         return bool(
             a.fileFormat().getClass().getName() == b.fileFormat().getClass().getName()
@@ -94,13 +94,15 @@ class FileKind(Kind):
 
     def version_read(self, leaf: Any) -> Version:
         location = leaf.relation().location()
-        if "InMemoryFileIndex" not in location.getClass().getName():  # others list files only when a query runs
+        if "InMemoryFileIndex" not in location.getClass().getName():  # other indexes list files only when a query runs
             return frozenset()
         text = str(location.allFiles().mkString("\n"))
         return frozenset((file, int(size), int(changed)) for file, size, changed in STATUS.findall(text))
 
     def listing(self, leaf: Any) -> Listing | None:
-        """Asking the JVM takes milliseconds, and a relation keeps its files: what has others now has changed."""
+        """The files of a leaf. They are cached, because calls to the JVM take milliseconds and a relation never changes
+        its files.
+        """
         name = str(leaf._target_id)
         known = _listings.get(name)
         if known is None or known[0]() is not leaf:
@@ -114,7 +116,7 @@ class FileKind(Kind):
         if self.format(leaf) != "parquet" or "InMemoryFileIndex" not in location.getClass().getName():
             return None
         if any(str(name).lower() == METADATA for name in relation.schema().fieldNames()):
-            return None  # a column of the file's own, which hides what Spark knows of the file
+            return None  # the file has a column of that name, which hides Spark's
         paths = [each.getPath() for each in items(location.allFiles())]
         if not 0 < len(paths) <= MOST_FILES:
             return None
@@ -122,7 +124,7 @@ class FileKind(Kind):
         return Listing(files, uris, _partition_values(location.partitionSpec(), paths))
 
     def row_id(self, source: Source, jvm: Jvm) -> Any:
-        """A Parquet file counts its rows itself, whatever part of it is read."""
+        """A Parquet file counts its own rows, so the row index does not depend on which part is read."""
         listing = self.listing(source.origin)
         if listing is None:
             return super().row_id(source, jvm)
@@ -146,7 +148,7 @@ class FileKind(Kind):
         listing = self.listing(source.origin)
         if listing is None or len(set(source.columns)) < len(source.columns):
             return None
-        if any(attr.name.lower() == METADATA for attr in source.columns):  # Spark alone knows it
+        if any(attr.name.lower() == METADATA for attr in source.columns):  # only Spark has this column
             return None
         names = listing.files
         paths = tuple("/" + name.removeprefix("file:").lstrip("/") for name in names if name.startswith("file:/"))
@@ -155,12 +157,12 @@ class FileKind(Kind):
         return Files(paths, source.columns, _partition_columns(source, listing))
 
 
-# By the name that an object of the JVM has here, with the object itself: another may get the name after it.
+# By py4j's name of a JVM object, with the object itself, because a name may be reused.
 _listings: dict[str, tuple[weakref.ref[Any], Listing | None]] = {}
 
 
 def state(file: str, jvm: Jvm) -> tuple[int, int] | None:
-    """The size and the time of a file as it is now; None if it is gone."""
+    """The current size and modification time of a file; None if it does not exist."""
     if file.startswith("file:/"):
         try:
             found = os.stat("/" + file.removeprefix("file:").lstrip("/"))
@@ -192,7 +194,9 @@ def _remote_states(source: Source, jvm: Jvm) -> Iterator[tuple[str, int, int]]:
 
 
 def _local_states(source: Source, root: str) -> Iterator[tuple[str, int, int]]:
-    """The same for files of this machine, without the JVM, as it would say it: asking it takes milliseconds."""
+    """Like `_remote_states`, for local files. It does not call the JVM, which takes milliseconds, and gives the same
+    result.
+    """
     waiting = [root]
     while waiting:
         path = waiting.pop()
@@ -208,7 +212,7 @@ def _local_states(source: Source, root: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _hidden(name: str) -> bool:
-    """Whether Spark leaves a file or directory out: `_SUCCESS`, but not the partition `_day=1`."""
+    """Whether Spark ignores a file or directory: it ignores `_SUCCESS`, but not the partition `_day=1`."""
     return name.startswith(HIDDEN) and not (name.startswith("_") and "=" in name)
 
 

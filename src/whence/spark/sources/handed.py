@@ -1,4 +1,6 @@
-"""Files of a log that Spark reads: the rows of tables that this program handed over. They have names, not paths."""
+"""Files of a log that Spark reads: the rows of tables that this program handed over. Sources that read them get the
+table's name.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +10,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HandedFile:
-    """The name of a table, and the digest by which the log knows its content."""
+    """The name of a table, and the digest of its content in the log."""
 
     name: str
     digest: str
 
 
-_files: dict[str, HandedFile] = {}  # by the path that Spark reads
+_files: dict[str, HandedFile] = {}  # by path
 
 
 def remember_file(path: str, name: str, digest: str) -> None:
-    """From now on a source that reads this file alone has that name."""
+    """Give this name to sources that read only this file."""
     _files[_local_path(path)] = HandedFile(name, digest)
 
 
 def handed_file(paths: Sequence[str]) -> HandedFile | None:
-    """The table that a source is which reads these paths."""
+    """The handed-over table that a source with these paths reads; None if it reads none."""
     return _files.get(_local_path(paths[0])) if len(paths) == 1 else None
 
 

@@ -1,4 +1,4 @@
-"""What whence needs to know of a leaf of a plan, whatever kind of source it is."""
+"""The interface of all kinds of sources: what whence needs to know about a leaf of a plan."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ Version = frozenset[tuple[str, int, int]]  # file, bytes, milliseconds
 
 
 class Kind:
-    """A kind of source. Subclasses override what they know better; the answers here are right for any kind.
+    """A kind of source. Subclasses override methods; the defaults are correct for any kind.
 
-    A leaf is Catalyst's object. A new kind is a module with a subclass, and a line in `registry.KINDS`.
+    A leaf is Catalyst's object. To add a kind, write a module with a subclass and add a line to `registry.KINDS`.
     """
 
     nodes: ClassVar[frozenset[str]] = frozenset()
-    """The names that Catalyst gives to its leaves."""
+    """Catalyst's node names of its leaves."""
 
     def matches(self, leaf: Any) -> bool:
-        """Whether a leaf with such a name is of this kind."""
+        """Whether a leaf with such a node name is of this kind."""
         return True
 
     def format(self, leaf: Any) -> str:
-        """Its format, as `explain` shows it."""
+        """The format that `explain` shows."""
         return "memory"
 
     def name(self, leaf: Any) -> str | None:
-        """The name that the leaf has in a catalog."""
+        """The name of the leaf in a catalog."""
         return None
 
     def default_name(self, leaf: Any) -> str | None:
-        """What it is called where neither the user nor a catalog named it."""
+        """The name if neither the user nor a catalog gave one."""
         return None
 
     def paths(self, leaf: Any) -> tuple[str, ...]:
-        """The files and directories that it reads, as they were given to Spark."""
+        """The files and directories that were given to Spark."""
         return ()
 
     def same_rows(self, one: Any, other: Any) -> bool:
-        """Whether two leaves read the same rows, spelled in the same way or not."""
+        """Whether two leaves read the same rows, even if the relations are written differently."""
         return False
 
     def same_relation(self, one: Any, other: Any) -> bool:
-        """Whether two leaves read the same rows, and are spelled in the same way."""
+        """Whether two leaves read the same rows with the same relation."""
         return False
 
     def same_read(self, one: Any, other: Any, same_object: Callable[[Any, Any], bool]) -> bool:
-        """Whether two leaves come from one call that read or made a DataFrame."""
+        """Whether two leaves come from the same call that read or made a DataFrame."""
         return False
 
     def past(self, leaf: Any) -> Past | None:
-        """What lies before its rows, if Spark computed them by something that has no plan."""
+        """The history of its rows, if Spark computed them with something that has no plan."""
         return None
 
     def files_read(self, leaf: Any) -> frozenset[str]:
-        """The files that it reads, as far as that is known."""
+        """The files that it reads, if they are known."""
         return frozenset()
 
     def version(self, source: Source, jvm: Jvm) -> Version:
-        """Its files as they are now. Nothing for what is in memory or in another system."""
+        """Its files as they are now. Empty for data in memory or in another system."""
         return frozenset()
 
     def version_read(self, leaf: Any) -> Version:
@@ -74,43 +74,45 @@ class Kind:
         return frozenset()
 
     def listing(self, leaf: Any) -> Listing | None:
-        """The files by which rows are numbered; None if rows are numbered in the order of the scan."""
+        """The files that rows are numbered by; None if rows are numbered in the order of the scan."""
         return None
 
     def row_id(self, source: Source, jvm: Jvm) -> Any:
-        """The expression of a row's identity, to stand directly above the source.
+        """The expression of a row's id. It must be used directly above the source.
 
-        The place in the scan does not depend on the query: no filter passes an expression that counts.
+        The position in the scan does not depend on the query: Spark pushes no filter through a counting expression.
         """
         return jvm.parse("monotonically_increasing_id()")
 
     def relation(self, source: Source, jvm: Jvm) -> Any:
-        """What Catalyst reads it by: the leaf itself, or for one that is of no session, a new one."""
+        """Catalyst's relation to read: the leaf itself, or a new one for a leaf of a stored plan."""
         return source.origin
 
     def reading(self, leaf: Any) -> tuple[str, dict[str, str]] | None:
-        """The schema, as Spark's JSON has it, and the options with which a later program reads the same, if it can."""
+        """The schema as Spark's JSON, and the options with which a later program can read the same rows; None if it
+        cannot.
+        """
         return None
 
     def local_files(self, source: Source) -> Files | None:
-        """Its files as DuckDB reads them; None if they are not all Parquet files on this machine."""
+        """Its files for DuckDB; None if they are not all Parquet files on this machine."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a relation, and for each partition column its value for each file."""
+    """The files of a relation, and the value of each partition column for each file."""
 
     files: tuple[str, ...]
-    uris: tuple[str, ...]  # the same as rows have them in `_metadata`: a blank is %20 there
+    uris: tuple[str, ...]  # the same files in the form of `_metadata`, where a blank is %20
     partition_values: dict[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What lies before a leaf: what it was, the RDDs and the files that had a part in it, and its columns' ids.
+    """The history of a leaf: a description, the RDDs and files that contributed to it, and the ids of its columns.
 
-    `whole`: whether all RDDs are there; a checkpoint forgets those that it was made of.
+    `whole` is true if all RDDs are known; a checkpoint forgets the RDDs that it was made from.
     """
 
     what: str
@@ -120,15 +122,15 @@ class Past:
     whole: bool = False
 
     def shows(self, leaf: Any, files: frozenset[str]) -> bool:
-        """Whether it can be seen that a DataFrame that was read, from these files, had a part in it."""
-        if self.columns & column_ids(leaf):  # a checkpoint has the very columns of what it holds
+        """Whether it is certain that a DataFrame with this leaf, read from these files, contributed to it."""
+        if self.columns & column_ids(leaf):  # a checkpoint has the same column ids as its DataFrame
             return True
         if leaf.nodeName() == "LogicalRDD":
             return leaf.rdd().id() in self.rdds
         return bool(self.files & files)
 
     def excludes(self, leaf: Any, files: frozenset[str]) -> bool:
-        """Whether it can be seen that it had no part in it: rows in memory leave no trace."""
+        """Whether it is certain that the leaf did not contribute. For rows in memory it never is."""
         known = leaf.nodeName() == "LogicalRDD" or bool(files)
         return self.whole and known and not self.shows(leaf, files)
 

@@ -1,4 +1,4 @@
-"""Rows in memory: `createDataFrame` of pandas or Arrow data, `spark.range`, a cache."""
+"""Rows in memory: `createDataFrame` of pandas or Arrow data, `spark.range`, or a cache."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from whence.spark.catalyst.jvm import items
 from whence.spark.sources.kind import Kind, Past
 
-INDEX = "__index_level_"  # how pandas API on Spark calls the columns of an index
+INDEX = "__index_level_"  # prefix of index columns in pandas API on Spark
 
 
 class LocalKind(Kind):
-    """Local data. Small frames of pandas API on Spark that were computed in Python look like it."""
+    """Local data. It may also be a small frame that pandas API on Spark computed in Python."""
 
     nodes: ClassVar[frozenset[str]] = frozenset({"LocalRelation"})
 
@@ -26,12 +26,12 @@ class LocalKind(Kind):
 
 
 class RangeKind(Kind):
-    """Numbers that `spark.range` makes."""
+    """The numbers of `spark.range`."""
 
     nodes: ClassVar[frozenset[str]] = frozenset({"Range"})
 
 
 class CacheKind(Kind):
-    """A cache that stands in a plan by itself."""
+    """A cache that is itself a leaf of a plan."""
 
     nodes: ClassVar[frozenset[str]] = frozenset({"InMemoryRelation"})

@@ -1,4 +1,4 @@
-"""The sources of a plan: which leaf is which source, and what it is called."""
+"""The sources of a plan: which leaf is which source, and their names."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from whence.spark.sources.registry import kind_of
 if TYPE_CHECKING:
     from whence.spark.catalyst.operators import PlanNode
 
-# What may stand between a view and its only leaf for the view's name to be the source's.
+# A view gives its name to its only leaf if only these nodes are between them.
 TRANSPARENT = frozenset({"SubqueryAlias", "View", "Project"})
 
 
 def view_names(java: Any, compact: Callable[[Any], Any]) -> dict[int, str]:
-    """For the first column of each leaf that is a view by itself: the name of that view, the innermost if several.
+    """Map columns of each leaf that is a view by itself to the name of the view, the innermost if there are several.
 
-    Only views are written as JSON, as `compact` makes them: of 200 calls of `withColumn` it would be 20,000 columns.
+    Only views are converted to JSON, in the form that `compact` makes: 200 calls of `withColumn` would give 20,000
+    columns.
     """
     names: dict[int, str] = {}
     below = [java]
@@ -69,14 +70,13 @@ def _computes(entry: list[dict[str, Any]]) -> bool:
 
 
 class Sources:
-    """Numbers the uses of sources, and gives all uses of one source one name."""
+    """Numbers the uses of sources, and gives all uses of one source the same name."""
 
     def __init__(
         self, given: Mapping[str, Any], computed: Callable[[Any], bool], same_object: Callable[[Any, Any], bool]
     ) -> None:
-        """`given` are the plans of sources that have names; `computed` says of a leaf that it is not a source.
-
-        `same_object`: whether two references to the JVM lead to one object.
+        """`given` are the plans of sources with names. `computed` tells whether a leaf is not a source. `same_object`
+        tells whether two JVM references are the same object.
         """
         self._leaves: list[_Leaf] = []
         self._same_object = same_object
@@ -85,10 +85,10 @@ class Sources:
         self.given = {name: _leaf_of_plan(name, java, computed) for name, java in given.items()}
         self._used: set[str] = set()
         self._cuts: list[str] = []
-        self.notes: dict[int, str] = {}  # by RDD: why a checkpoint whose plan is known is not followed
+        self.notes: dict[int, str] = {}  # by RDD id: why a checkpoint with a known plan is not followed
 
     def read(self, node: PlanNode, columns: tuple[Attr, ...]) -> Source:
-        """One use of a source."""
+        """Read one use of a source."""
         if node.fields.get("isStreaming"):
             raise NotTraceable("whence does not trace streaming sources: trace the batch that it writes")
         kind = kind_of(node.java)
@@ -100,14 +100,16 @@ class Sources:
         return Source(name, occurrence, columns, kind.format(node.java), paths, origin=node.java, cut=cut)
 
     def given_name(self, leaf: Any) -> str | None:
-        """The name that the user gave to a leaf. Of several names for one file, the name of that very DataFrame."""
+        """The name that the user gave to a leaf. If several names fit the same file, the one given for this
+        DataFrame.
+        """
         names = [name for name, java in self.given.items() if _reads_same_rows(java, leaf)]
         if len(names) > 1:
             names = [name for name in names if self._same_read(self.given[name], leaf)] or names
         return names[0] if names else None
 
     def require_used(self) -> None:
-        """Raise if a name was given to something that the plan does not read."""
+        """Raise if a name was given to a DataFrame that the plan does not read."""
         unused = [name for name in self.given if name not in self._used]
         if not unused:
             return
@@ -120,7 +122,7 @@ class Sources:
         )
 
     def use(self, name: str) -> None:
-        """Note that a given source had a part in the pipeline."""
+        """Note that the pipeline uses a given source."""
         self._used.add(name)
 
     def _cut(self, leaf: Any, name: str) -> str:
@@ -147,13 +149,13 @@ class Sources:
         taken = {each.name for each in self._leaves} | (self.given.keys() - {given})
         if wanted is None:
             wanted = next(f"source_{n}" for n in range(1, self.count + 2) if f"source_{n}" not in taken)
-        elif wanted in taken:  # two sources of one name: orders/a.parquet and old/a.parquet
+        elif wanted in taken:  # two sources with the same name
             wanted = next(f"{wanted}_{n}" for n in range(2, self.count + 3) if f"{wanted}_{n}" not in taken)
         self._leaves.append(_Leaf(leaf, wanted, explicit))
         return wanted
 
     def _same_read(self, one: Any, other: Any) -> bool:
-        """Whether both come from one call that read or made a DataFrame, in this plan or another."""
+        """Whether both come from the same call that read or made a DataFrame, in this plan or another."""
         if column_ids(one) & column_ids(other):
             return True
         kind = kind_of(one)
@@ -162,7 +164,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A source that was met: a leaf of it, its name, and the name that the user or the catalog gave to it."""
+    """A source that was found: one of its leaves, its name, and the name that the user or the catalog gave."""
 
     java: Any
     name: str
@@ -178,7 +180,7 @@ def _reads_same_rows(one: Any, other: Any) -> bool:
 
 
 def _same_relation(one: Any, other: Any) -> bool:
-    """The same, where the relation is spelled the same way, too."""
+    """Whether two leaves read the same rows with the same relation."""
     if one.sameResult(other):
         return True
     kind = kind_of(one)

@@ -1,4 +1,4 @@
-"""The numbers of a source's rows: 0, 1, 2 ... in the order of its files, and of the rows in each."""
+"""Row numbers of a source: 0, 1, 2 ... in the order of its files, and of the rows in each file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 Ints = NDArray[np.int64]
-PARTITION = 33  # bits for the row within a partition, in Spark's monotonically_increasing_id
+PARTITION = 33  # bits for the row within a partition in Spark's monotonically_increasing_id
 
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """Runs of consecutive row ids: `starts` are the first ids, in ascending order, `counts` how many there are, and
-    `offsets` the number of the first row of each.
+    """Runs of consecutive row ids. `starts` are the first ids, in ascending order, `counts` the lengths of the runs,
+    and `offsets` the row number of each run's first row.
 
     >>> numbering = Numbering.of([(0, 3), (1 << 40, 2)])
     >>> numbering.rows, numbering.numbers(np.array([1 << 40, 2])).tolist()
@@ -39,7 +39,7 @@ class Numbering:
 
     @classmethod
     def of(cls, pieces: Iterable[tuple[int, int]]) -> Numbering:
-        """The numbering of (first id, how many), in the order of the rows."""
+        """Make a numbering from pairs (first id, count), in the order of the rows."""
         offset, found = 0, []
         for start, count in pieces:
             found.append((start, count, offset))
@@ -49,7 +49,7 @@ class Numbering:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(self.counts)
 
     def numbers(self, ids: Any) -> Ints:
@@ -66,20 +66,20 @@ class Numbering:
         """The ids of the rows with these numbers."""
         numbers = np.asarray(numbers, np.int64)
         order = np.argsort(np.array(self.offsets, np.int64), kind="stable")
-        # Pieces without rows share their offset with the next one: the last of them is the one with rows.
+        # Empty pieces have the same offset as the next one, so they are skipped.
         order = order[np.array(self.counts, np.int64)[order] > 0]
         offsets = np.array(self.offsets, np.int64)[order]
         at = order[np.searchsorted(offsets, numbers, "right") - 1]
         return np.asarray(np.array(self.starts, np.int64)[at] + numbers - np.array(self.offsets, np.int64)[at])
 
     def as_list(self) -> list[list[int]]:
-        """As it is written to the log: first id and count, in the order of the rows."""
+        """The form that is written to the log: pairs of first id and count, in the order of the rows."""
         order = sorted(range(len(self.starts)), key=lambda each: (self.offsets[each], self.counts[each]))
         return [[self.starts[each], self.counts[each]] for each in order]
 
 
 def numbering_of(source: Source, jvm: Jvm) -> Numbering:
-    """How the rows of a source are numbered. Of Parquet files on this machine the footers say it; else Spark counts."""
+    """Number the rows of a source: from the footers of local Parquet files, else by counting with Spark."""
     from whence.spark.sources.row_ids import files_of, local_files
 
     files = files_of(source)
@@ -111,7 +111,7 @@ def _counted(source: Source, jvm: Jvm, shift: int) -> Numbering:
             .agg(F.min("_id").alias("start"), F.count(F.lit(1)).alias("rows"))
             .collect()
         )
-    if shift == SHIFT:  # the piece is the place of the file
+    if shift == SHIFT:  # the piece is the index of the file
         merged: dict[int, int] = {}
         for each in found:
             merged[each.piece] = merged.get(each.piece, 0) + each.rows
@@ -120,7 +120,7 @@ def _counted(source: Source, jvm: Jvm, shift: int) -> Numbering:
 
 
 def ids_of(identities: pa.Table, files: Sequence[str] | None) -> Ints:
-    """Row ids from identities, which have `_file` and `_row` apart where rows are numbered by files."""
+    """Compute row ids from identities. If rows are numbered by files, these have the columns `_file` and `_row`."""
     rows = identities.column("_row").combine_chunks().to_numpy()
     if files is None:
         return np.asarray(rows, np.int64)

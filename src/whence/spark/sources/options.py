@@ -1,4 +1,6 @@
-"""Options of Spark's readers that say what is in files. Others may name keys or classes: no log holds them."""
+"""Options of Spark's readers that a log may store: those that describe the content of files. Others may name keys or
+classes.
+"""
 
 GIVEN_APART = frozenset({"path", "paths"})
 

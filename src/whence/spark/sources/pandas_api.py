@@ -1,4 +1,4 @@
-"""Frames of pandas API on Spark: the DataFrames behind them."""
+"""Frames of pandas API on Spark, and the Spark DataFrames behind them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def is_pandas(df: object) -> bool:
 
 
 def as_spark(df: Any) -> Any:
-    """The DataFrame of Spark, with the index as columns where it has names."""
+    """Convert to a Spark DataFrame. An index with names becomes columns."""
     if not hasattr(df, "to_spark"):
         df = df.to_frame()
     names = list(df.index.names)
     if all(isinstance(name, str) for name in names) and not set(names) & set(df.columns):
         return df.to_spark(index_col=names)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that an index without a name is left out
+        warnings.simplefilter("ignore")  # pandas API on Spark warns that an unnamed index is dropped
         return df.to_spark()
 
 
 def without_index(java: Any) -> Any:
-    """The plan of what was read, below the index that was attached to it; the plan itself if more was done to it."""
+    """The plan below the index that pandas API on Spark attached; the plan itself if it does more than that."""
     found = java
     while _attaches(found):
         found = found.children().apply(0)
@@ -37,7 +37,7 @@ def without_index(java: Any) -> Any:
 
 
 def _attaches(java: Any) -> bool:
-    """Whether a node only names rows, or numbers them."""
+    """Whether a node only renames columns or numbers rows."""
     kind = java.getClass().getSimpleName()
     if kind == "Project":
         return all(map(_passes, items(java.projectList())))
@@ -47,7 +47,7 @@ def _attaches(java: Any) -> bool:
 
 
 def _passes(expr: Any) -> bool:
-    """Whether a column is passed on, or one of those that pandas API on Spark adds."""
+    """Whether an expression is a plain column, or one that pandas API on Spark adds."""
     kind = expr.getClass().getSimpleName()
     if kind == "Alias" and str(expr.name()).startswith(INTERNAL):
         return True

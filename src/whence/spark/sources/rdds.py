@@ -1,5 +1,6 @@
-"""Rows of an RDD: data of Python, or a *cut*, where Spark had the rows before and they went through something that has
-no plan."""
+"""Rows of an RDD: Python data, or a *cut*, if Spark had the rows before and they went through something without a
+plan.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from typing import Any, ClassVar
 from whence.spark.catalyst.jvm import items
 from whence.spark.sources.kind import Kind, Past, column_ids
 
-DERIVED = "org.apache.spark.sql.execution."  # RDDs of Spark SQL: below a leaf they mean that a DataFrame was there
+DERIVED = "org.apache.spark.sql.execution."  # RDDs of Spark SQL: a leaf above them was made from a DataFrame
 READING = frozenset({"HadoopRDD", "NewHadoopRDD", "WholeTextFileRDD", "BinaryFileRDD"})
-MOST_FILES = 10_000  # of one scan that are looked at
+MOST_FILES = 10_000  # the most files of one scan that are read
 
 
 class RddKind(Kind):
-    """An RDD that was made into a DataFrame, a checkpoint among them."""
+    """An RDD that was converted to a DataFrame, or a checkpoint."""
 
     nodes: ClassVar[frozenset[str]] = frozenset({"LogicalRDD"})
 
@@ -36,7 +37,7 @@ class RddKind(Kind):
 
 
 def _ancestry_of_rdd(rdd: Any) -> tuple[frozenset[int], frozenset[str], frozenset[str]]:
-    """The numbers and the classes of an RDD and all that it is made of, and the files that are scanned for it."""
+    """The ids and classes of an RDD and all its ancestors, and the files that they scan."""
     numbers: set[int] = set()
     kinds: set[str] = set()
     files: set[str] = set()

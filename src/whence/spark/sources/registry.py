@@ -1,4 +1,4 @@
-"""The kinds of sources. The first one that matches a leaf is its kind."""
+"""All kinds of sources. A leaf has the first kind that matches."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ LEAVES = frozenset(name for kind in KINDS for name in kind.nodes)
 OTHER = Kind()
 
 
-# By the name that an object of the JVM has here, with the object itself: another may get the name after it.
+# By py4j's name of a JVM object, with the object itself, because a name may be reused.
 _kinds: dict[str, tuple[weakref.ref[Any], Kind]] = {}
 
 
 def kind_of(leaf: Any) -> Kind:
-    """What knows about a leaf of a plan. Of a leaf that no kind matches, nothing is known.
+    """Return the kind of a leaf, or the generic kind if none matches.
 
-    A question asks this again and again, and each time it would take calls to the JVM: the answer is remembered.
+    The result is cached, because a question needs it many times and each lookup calls the JVM.
     """
     if leaf is None:
         return OTHER

@@ -1,4 +1,4 @@
-"""Which row a row of a source is: a number that is the same whenever the same data is read the same way."""
+"""Row ids of a source: the same row has the same id each time the data is read in the same way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW = "_row"
 
 
 def row_id(jvm: Jvm, source: Source) -> Any:
-    """The expression of a row's identity, to stand directly above the source."""
+    """The expression of a row's id. It must be used directly above the source."""
     return kind_of(source.origin).row_id(source, jvm)
 
 
@@ -30,12 +30,12 @@ def files_of(source: Source) -> tuple[str, ...] | None:
 
 
 def local_files(source: Source) -> Files | None:
-    """The Parquet files of a source as DuckDB reads them; None if they are not all on this machine."""
+    """The Parquet files of a source for DuckDB; None if they are not all on this machine."""
     return kind_of(source.origin).local_files(source)
 
 
 def with_files(rows: DataFrame, source: Source) -> DataFrame:
-    """Rows that have their identity in the last column, `_row`, with the file apart from the row in it."""
+    """Split the row id in the last column, `_row`, into `_file` and the row index in that file."""
     from pyspark.sql import functions as F
 
     files = files_of(source)
@@ -50,20 +50,20 @@ def with_files(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def united(*numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    """All numbers that there are, each once, in order."""
+    """The distinct numbers, sorted."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     chunks = [chunk for each in numbers for chunk in each.chunks]
     values = pc.drop_null(pa.chunked_array(chunks, pa.int64())).to_numpy()
-    if not (values[1:] > values[:-1]).all():  # files are mostly read from first to last
+    if not (values[1:] > values[:-1]).all():  # usually they are sorted already
         values = np.sort(pc.unique(pa.array(values)).to_numpy())
     return pa.chunked_array([values], pa.int64())
 
 
 def named(numbers: pa.ChunkedArray, source: Source) -> pa.Table:
-    """Identities as a table: `_file` and `_row`, in the order of both, or `_row` alone. A file's name is there once."""
+    """Identities as a table: `_file` and `_row`, sorted, or only `_row`. File names are dictionary-encoded."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Sources of a stored plan: what a run noted of them, and how they are read again, by DuckDB or by Spark."""
+"""Sources of a stored plan: what the run recorded about them, and how DuckDB or Spark reads them again."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ NODE = "StoredLeaf"
 
 @dataclass(frozen=True, eq=False)
 class StoredLeaf:
-    """A leaf of a stored plan: its files as they were numbered, and the schema and options that Spark read it with.
+    """A leaf of a stored plan: its files in the order of numbering, and the schema and options that Spark read it with.
 
-    `lost` says why it cannot be read again, if it cannot: its rows were in memory, or in another system.
+    If it cannot be read again, `lost` says why: its rows were in memory, or in another system.
     """
 
     format: str
     listing: Listing | None = None
-    schema: str = ""  # as Spark's JSON has it
+    schema: str = ""  # Spark's JSON
     options: Mapping[str, str] = field(default_factory=dict)
     lost: str = ""
 
-    def nodeName(self) -> str:  # as Catalyst's leaves have it
+    def nodeName(self) -> str:  # the name of Catalyst's method
         return NODE
 
 
 class StoredKind(FileKind):
-    """Files that a run read, as its record has them."""
+    """Files that a run read, according to its record."""
 
     nodes: ClassVar[frozenset[str]] = frozenset({NODE})
 
@@ -50,7 +50,7 @@ class StoredKind(FileKind):
         return found
 
     def version_read(self, leaf: Any) -> Version:
-        return frozenset()  # the record has it
+        return frozenset()  # the run's record has the versions
 
     def reading(self, leaf: Any) -> tuple[str, dict[str, str]] | None:
         return None if leaf.lost else (str(leaf.schema), dict(leaf.options))
@@ -65,7 +65,7 @@ class StoredKind(FileKind):
         reader = jvm.spark._jsparkSession.read().format(leaf.format).schema(schema)
         for name, value in leaf.options.items():
             reader = reader.option(name, value)
-        gateway: Any = jvm.spark.sparkContext._gateway  # there while the session is
+        gateway: Any = jvm.spark.sparkContext._gateway  # never None while the session runs
         paths = gateway.new_array(jvm.class_("java.lang.String"), len(source.paths))
         for place, path in enumerate(source.paths):
             paths[place] = path

@@ -1,4 +1,4 @@
-"""Which state of a source a pipeline was read from: its files, their sizes and times."""
+"""Versions of sources: their files with sizes and modification times."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def version(source: Source, jvm: Jvm) -> Version:
-    """The files of a source as they are now; nothing for what is in memory or in another system."""
+    """The files of a source as they are now. Empty for data in memory or in another system."""
     return kind_of(source.origin).version(source, jvm) if source.paths else frozenset()
 
 
 def version_read(source: Source, jvm: Jvm) -> Version:
-    """The files of a source as they were when the DataFrame was made: that is what Spark reads, or has in a cache.
+    """The files of a source when the DataFrame was made: these are what Spark reads, or has in a cache.
 
-    Files that were there and were not listed, such as those that a pattern leaves out, are as they are now.
+    Files that Spark did not list then, such as those that a pattern excludes, are taken as they are now.
     """
     try:
         now = version(source, jvm)
-    except SourceChanged:  # what is left of it does not matter: it is said when something is asked
+    except SourceChanged:  # a question reports this later
         now = frozenset()
     seen = {file for file, _, _ in now}
-    # A file that is as it was, under a name that is not looked at from here on, is not a change.
+    # An unchanged file that `version` does not list is not a change.
     read = kind_of(source.origin).version_read(source.origin)
     listed = {each for each in read if each[0] in seen or state(each[0], jvm) != each[1:]}
     names = {file for file, _, _ in listed}
@@ -37,7 +37,7 @@ def version_read(source: Source, jvm: Jvm) -> Version:
 
 
 def require_unchanged(source: Source, before: Version, jvm: Jvm) -> None:
-    """Raise if a source is not what it was."""
+    """Raise if a source has changed."""
     changed = version(source, jvm) ^ before
     if changed:
         files = sorted({file for file, _, _ in changed})

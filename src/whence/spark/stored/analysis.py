@@ -1,4 +1,4 @@
-"""The plan of a stored run, with what was inferred from it when it ran."""
+"""The plan of a stored run, with what was inferred from it during the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StoredAnalysis(Analysis):
-    """There is no DataFrame, and a session only if a question needs one."""
+    """The analysis of a stored run. It has no DataFrame, and it starts a Spark session only if a question needs one."""
 
     traced_by: TracePlan = field(default_factory=TracePlan)
     reasons: tuple[str, ...] = ()  # why answers from the trace plan are supersets
@@ -30,7 +30,7 @@ class StoredAnalysis(Analysis):
 
     @classmethod
     def of(cls, document: RunDocument, versions: dict[str, Version], name: str, store: Store) -> StoredAnalysis:
-        """The analysis that a document holds. `versions` are the files of each source as the run read them."""
+        """Make the analysis from a document. `versions` are the files of each source as the run read them."""
         session = SessionOnDemand(document.settings)
         jvm = cast("Jvm", JvmOnDemand(session))
         trace = document.stored.trace or TracePlan(unavailable_reason="the run has no trace plan")

@@ -1,4 +1,4 @@
-"""Answers with a source that can no longer be read: an error for that source, but not for the others."""
+"""Answers in which some sources can no longer be read: questions about these raise an error, others work."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def guarded(lineage: Lineage, lost: Mapping[str, WhenceError]) -> Lineage:
-    """The lineage, which raises for a source that cannot be looked up."""
+    """Return the lineage such that it raises an error for each lost source."""
     return lineage.answered_by(lambda answer: Guarded(answer, lost)) if lost else lineage
 
 
 class Guarded:
-    """An answer about sources some of which cannot be looked up."""
+    """An answer that raises an error for lost sources."""
 
     def __init__(self, answer: Answer, lost: Mapping[str, WhenceError]) -> None:
         self._answer, self._lost = answer, lost

@@ -20,7 +20,7 @@ class Runs(list[StoredRun]):
 
     @classmethod
     def of(cls, store: Store, pipeline: str | None = None) -> Runs:
-        """All runs of a log, or those of the pipeline with this name."""
+        """Return all runs of a log, or those of the pipeline with this name."""
         return cls(StoredRun(store, each) for each in runs.listed(store, pipeline))
 
     def _rows(self) -> list[tuple[object, ...]]:

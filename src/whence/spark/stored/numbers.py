@@ -1,4 +1,4 @@
-"""Rows by number: those of a source over all its files, and those of an output."""
+"""Row numbers: of a source over all its files, and of an output."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def numbering(source: Source, jvm: Jvm) -> Numbering | None:
 
 
 def by_id(rows: RowNumbers, source: Source, jvm: Jvm) -> RowNumbers:
-    """Numbers over all files as the ids that rows have."""
+    """Convert row numbers over all files to row ids."""
     return RowNumbers(tuple(_required(source, jvm).ids(rows.numbers).tolist()))
 
 
 def by_number(identities: pa.Table, source: Source, jvm: Jvm) -> pa.ChunkedArray:
-    """Identities, a file and a row in it, as numbers over all files, in order."""
+    """Convert identities (a file and a row in it) to sorted row numbers over all files."""
     import pyarrow as pa
 
     found = _required(source, jvm).numbers(ids_of(identities, files_of(source)))
@@ -36,7 +36,7 @@ def by_number(identities: pa.Table, source: Source, jvm: Jvm) -> pa.ChunkedArray
 
 
 def places_of(rows: pa.Table, output: pa.Table) -> pa.ChunkedArray:
-    """The places of all rows of an output that are among the given ones."""
+    """The row numbers of all output rows that equal one of the given rows."""
     import pyarrow as pa
 
     wanted = set(_as_texts(rows))
@@ -46,7 +46,7 @@ def places_of(rows: pa.Table, output: pa.Table) -> pa.ChunkedArray:
 
 
 def _as_texts(rows: pa.Table) -> list[tuple[str, ...]]:
-    """The rows as text, so that NaN is equal to itself. Columns count by place: names may repeat."""
+    """The rows as tuples of strings, so that NaN equals NaN. Columns are matched by index, because names may repeat."""
     return list(zip(*(map(repr, column.to_pylist()) for column in rows.columns), strict=True))
 
 

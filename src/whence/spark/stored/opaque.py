@@ -1,4 +1,4 @@
-"""Parts of a plan that the log does not hold, and whether a question can do without them."""
+"""Parts of a plan that the log cannot store, and whether a question can be answered without them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ from whence.spark.sources.stored import StoredLeaf
 
 
 def relaxed(trace: TracePlan) -> tuple[TracePlan, tuple[str, ...]]:
-    """The trace plan without the facts that cannot be computed from the log alone, and why answers are supersets.
+    """Return the trace plan without the conditions that cannot be computed from the log alone, and why answers are
+    supersets.
 
-    Such a fact calls a function of the pipeline's own, or one of Spark's that is known by its name only. Each predicate
-    is a list of facts that must all hold. With a fact less it holds for more rows, never for fewer.
+    Such a condition calls a function of the pipeline, or one of Spark's functions of which only the name is stored.
+    Each predicate is a conjunction. Without one of its conditions it selects more rows, never fewer.
     """
     reasons: dict[str, None] = {}
 
@@ -54,7 +55,7 @@ def relaxed(trace: TracePlan) -> tuple[TracePlan, tuple[str, ...]]:
 
 
 def _missing(fact: Expr) -> str | None:
-    """Why Spark cannot compute a fact from the log alone; None if it can."""
+    """Return why Spark cannot compute a condition from the log alone, or None if it can."""
     for part in walk(fact):
         if isinstance(part, Call | AggCall | WindowCall) and isinstance(part.origin, NotHeld):
             if not stored_calls.known(part):
@@ -65,7 +66,7 @@ def _missing(fact: Expr) -> str | None:
 
 
 def _translates(fact: Expr) -> bool:
-    """Whether DuckDB computes a fact as Spark does, whatever the rows are that it is asked with."""
+    """Whether DuckDB computes a condition as Spark does, for all parameters."""
 
     def change(part: Tree) -> Tree:
         return fresh(part.name, part.dtype) if isinstance(part, Param) else part
@@ -80,7 +81,7 @@ def _is_listed(source: Source) -> bool:
 
 
 def not_replayable(plan: Operator) -> str | None:
-    """Why Spark cannot run a stored plan again; None if it can."""
+    """Return why Spark cannot run a stored plan again, or None if it can."""
     for part in walk(plan):
         if isinstance(part, Source):
             if isinstance(part.origin, StoredLeaf) and part.origin.lost:

@@ -43,7 +43,7 @@ PLAN = "the plan of the run"
 
 
 def open_run(store: Store, run: Run | int) -> StoredRun:
-    """Open a run by its record or its number. Nothing is read before the first question."""
+    """Open a run by its record or its id. Nothing is read before the first question."""
     if isinstance(run, int):
         found = {each.id: each for each in runs.listed(store)}
         if run not in found:
@@ -55,8 +55,8 @@ def open_run(store: Store, run: Run | int) -> StoredRun:
 class StoredRun:
     """A run that is in the log.
 
-    It answers the same questions as its pipeline, in a program without the pipeline's code. DuckDB answers wherever it
-    gives the same results as Spark. Otherwise the active Spark session is used, or one is started; if pyspark is not
+    It answers the same questions as its pipeline, in a program without the pipeline's code. DuckDB answers if it gives
+    the same results as Spark. Otherwise the active Spark session is used, or one is started; if pyspark is not
     installed, the error says so.
     """
 
@@ -65,7 +65,7 @@ class StoredRun:
 
     @property
     def id(self) -> int:
-        """Its number in the log."""
+        """The id of the run in the log."""
         return self.record.id
 
     @property
@@ -90,7 +90,7 @@ class StoredRun:
 
     @property
     def rows(self) -> int | None:
-        """How many rows the output has; None if it was not saved."""
+        """The number of output rows; None if the output was not saved."""
         saved = self._saved.get(OUTPUT) or self._saved.get(ANNOTATED)
         return None if saved is None or "rows" not in saved else int(saved["rows"])
 
@@ -123,7 +123,7 @@ class StoredRun:
             rows_asked = self._by_values(asked)
             return CellQuestions(self._subject, engine, witness).backward(rows_asked, columns, lineage, one=one)
         tracer = self._tracer(witness, engine, lost)
-        if isinstance(tracer, ReplayTracer):  # it finds rows by what is in them
+        if isinstance(tracer, ReplayTracer):  # a replay finds rows by their values
             asked = self._by_values(asked)
         return guarded(tracer.backward(asked, one=one), lost)
 
@@ -155,7 +155,7 @@ class StoredRun:
         return self._tracer(witness, engine, lost).forward(uses, asked)
 
     def source_rows(self, source: str) -> int | None:
-        """Return how many rows a source has; None if it is not Parquet on this machine."""
+        """Return the number of rows of a source; None if it is not Parquet on this machine."""
         found = numbering(self._uses(source)[0], self._analysis.jvm)
         return None if found is None else found.rows
 
@@ -174,7 +174,7 @@ class StoredRun:
         return found
 
     def _by_values(self, asked: object) -> object:
-        """The rows of the output with these numbers, given by their values."""
+        """Convert row numbers of the output to rows given by value."""
         if not isinstance(asked, RowNumbers):
             return asked
         held = self._output.take(list(asked.numbers))
@@ -202,7 +202,7 @@ class StoredRun:
         return found
 
     def _lost(self) -> dict[str, WhenceError]:
-        """The sources that have changed, or that were never files, each with its error."""
+        """The sources that have changed, or that never were files, each with its error."""
         found: dict[str, WhenceError] = {}
         for source in self._analysis.sources:
             if source.name not in found:
@@ -327,7 +327,7 @@ class StoredRun:
 
 
 def _read_by(subject: Subject, tracer: Tracer) -> set[str]:
-    """The sources whose rows an answer is computed from, whichever source it is about."""
+    """The sources that a tracer reads to compute an answer about any source."""
     from whence.spark.tracing.annotated import AnnotatedTracer
     from whence.spark.tracing.saved import SavedTracer
 

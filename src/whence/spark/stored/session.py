@@ -1,4 +1,4 @@
-"""Spark for the questions that only Spark can answer, started when the first of them is asked."""
+"""A Spark session for questions that only Spark can answer. The first such question starts it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ NEEDED = (
 
 
 class SessionOnDemand:
-    """A Spark session with the settings of a run: the one that is active, or one that is started here.
+    """A Spark session with the settings of a run: the active one, or a new one. The session starts when it is first
+    used.
 
-    The settings are known without it.
+    The settings can be read without starting it.
     """
 
     def __init__(self, settings: Mapping[str, str]) -> None:
@@ -31,7 +32,7 @@ class SessionOnDemand:
 
     @cached_property
     def real(self) -> SparkSession:
-        """The session itself, which exists from now on."""
+        """The session itself. It is started if necessary."""
         if importlib.util.find_spec("pyspark") is None:
             raise MissingExtra(NEEDED)
         from pyspark.sql import SparkSession
@@ -48,7 +49,7 @@ class SessionOnDemand:
 
 
 class Settings:
-    """The settings that change what a plan means, as the run had them."""
+    """The settings of the run that change the meaning of a plan."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self.known = dict(known)
@@ -59,7 +60,7 @@ class Settings:
 
 
 class JvmOnDemand:
-    """Catalyst through such a session: the first use starts it."""
+    """Access to Catalyst through such a session. The first use starts the session."""
 
     def __init__(self, session: SessionOnDemand) -> None:
         self._session = session

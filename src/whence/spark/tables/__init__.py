@@ -1,1 +1,1 @@
-"""Tables that pipelines read and make, as datasets of the log: numbered rows, named columns, and hand-overs."""
+"""The sources and outputs of pipelines as datasets of the log: numbered rows, named columns, and hand-overs."""

@@ -1,4 +1,4 @@
-"""Runs as relations: which rows of a source made which rows of the output.
+"""Runs as relations: which source rows made which output rows.
 
 A run computes its answers. If this program still has the pipeline of the run, the pipeline answers; otherwise the run
 is opened from the log.
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _live: weakref.WeakKeyDictionary[Store, dict[int, Pipeline]] = weakref.WeakKeyDictionary()
 """The last pipelines of this program, by run."""
 
-MOST_LIVE = 100  # pipelines of a log that are kept
+MOST_LIVE = 100  # the most pipelines of a log that are kept
 
 UNAVAILABLE = (NotTraceable, MissingExtra, SparkFailed)
-"""Why cells may not be asked about, where rows can be."""
+"""Errors that mean that row lineage is available, but cell lineage is not."""
 
 EQUAL_ROWS = (
     "equal rows of {!r} cannot be told apart, so they share their lineage: p.materialize() stores the lineage of each"
@@ -43,7 +43,7 @@ EQUAL_ROWS = (
 
 
 def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
-    """A pipeline of this program made this run."""
+    """Note that a pipeline of this program made this run."""
     if run is not None:
         known = _live.setdefault(store, {})
         known[run] = pipeline
@@ -52,7 +52,7 @@ def remember(store: Store, run: int | None, pipeline: Pipeline) -> None:
 
 
 def live_pipeline(store: Store, run: int) -> Pipeline | None:
-    """The pipeline of this program that made a run, unless its session was stopped."""
+    """The pipeline of this program that made a run; None if there is none or its session was stopped."""
     from whence.spark.sessions.failures import is_stopped
 
     found = _live.get(store, {}).get(run)
@@ -60,7 +60,7 @@ def live_pipeline(store: Store, run: int) -> Pipeline | None:
 
 
 class RunRelation:
-    """How the output of a run came from one of its sources: asked, not stored."""
+    """The relation between the output of a run and one of its sources. It is computed on demand, not stored."""
 
     def __init__(self, store: Store, document: Mapping[str, Any], output: str, input: str) -> None:
         self._store, self._run, self._source = store, int(document["run"]), str(document["source"])
@@ -76,9 +76,9 @@ class RunRelation:
         return self.traced(Selection.of(cells, self.in_shape), "forward").selection
 
     def traced(self, selection: Selection, direction: str, lineage: str = BOTH) -> Traced:
-        """The answer, why it is a superset if it is, and how it was found.
+        """Return the answer, why it is a superset if it is, and how it was found.
 
-        Whole rows are asked about as rows; some columns of rows, and values alone, as cells.
+        Complete rows become row questions. Some columns of rows, or value lineage alone, become cell questions.
         """
         there = self.in_shape if direction == "backward" else self.out_shape
         found, reasons, ways = Selection.empty(there), list[str](), list[str]()
@@ -132,8 +132,9 @@ class RunRelation:
         return Traced(selected, self._reason(reason, self._output, shared), "run")
 
     def _placed(self, found: Any, held: HeldTable) -> tuple[Selection, bool]:
-        """The cells of rows that were reached, under the numbers that these rows have in the output; and whether some
-        of these are equal, so that others may be meant."""
+        """Return the reached cells, with the numbers of their rows in the output; and whether some of these rows are
+        equal, so that other rows may be meant.
+        """
         rows, reached, mask, shared = found.arrow(), Selection.empty(self.out_shape), found.cells().mask(), False
         for pattern in np.unique(mask, axis=0):
             alike = np.flatnonzero((mask == pattern).all(axis=1))
@@ -155,7 +156,7 @@ class RunRelation:
         return open_run(self._store, run_of(self._store, self._run))
 
     def _numbering(self) -> tuple[Numbering, Sequence[str] | None]:
-        """How the rows of the source are numbered, and by which files."""
+        """The numbering of the source rows, and the files that it refers to."""
         from whence.store.catalog import statements
 
         with self._store.database.read() as connection:
@@ -164,7 +165,7 @@ class RunRelation:
         return Numbering.of(pieces), properties.get("files") or None
 
     def _source_rows(self, numbers: Ints) -> tuple[list[Any], list[str], int]:
-        """The rows of the source with these numbers, its columns, and how many rows are equal to one of them."""
+        """The source rows with these numbers, the names of the columns, and the number of rows equal to one of them."""
         try:
             held = held_table(self._store, self._input)
         except NoLineage:
@@ -184,7 +185,7 @@ def _by_rows(reason: str | None, error: WhenceError) -> str:
 
 
 def by_columns(selection: Selection) -> list[tuple[Ints, tuple[int, ...]]]:
-    """The rows of a selection, by number, that have the same columns in it.
+    """Group the rows of a selection by the columns that are selected in them.
 
     >>> [(rows.tolist(), columns) for rows, columns in by_columns(Selection.parse("0:2,0; 1,1", (3, 2)))]
     [([0], (0,)), ([1], (0, 1))]

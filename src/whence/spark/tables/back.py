@@ -1,7 +1,7 @@
-"""Hand-overs to Spark: a pandas frame or an array as a DataFrame whose rows the log knows.
+"""Hand-overs to Spark: a pandas frame or an array becomes a DataFrame whose rows have lineage in the log.
 
-The rows are written to the log as a Parquet file, and Spark reads that. So they have numbers, a pipeline over them can
-be asked like any other, and a later program can ask it, too.
+The rows are written to the log as a Parquet file, which Spark reads. So they have numbers, and a pipeline over them
+answers questions like any other, also in a later program.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def to_spark(
     store: Store, value: Any, spark: SparkSession | None, name: str | None, columns: Sequence[str] | None
 ) -> DataFrame:
-    """The DataFrame, and its rows in the log."""
+    """Return the DataFrame, and record its rows in the log."""
     import pyarrow.parquet as pq
 
     store.database.require_writable()
@@ -86,7 +86,7 @@ def _frame(value: Any, columns: Sequence[str] | None) -> pd.DataFrame:
 
 
 def _created(spark: SparkSession, frame: pd.DataFrame) -> DataFrame:
-    """The DataFrame of a frame: Spark takes types from rows, and without any from the types of the columns."""
+    """Convert a pandas frame to a DataFrame. Spark infers types from rows; without rows, the dtypes are used."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -105,14 +105,14 @@ def _created(spark: SparkSession, frame: pd.DataFrame) -> DataFrame:
 
 
 def _of_vector(shape: tuple[int, ...]) -> Relation:
-    """A table of one column, each row from the cell of the same number."""
+    """The relation of a table with one column: row i is from cell i."""
     every = (-1, 0, 0)
     rows = [([every, every, (0, 1, 1)], [(0, shape[0] - 1), (0, 0), (0, 0)])]
     return Relation.from_rows((shape[0], 1), shape, rows)
 
 
 def _type(field: Any) -> str:
-    """A type as plans write it."""
+    """The name of a Spark type, as plans write it."""
     simple = field.dataType.jsonValue()
     if isinstance(simple, str):
         return simple

@@ -1,4 +1,6 @@
-"""The lineage of every row of a run, stored by Spark's tasks: this process holds counts and bounds, never rows."""
+"""Materialize a run with Spark's tasks: they store the lineage of every row, and this process only handles counts and
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,13 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "local", "spark")
 
 MANY = 1 << 30
-"""Sources of more bytes than these are materialized by tasks."""
+"""If the sources have more bytes than this, Spark's tasks materialize the run."""
 
 ROWS_ALONE = "cell lineage is not stored: Spark's tasks store only row lineage"
 
 
 def chosen(analysis: Analysis, engine: str = "auto") -> tuple[str, str]:
-    """Who stores the lineage of a run, this process (local) or Spark's tasks (spark); and why."""
+    """Return whether this process (local) or Spark's tasks (spark) store the lineage of a run, and why."""
     if engine not in ENGINES:
         raise BadType(f"engine is one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
     size = sum(size for files in analysis.files.values() for _, size, _ in files)
@@ -50,9 +52,10 @@ def chosen(analysis: Analysis, engine: str = "auto") -> tuple[str, str]:
 
 
 def materialize(store: Store, analysis: Analysis) -> tuple[str, Table] | None:
-    """Run a pipeline with the ids of source rows, and record its output and lineage, which tasks write to the log.
+    """Run a pipeline with the ids of source rows, and record its output and lineage, which Spark's tasks write to the
+    log.
 
-    It is a run of its own, with its rows in the order of that run. None if it gave no rows: there is nothing to store.
+    This is a new run, and its rows have the order of that run. Return None if it gave no rows: then nothing is stored.
     """
     started = now()
     analysis.require_unchanged()
@@ -83,7 +86,7 @@ def materialize(store: Store, analysis: Analysis) -> tuple[str, Table] | None:
 
 
 def _shown_once(analysis: Analysis) -> tuple[int, ...]:
-    """The places of the output's columns, of one that is shown twice the first."""
+    """The indices of the output's columns; of a repeated column, the first."""
     first = {attr: place for place, attr in reversed(list(enumerate(analysis.plan.output)))}
     return tuple(sorted(first.values()))
 
@@ -103,7 +106,7 @@ def _recorded(
     store: Store, analysis: Analysis, pieces: Sequence[Piece], places: tuple[int, ...],
     numbered: Mapping[str, Numbering], found: Mapping[str, Relation], started: str,
 ) -> tuple[str, Table]:  # fmt: skip
-    """The run, then its tables: what tasks wrote is visible from here on."""
+    """Record the run, then its tables. From here on, what the tasks wrote is visible."""
     rows = sum(piece.rows for piece in pieces)
     result = Result((), tuple(analysis.plan.output[place] for place in places), places, rows)
     why = TracePlan(unavailable_reason="its lineage is stored as relations")
@@ -123,6 +126,6 @@ def _recorded(
 
 
 def _remove(store: Store, pieces: Sequence[Piece]) -> None:
-    """The files of ids, which nothing needs any more."""
+    """Remove the files of ids, which are no longer needed."""
     for piece in pieces:
         store.blobs.remove(piece.ids)

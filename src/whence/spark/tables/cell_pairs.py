@@ -1,7 +1,7 @@
-"""The cells of every row of an output, to be stored: which cells of the sources made each of its columns.
+"""The cells of every output row, to be stored: which source cells made each of its columns.
 
-Where the plan says which columns count in each row of the lineage, the pairs of rows say it all. For the other columns
-the pipeline runs once more, with their cells beside each row.
+Often the plan says which columns contribute in each row of the lineage; then the pairs of rows are enough. For other
+columns the pipeline runs once more and annotates each row with cells.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entered:
-    """Rows of the output, and for each the id of a row of a source, of which some columns count."""
+    """Pairs of an output row and the id of a source row, and the source columns that contribute."""
 
     occurrence: int  # the use of the source
     columns: frozenset[int]
@@ -41,14 +41,14 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class CellPairs:
-    """Of each output column, by its place, what entered it; and why that may be more than its cells."""
+    """For each output column, by index, the pairs that entered it; and why they may be a superset."""
 
     of: Mapping[int, tuple[Entered, ...]] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
 
 def cell_pairs(found: Ordered) -> tuple[dict[str, CellPairs], tuple[str, ...]]:
-    """The cells of all rows by each kind of lineage that they are known by; and why they are not by the others."""
+    """Return the cells of all rows for each kind of lineage, and why some kinds are missing."""
     made: dict[str, CellPairs] = {}
     missing: list[str] = []
     for lineage in LINEAGES:
@@ -82,7 +82,7 @@ def _pairs(found: Ordered, lineage: str) -> CellPairs:
 def _static(
     found: Ordered, tracer: CellTracer, places: frozenset[Place], unlike: dict[Place, Ints]
 ) -> tuple[Entered, ...]:
-    """The pairs of rows, of each use without the rows for which a condition on them does not hold."""
+    """The pairs of rows, without source rows for which the condition of a use is not true."""
     assert found.pairs is not None
     uses = {use.occurrence: use for use in found.subject.analysis.sources}
     made = []
@@ -101,7 +101,7 @@ def _static(
 
 
 def _run(found: Ordered, columns: tuple[Attr, ...], lineage: str) -> tuple[dict[Attr, tuple[Entered, ...]], list[str]]:
-    """What a run with the cells of these columns beside each row says."""
+    """Run the pipeline with the cells of these columns, and return the pairs and the reasons for a superset."""
     analysis = found.subject.analysis
     varying = analysis.nondeterminism.reasons()
     if varying:

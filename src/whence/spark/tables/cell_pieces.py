@@ -1,4 +1,4 @@
-"""Pairs of rows as relations, each stored once, and between which columns of two tables each of them holds."""
+"""Store pairs of rows as relations, each once, and note between which columns of two tables each relation applies."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Pieces:
-    """The relations between the rows of an output and those of one source, put together as they are needed."""
+    """The relations between the rows of an output and of one source, added as they are needed."""
 
     def __init__(self, rows: int, numbering: Numbering) -> None:
         self._rows, self._numbering = rows, numbering
         self.relations: list[Relation] = []
         self._known: dict[bytes, int] = {}  # by content
-        self._keys: dict[tuple[int, int], Ints] = {}  # of pairs that were met, by the arrays that hold them
-        self._held: list[Ints] = []  # so that these stay what they are
+        self._keys: dict[tuple[int, int], Ints] = {}  # keys of pairs, by the ids of their arrays
+        self._held: list[Ints] = []  # keeps the arrays alive, so that their ids stay unique
 
     def add(self, outs: Ints, ids: Ints) -> Relation:
-        """The relation of these pairs."""
+        """Return the relation of these pairs."""
         return self.relations[self._add(self._key(outs, ids))]
 
     def cells(self, pairs: CellPairs, uses: Iterable[int]) -> Cells:
-        """What entered the columns of the output from some uses of the source."""
+        """Return the relations of the pairs that entered the output columns from some uses of the source."""
         wanted = set(uses)
         columns: dict[tuple[int, ...], list[tuple[int, int]]] = {}
         entered: list[Entered] = []
@@ -56,7 +56,7 @@ class Pieces:
         return Cells(made, "; ".join(pairs.reasons) or None)
 
     def _key(self, outs: Ints, ids: Ints) -> Ints:
-        """The pairs as numbers, in order, each once."""
+        """The distinct pairs as sorted integers."""
         known = (id(outs), id(ids))
         if known not in self._keys:
             width = max(1, self._numbering.rows)
@@ -75,7 +75,7 @@ class Pieces:
 
 
 def _between(places: set[tuple[int, int]]) -> Between:
-    """Columns of the output, and those of the source that all of them came from.
+    """Group output columns by the source columns that they came from.
 
     >>> _between({(0, 1), (2, 1), (1, 0), (1, 1)})
     (((0, 2), (1,)), ((1,), (0, 1)))

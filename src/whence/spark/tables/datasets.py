@@ -1,4 +1,4 @@
-"""The tables of a run as datasets: each source with its rows numbered, and the output as the run saved it."""
+"""The tables of a run as datasets: each source with numbered rows, and the output as the run saved it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from whence.spark.running.artifacts import Result, RunArtifacts
     from whence.store.catalog.runs import Run
 
-QUICK = 8 << 20  # bytes of files whose rows Spark counts while a run is recorded
+QUICK = 8 << 20  # while a run is recorded, Spark counts the rows of files up to this many bytes
 
 
 def sources_of(analysis: Analysis) -> dict[str, Source]:
-    """The sources by name, each as the use that has all its columns."""
+    """The sources by name; of several uses, the one with all columns."""
     uses: dict[str, list[Source]] = {}
     for each in analysis.sources:
         uses.setdefault(each.name, []).append(each)
@@ -34,7 +34,7 @@ def sources_of(analysis: Analysis) -> dict[str, Source]:
 
 
 def numberings(analysis: Analysis, *, quickly: bool = False) -> dict[str, Numbering]:
-    """How the rows of each source are numbered; `quickly`: of those alone where that takes next to no time."""
+    """How the rows of each source are numbered. With `quickly`, only sources whose rows are quick to count."""
     found = {}
     for name, source in sources_of(analysis).items():
         if not quickly or is_quick(source, analysis.files.get(name, [])):
@@ -43,7 +43,7 @@ def numberings(analysis: Analysis, *, quickly: bool = False) -> dict[str, Number
 
 
 def is_quick(source: Source, states: list[list[Any]]) -> bool:
-    """Whether its rows can be counted in next to no time: footers of Parquet files, small files, rows in a plan."""
+    """Whether its rows are quick to count: Parquet files with footers, small files, or rows in a plan."""
     if local_files(source) is not None:
         return True
     if states:
@@ -54,7 +54,7 @@ def is_quick(source: Source, states: list[list[Any]]) -> bool:
 def source_tables(
     analysis: Analysis, numbered: Mapping[str, Numbering], artifacts: Mapping[str, str]
 ) -> dict[str, Table]:
-    """The sources as tables of the log; `artifacts` are the versions of the files that hold them."""
+    """The sources as tables of the log. `artifacts` are the versions of their files."""
     return {
         name: _source_table(source, analysis, numbered[name], artifacts.get(name))
         for name, source in sources_of(analysis).items()
@@ -75,7 +75,7 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
         **_options(source),
     }
     known = {"columns": columns, "states": states, "numbering": properties["numbering"], "format": source.format}
-    if not states:  # in memory, or in another system: each session has its own
+    if not states:  # in memory, or in another system: not shared between sessions
         known["session"] = str(analysis.jvm.spark.sparkContext.applicationId)
         known["leaf"] = str(source.origin._target_id) if source.origin is not None else ""  # type: ignore[attr-defined]  # a JVM object
     handed = handed_file(source.paths)
@@ -88,7 +88,7 @@ def _source_table(source: Source, analysis: Analysis, numbering: Numbering, arti
 
 
 def _options(source: Source) -> dict[str, Any]:
-    """How files are to be read whose format does not say it."""
+    """The options for reading files, if their format needs them."""
     if source.format == "parquet" or source.origin is None:
         return {}
     found = kind_of(source.origin).reading(source.origin)
@@ -96,8 +96,9 @@ def _options(source: Source) -> dict[str, Any]:
 
 
 def output_table(analysis: Analysis, run: RunArtifacts, rows: int, stored: Run, sources: Mapping[str, Table]) -> Table:
-    """The output as a table of the log: the same one only if it holds the same, and the same plan made it of the same
-    sources. Equal rows of another plan may have another lineage."""
+    """Return the output as a table of the log. It is the same table as an earlier one only if it has the same rows and
+    the same plan made it from the same sources, because equal rows of another plan may have another lineage.
+    """
     from whence.graph.column_lineage import column_lineage
 
     result = run.results.get(OUTPUT)
@@ -116,9 +117,9 @@ def output_table(analysis: Analysis, run: RunArtifacts, rows: int, stored: Run, 
 
 
 def saved_rows(analysis: Analysis, result: Result, stored: Run) -> dict[str, Any]:
-    """Where the rows of the output are: files among the blobs, and which of their columns each column is."""
+    """Where the rows of the output are: the blobs, and which of their columns each output column is."""
     entry = next(each for each in stored.document["saved"] if tuple(each["place"]) == OUTPUT)
-    output = analysis.plan.output  # a column may be shown twice, and is saved once
+    output = analysis.plan.output  # a column may be in the output twice, but is saved once
     return {
         "blobs": [stored.files[number] for number in entry["files"]],
         "blob_columns": [result.places.index(output.index(attr)) for attr in output],

@@ -1,4 +1,4 @@
-"""Rows and cells of a question in a Spark frame: by number, or, of tables, by what the rows hold."""
+"""Read the rows and cells of a question from a Spark frame: by number or, for tables, by value."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 def asked_cells(store: Store, name: str, df: Any, columns: Sequence[str] | None = None) -> Selection:
-    """The cells of a dataset that a frame asks about.
+    """Return the cells of a dataset that a frame selects.
 
-    Of a table, a frame whose columns are all called as some of the table's holds rows by value: the question is about
-    all rows that agree with one of them, and of these about `columns`. Any other frame holds indices.
+    If the dataset is a table and all columns of the frame have names of its columns, the frame has rows by value: it
+    selects all rows that are equal to one of them in these columns, and in these rows the cells of `columns`. Any other
+    frame has indices.
     """
     shape = store.reader.shapes((name,))[name]
     is_table = store.reader.is_table(name)
@@ -57,8 +58,9 @@ def _agreeing(held: HeldTable, df: DataFrame, columns: Sequence[str] | None) -> 
 
 
 def _cast(held: HeldTable, df: DataFrame) -> DataFrame:
-    """The rows of the frame in the table's types, without those that no row can be equal to; an error if the types are
-    of other kinds."""
+    """Cast the rows of the frame to the table's types, without rows that cannot equal any. Raise if the types do not
+    match.
+    """
     from pyspark.sql import functions as F
     from pyspark.sql.types import NumericType
 
@@ -74,13 +76,13 @@ def _cast(held: HeldTable, df: DataFrame) -> DataFrame:
             )
         value = F.col(f"`{field.name}`")
         cast = value.try_cast(kind)
-        same = same & cast.try_cast(field.dataType).eqNullSafe(value)  # 2.5 is no integer, and 2.0 is one
+        same = same & cast.try_cast(field.dataType).eqNullSafe(value)  # 2.0 is an integer, 2.5 is not
         chosen.append(cast.alias(field.name))
     return df.where(same).select(*chosen)
 
 
 def _type(dtype: str) -> DataType:
-    """The type that the log's name of it stands for."""
+    """The Spark type with this name in the log."""
     from pyspark.sql.types import StructType
 
     written = json.loads(dtype) if dtype.startswith("{") else dtype

@@ -1,4 +1,4 @@
-"""Hand-overs from Spark: the output of a run as a pandas frame or an array, known to the log row by row."""
+"""Hand-overs from Spark: the output of a run as a pandas frame or an array, whose rows the log can trace."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Materialized:
-    """What was stored of a run's lineage: the dataset, and for each source how many tuples, in how many bytes.
+    """What was stored of a run's lineage: the dataset, and for each source the number of tuples and bytes.
 
-    `missing` says which cells are not stored, and why: the run answers questions about these.
+    `missing` says which cells are not stored, and why; the run answers questions about these.
     """
 
     dataset: str
@@ -34,7 +34,7 @@ class Materialized:
 
     @classmethod
     def of(cls, store: Store, dataset: str, table: Table, missing: tuple[str, ...] = ()) -> Materialized:
-        """What the log has of it."""
+        """Read the counts and sizes from the log."""
         from whence.store.catalog import statements
 
         with store.database.read() as connection:
@@ -46,12 +46,12 @@ class Materialized:
 
     @property
     def bytes(self) -> int:
-        """What the relations take in the log."""
+        """The bytes that the relations use in the log."""
         return sum(size for _, size in self.sources.values())
 
     @property
     def bytes_per_row(self) -> float:
-        """The same for each row of the output."""
+        """The bytes for each output row."""
         return self.bytes / max(1, self.rows)
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Materialized:
 
 
 def as_pandas(rows: pa.Table, analysis: Analysis) -> pd.DataFrame:
-    """The rows as `toPandas()` gives them."""
+    """Convert the rows as `toPandas()` does."""
     import pandas as pd
     from pyspark.sql.pandas.types import _create_converter_to_pandas
 
@@ -83,7 +83,7 @@ def as_pandas(rows: pa.Table, analysis: Analysis) -> pd.DataFrame:
 
 
 def as_numpy(rows: pa.Table, places: Sequence[int], names: Sequence[str]) -> NDArray[np.float64]:
-    """Columns of numbers as an array of floats; NULL is NaN."""
+    """Convert numeric columns to an array of floats; NULL becomes NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -103,7 +103,7 @@ def as_numpy(rows: pa.Table, places: Sequence[int], names: Sequence[str]) -> NDA
 
 
 def columns_meant(columns: Sequence[str] | str | None, names: Sequence[str]) -> list[int]:
-    """The places of columns that are given by name; all if none are."""
+    """The indices of columns given by name, or of all columns if none are given."""
     if columns is None:
         return list(range(len(names)))
     wanted = [columns] if isinstance(columns, str) else list(columns)

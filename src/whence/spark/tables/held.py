@@ -1,4 +1,4 @@
-"""Tables of the log, read: their rows by number, and the numbers of rows by what they hold."""
+"""Read tables of the log: rows by number, and numbers of rows by value."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HeldTable:
-    """A dataset of the log that is a table, and the files that hold its rows."""
+    """A dataset of the log that is a table, and the files with its rows."""
 
     name: str
     shape: tuple[int, ...]
-    columns: tuple[Attr, ...]  # under their own names
-    files: Files  # under the names that they have there
-    numbering: Numbering  # of the rows in the files
-    folder: object = None  # that lasts as long as this, if the files are in one
+    columns: tuple[Attr, ...]  # with the table's names
+    files: Files  # with the names in the files
+    numbering: Numbering  # how the rows in the files are numbered
+    folder: object = None  # a temporary directory of the files; it lasts as long as this object
 
     @property
     def names(self) -> list[str]:
@@ -47,12 +47,12 @@ class HeldTable:
         return [attr.name for attr in self.columns]
 
     def arrow(self, numbers: Ints, columns: Sequence[int] | None = None) -> pa.Table:
-        """The rows with these numbers, in their order: all columns, or some by their places."""
+        """The rows with these numbers, in the order of their numbers: all columns, or some by index."""
         import pyarrow as pa
 
         ids = self.numbering.ids(numbers)
         found = numbered(self.files, pa.chunked_array([ids], pa.int64()), identity=True)
-        if found is None:  # DuckDB does not read it as Spark does
+        if found is None:  # DuckDB reads this data differently from Spark
             held = pa.concat_tables(
                 [_read(path, self.files) for path in self.files.paths], promote_options="permissive"
             )
@@ -72,7 +72,7 @@ class HeldTable:
         found = equal_rows(self.files, rows)
         if found is not None:
             return np.sort(self.numbering.numbers(found.to_numpy()))
-        own = self.arrow(np.arange(self.shape[0]))  # DuckDB does not read it as Spark does
+        own = self.arrow(np.arange(self.shape[0]))  # DuckDB reads this data differently from Spark
         names = [f"c{place}" for place in range(own.num_columns)]
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names) or "true"
         with connected() as connection:
@@ -83,7 +83,7 @@ class HeldTable:
         return np.sort(np.asarray(places["number"], np.int64))
 
     def matching(self, rows: object) -> Ints:
-        """The numbers of the rows that agree with the given ones in the columns that those name."""
+        """The numbers of the rows that equal one of the given rows in the columns that it names."""
         import pyarrow as pa
 
         if is_frame(rows) or is_series(rows):
@@ -103,7 +103,9 @@ class HeldTable:
         return numbers
 
     def agreeing(self, rows: pa.Table) -> Ints:
-        """The same for many rows, whose columns have the names and types of some of its own: one join."""
+        """Like `matching`, for many rows with one join. Their columns must have the names and types of some table
+        columns.
+        """
         import pyarrow as pa
 
         own = {attr.name: (attr, held) for attr, held in zip(self.columns, self.files.columns, strict=True)}
@@ -120,7 +122,7 @@ class HeldTable:
 
 
 def held_table(store: Store, name: str) -> HeldTable:
-    """The table that a dataset is, or an error that says why its rows cannot be read here."""
+    """Return the table of a dataset. Raise, with the reason, if its rows cannot be read here."""
     from whence.store.catalog import statements
 
     with store.database.read() as connection:
@@ -142,7 +144,7 @@ def held_table(store: Store, name: str) -> HeldTable:
 
 
 def selected(store: Store, name: str, rows: object, columns: Sequence[str] | None = None) -> Selection:
-    """The cells of a table in the given rows: `rows` is a dictionary, a list of them, or None for all rows."""
+    """Return the cells of a table in the given rows. `rows` is a dictionary, a list of them, or None for all rows."""
     held = held_table(store, name)
     places = column_places(held.names, columns)
     numbers = np.arange(held.shape[0]) if rows is None else held.matching(rows)
@@ -150,7 +152,7 @@ def selected(store: Store, name: str, rows: object, columns: Sequence[str] | Non
 
 
 def cells(numbers: Ints, places: Sequence[int], shape: tuple[int, ...]) -> Selection:
-    """The cells of rows, by number, and of columns, by place."""
+    """Return the cells in these rows (by number) and columns (by index)."""
     rows, columns = _runs(numbers), _runs(places)
     boxes = np.empty((len(rows), len(columns), 2, 2), np.int64)
     boxes[:, :, 0], boxes[:, :, 1] = rows[:, None], columns[None, :]
@@ -158,7 +160,7 @@ def cells(numbers: Ints, places: Sequence[int], shape: tuple[int, ...]) -> Selec
 
 
 def _runs(numbers: Any) -> Ints:
-    """First and last of each run of consecutive numbers.
+    """The first and last number of each run of consecutive numbers.
 
     >>> _runs([4, 2, 3, 7]).tolist()
     [[2, 4], [7, 7]]
@@ -171,7 +173,7 @@ def _runs(numbers: Any) -> Ints:
 
 
 def column_places(names: Sequence[str], columns: Sequence[str] | None) -> list[int]:
-    """The places of columns by name; all if none are given."""
+    """The indices of columns given by name, or of all columns if none are given."""
     if columns is None:
         return list(range(len(names)))
     wanted = [columns] if isinstance(columns, str) else list(columns)
@@ -213,7 +215,7 @@ def _source(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], proper
 
 
 def _unchanged(name: str, files: Sequence[str], states: Mapping[str, tuple[int, int]]) -> list[str]:
-    """The paths of files on this machine that are as the run read them."""
+    """Return the paths of local files. Raise if one has changed since the run read it."""
     paths = []
     for file in files:
         path = "/" + file.removeprefix("file:").lstrip("/")
@@ -229,7 +231,7 @@ def _unchanged(name: str, files: Sequence[str], states: Mapping[str, tuple[int, 
 
 
 class _Folder:
-    """A directory that is gone when nothing refers to it."""
+    """A temporary directory that is removed when this object is no longer referenced."""
 
     def __init__(self) -> None:
         self.name = tempfile.mkdtemp(prefix="whence-")
@@ -237,7 +239,7 @@ class _Folder:
 
 
 def _written(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], rows: pa.Table) -> HeldTable:
-    """Rows that were read, as a file that DuckDB reads; it lasts as long as the table."""
+    """Write rows to a temporary file for DuckDB. The file lasts as long as the table."""
     import pyarrow.parquet as pq
 
     folder = _Folder()
@@ -248,7 +250,7 @@ def _written(name: str, shape: tuple[int, ...], columns: tuple[Attr, ...], rows:
 
 
 def _held_as(column: object) -> str:
-    """The name of a column in the file: its own, or its place where names may repeat."""
+    """The name of a column in the file: its own, or one with its index if names may repeat."""
     return column if isinstance(column, str) else f"c{column}"
 
 

@@ -1,4 +1,4 @@
-"""The output of a run in a fixed order: the rows that a hand-over gives, and that the log numbers."""
+"""The output of a run in a fixed order: the rows of hand-overs, which the log numbers."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ordered:
-    """The rows of an output, column by column as the plan has them, in their order.
+    """The rows of an output in their order, with the columns of the plan.
 
-    `subject` is the run that they are of; `pairs` is the lineage of each row, where the run annotated its rows.
+    `subject` is their run. `pairs` is the lineage of each row, if the run annotated its rows.
     """
 
     subject: Subject
     rows: pa.Table
     pairs: Pairs | None = None
-    reasons: tuple[str, ...] = ()  # why the pairs are more than the lineage
+    reasons: tuple[str, ...] = ()  # why the pairs are a superset of the lineage
 
 
 def ordered(analysis: Analysis, subject: Subject) -> Ordered:
-    """The output of the last run, or of one that is made now, in which each row can be identified.
+    """Return the output of the last run, or of a new one, such that each row can be identified.
 
     If there are equal rows, the pipeline runs again with the ids of source rows, and the rows are those of that run.
     """
@@ -56,12 +56,14 @@ def ordered(analysis: Analysis, subject: Subject) -> Ordered:
 
 
 def materialized(analysis: Analysis, subject: Subject) -> Ordered:
-    """The same with the lineage of every row: from a run that annotated its rows, or from one that is made now."""
+    """Like `ordered`, with the lineage of every row, from a run that annotated its rows. If there is none, it runs
+    now.
+    """
     if subject.annotated is not None:
         return _with_output(annotated_rows(subject))
     if subject.run is None or (subject.run.output is None and OUTPUT not in subject.run.results):
         return _annotated_run(analysis)
-    subject, rows = _saved(subject)  # rows may have been handed over: their order stays
+    subject, rows = _saved(subject)  # keep the order of rows that may have been handed over
     found = annotated_rows(run_annotating(subject.analysis))
     places = None if has_equal_rows(rows) else matched(rows, found.rows)
     if places is None:
@@ -72,7 +74,7 @@ def materialized(analysis: Analysis, subject: Subject) -> Ordered:
 
 
 def _annotated_run(analysis: Analysis) -> Ordered:
-    """A run with the lineage of every row, recorded with its output: the lineage is for the caller to record."""
+    """Run with the lineage of every row, and record the output. The caller records the lineage."""
     started = now()
     subject = run_annotating(analysis)
     found = annotated_rows(subject)
@@ -90,7 +92,7 @@ def _annotated_run(analysis: Analysis) -> Ordered:
 
 
 def _with_output(found: Ordered) -> Ordered:
-    """The same with its rows saved, in their order."""
+    """Also save the rows, in their order."""
     artifacts, analysis = found.subject.run, found.subject.analysis
     assert artifacts is not None
     if OUTPUT in artifacts.results or analysis.store is None:
@@ -106,7 +108,7 @@ def _saving(artifacts: RunArtifacts, rows: pa.Table, analysis: Analysis) -> RunA
 
 
 def annotated_rows(subject: Subject) -> Ordered:
-    """The rows of a run that annotated them, in the order of the run, and their lineage."""
+    """The annotated rows of a run, in the order of the run, and their lineage."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -131,7 +133,7 @@ def annotated_rows(subject: Subject) -> Ordered:
 
 
 def has_equal_rows(rows: pa.Table) -> bool:
-    """Whether two rows are equal. A column whose values are all different answers it at once."""
+    """Whether two rows are equal. If the values of one column are all distinct, no query is needed."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -153,7 +155,7 @@ def has_equal_rows(rows: pa.Table) -> bool:
 
 
 def matched(rows: pa.Table, others: pa.Table) -> Ints | None:
-    """For each row of the second table its place in the first, in which no two are equal; None if one is not there."""
+    """For each row of `others`, return its index in `rows`, whose rows are distinct. None if a row is missing."""
     import pyarrow as pa
 
     from whence.rows.duck.engine import connected
@@ -161,7 +163,8 @@ def matched(rows: pa.Table, others: pa.Table) -> Ints | None:
     if rows.num_rows != others.num_rows:
         return None
     rows, others = _numbered_names(rows), _numbered_names(others)
-    # Sums of floats differ in their last digits from run to run: where rows differ without them, they are left out.
+    # Sums of floats may differ in their last digits between runs, so float columns are left out if the others are
+    # enough.
     fixed = [place for place, column in enumerate(rows.columns) if not pa.types.is_floating(column.type)]
     if len(fixed) < rows.num_columns and fixed and not has_equal_rows(rows.select(fixed)):
         rows, others = rows.select(fixed), others.select(fixed)
@@ -182,7 +185,7 @@ def matched(rows: pa.Table, others: pa.Table) -> Ints | None:
 
 
 def _saved(subject: Subject) -> tuple[Subject, pa.Table]:
-    """The rows of the output as they are saved; a large output is saved now."""
+    """The saved rows of the output; a large output is saved now."""
     import pyarrow.parquet as pq
 
     artifacts, analysis = subject.run, subject.analysis
@@ -201,7 +204,7 @@ def _saved(subject: Subject) -> tuple[Subject, pa.Table]:
 
 
 def id_pairs(column: pa.ChunkedArray, ids: Ids) -> tuple[Ints, Ints]:
-    """The places of rows in a column of ids, and beside each place an id that the row has."""
+    """Return two arrays: indices of rows in a column of ids, and an id of each of these rows."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,8 +1,8 @@
-"""Rows of text files, read again without Spark: only where there is one way to read what the files hold.
+"""Read the rows of text files again without Spark, but only if there is a single way to read them.
 
-Readers of CSV differ in what they make of quotes within quotes, blanks around numbers, words for NaN, and rows that are
-too short. A file that has none of these reads the same everywhere. One that has any is refused, with the reason, and so
-is one whose rows are not as many as the run counted.
+CSV readers differ in how they read quotes within quotes, blanks around numbers, words for NaN, and rows that are too
+short. A file without any of these reads the same everywhere. A file with any of them is refused, with the reason; so is
+a file whose number of rows is not the one that the run counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from whence.rows import Attr
 
-MOST = 256 << 20  # bytes that are read for a question
+MOST = 256 << 20  # the most bytes that are read for a question
 NUMBERS = frozenset({"byte", "short", "integer", "long", "float", "double"})
 KNOWN = NUMBERS | {"string", "boolean", "date"}
 BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -30,7 +30,7 @@ HARMLESS = frozenset({"header", "sep", "delimiter", "inferschema", "samplingrati
 OFF = {"wholetext": "false", "multiline": "false"}
 TRUE, FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 
-# What readers of CSV do not agree on, as it looks in a file; `S` stands for the separator.
+# Patterns that CSV readers treat differently; `S` is replaced with the separator.
 DOUBTS = (
     (rb"\r", "a carriage return"),
     (rb"\\", "a backslash"),
@@ -44,13 +44,13 @@ OF_NUMBERS = (
 
 
 class Refused(Exception):
-    """Why files are not read here. It is caught by whoever asks."""
+    """Why files are not read here. The caller catches it."""
 
 
 def read_again(
     format: str, paths: Sequence[str], columns: Sequence[Attr], options: Mapping[str, str], rows: int
 ) -> pa.Table:
-    """The rows of all files, in their order, under `c0`, `c1` ...; or Refused."""
+    """Return the rows of all files, in order, with columns `c0`, `c1` ...; or raise Refused."""
     import pyarrow as pa
 
     reader = READERS.get(format)
@@ -109,7 +109,7 @@ def _csv(data: bytes, columns: Sequence[Attr], options: Mapping[str, str]) -> pa
 
 
 def _require_plain(data: bytes, sep: str, numbers: bool) -> None:
-    """Raise where the file holds something that is read in several ways."""
+    """Raise if the file has something that can be read in several ways."""
     if data.startswith(b"\xef\xbb\xbf"):
         raise Refused("a file begins with a byte order mark")
     between = re.escape(sep.encode())
@@ -128,7 +128,7 @@ def _text(data: bytes, columns: Sequence[Attr], options: Mapping[str, str]) -> p
 
 
 def _json(data: bytes, columns: Sequence[Attr], options: Mapping[str, str]) -> pa.Table:
-    """One object on each line, with values of the very types of the columns."""
+    """Read one object per line. Values must have exactly the types of the columns."""
     if b"\r" in data:
         raise Refused("a file holds a carriage return")
     held: list[list[Any]] = [[] for _ in columns]

@@ -1,4 +1,4 @@
-"""The tables of a run, written to the log: what it read and made, and how the rows came from one another."""
+"""Write the tables of a run to the log: its sources, its output, and how the rows are related."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
     from whence.store.recording.tables import Table
 
 Pairs = Mapping[int, tuple["Ints", "Ints"]]
-"""For each use of a source, by its number: rows of the output, and the ids of the source rows that they came from."""
+"""For each use of a source, by its occurrence: numbers of output rows, and the ids of the source rows they came
+from.
+"""
 
 
 def record_tables(
     store: Store, analysis: Analysis, run: RunArtifacts, pairs: Pairs | None = None, reasons: tuple[str, ...] = (),
     *, cells: Mapping[str, CellPairs] | None = None, quickly: bool = False,
 ) -> tuple[str, Table]:  # fmt: skip
-    """Record the output of a recorded run, its sources, and how the rows came from them.
+    """Record the output and the sources of a recorded run, and how their rows are related.
 
-    The lineage of rows is stored if it is in `pairs`; otherwise the run answers when a question comes.
-
-    `reasons` say why the pairs are more than the lineage; `cells` are stored beside the pairs. `quickly`: sources whose
-    rows take time to count are left out until a question needs them.
+    If `pairs` is given, the lineage of rows is stored; otherwise the run answers questions later. `reasons` say why the
+    pairs are a superset of the lineage; `cells` are stored with the pairs. With `quickly`, sources whose rows take long
+    to count are left out until a question needs them.
     """
     from whence.store.catalog.runs import run_of
     from whence.store.recording.tables import Origin, record
@@ -67,8 +68,9 @@ def record_tables(
 def relations_of(
     analysis: Analysis, rows: int, numbered: Mapping[str, Numbering], pairs: Pairs, cells: Mapping[str, CellPairs]
 ) -> dict[str, Relation]:
-    """How the rows of the output came from those of each source: every cell of a row from every cell of the other; and
-    which of the cells count, where that is known."""
+    """Return the relation of the output to each source: every cell of a row comes from every cell of its source rows.
+    If cells are given, the relation also says which of these contribute.
+    """
     relations: dict[str, Relation] = {}
     for name, source in sources_of(analysis).items():
         uses = [each.occurrence for each in analysis.sources if each.name == name]
@@ -82,7 +84,7 @@ def relations_of(
 
 
 def _rows(run: RunArtifacts) -> int:
-    """How many rows the output has: it was computed, and is saved or cached."""
+    """The number of output rows. The output was computed, and is saved or cached."""
     for place in (OUTPUT, ANNOTATED):
         if place in run.results:
             return run.results[place].rows

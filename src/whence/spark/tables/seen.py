@@ -1,7 +1,7 @@
-"""Plain `toPandas()` and `createDataFrame(...)` while a capture is open: rows keep their lineage through both.
+"""Follow plain `toPandas()` and `createDataFrame(...)` during a capture: rows keep their lineage through both.
 
-`frame[...]` and `to_numpy()` of a known frame are known, too: the log knows which columns of which dataset they hold,
-unless the frame was changed in between.
+`frame[...]` and `to_numpy()` of a known frame are followed, too. The log then has the columns of the dataset that they
+are from, unless the frame was changed in between.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _lock = threading.RLock()
 _stores: list[Store] = []
 _replaced: list[tuple[Any, str, Any]] = []
 _inside = threading.local()
-_parts: dict[int, tuple[weakref.ref[Any], str, list[int], bytes]] = {}  # frames: dataset, its columns, and the digest
+_parts: dict[int, tuple[weakref.ref[Any], str, list[int], bytes]] = {}  # by id: frame, dataset, columns, digest
 
 
 class Seen:
-    """Watches a log's hand-overs until it is stopped. If there are several, only the latest one records."""
+    """Records a log's hand-overs until it is stopped. If several are active, only the latest records."""
 
     def __init__(self, store: Store) -> None:
         import pandas as pd
@@ -45,7 +45,7 @@ class Seen:
         with _lock:
             _stores.append(store)
             if len(_stores) == 1:
-                if sys.modules.get("pyspark") is not None:  # a program without Spark has frames, too
+                if sys.modules.get("pyspark") is not None:  # pandas frames are followed in programs without Spark, too
                     from pyspark.sql import SparkSession
                     from pyspark.sql.classic.dataframe import DataFrame
 
@@ -56,7 +56,7 @@ class Seen:
                 _put(pd.Series, "to_numpy", _to_numpy)
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Stop recording."""
         with _lock:
             _stores.remove(self._store)
             if not _stores:
@@ -154,7 +154,7 @@ def _record_array(array: Any, name: str, places: list[int], variable: str | None
 
 
 def _held_as(frame: Any) -> tuple[str, list[int]] | None:
-    """The dataset that a frame holds columns of, and which; None if that is not known, or it was changed."""
+    """The dataset of a frame and the indices of its columns; None if it is not known or was changed."""
     store = _stores[-1]
     known = _parts.get(id(frame))
     if known is not None and known[0]() is frame and known[3] == _digest(frame):
@@ -176,7 +176,7 @@ def _quiet() -> bool:
 
 
 class _Own:
-    """Calls that whence itself makes are not hand-overs."""
+    """A block in which whence itself calls these functions: they are not hand-overs."""
 
     def __enter__(self) -> None:
         _inside.yes = True

@@ -1,4 +1,4 @@
-"""The tables of a log: their rows, and the relations between them. What is stored is answered without DuckDB and Spark.
+"""The tables of a log: their rows, and the relations between them. Stored lineage is read without DuckDB and Spark.
 
 A question about a materialized run needs little of this package, so the rest is imported when it is used.
 """
@@ -73,10 +73,12 @@ class AskedTables:
 
 
 class StoredRows:
-    """How the output of a run came from one of its sources, stored by rows. The run has cells not stored."""
+    """The stored relation of rows between the output of a run and one of its sources. Cells that are not stored come
+    from the run.
+    """
 
     def __init__(self, relation: Relation, asked: Callable[[], RunRelation]) -> None:
-        """`asked` opens the run, for what is not stored."""
+        """`asked` opens the run, for lineage that is not stored."""
         self._relation, self._asked = relation, asked
         self.out_shape, self.in_shape = relation.out_shape, relation.in_shape
 
@@ -89,9 +91,9 @@ class StoredRows:
         return self.traced(Selection.of(cells, self.in_shape), "forward").selection
 
     def traced(self, selection: Selection, direction: Direction, lineage: str = BOTH) -> Traced:
-        """Questions about rows are answered from the stored relation, and those about cells if it has them.
+        """Answer row questions from the stored relation, and cell questions too if it has cells.
 
-        Otherwise the run answers questions about cells. If it cannot now, the answer is the rows, a superset.
+        Otherwise the run answers cell questions. If it cannot, the answer is the complete rows, a superset.
         """
         stored = self._relation.backward if direction == "backward" else self._relation.forward
         whole = whole_rows(selection) if lineage == BOTH else Selection.empty(selection.shape)
@@ -110,7 +112,7 @@ class StoredRows:
 
 
 def whole_rows(selection: Selection) -> Selection:
-    """The part of it that has all cells of its rows.
+    """The part of a selection that has all cells of its rows.
 
     >>> whole_rows(Selection.parse("0:2,0; 1:3,1", (4, 2)))
     Selection(shape=(4, 2), 2 cells: [1, 0:2])
@@ -120,7 +122,7 @@ def whole_rows(selection: Selection) -> Selection:
         return selection
     first, after = boxes[:, 0, 0], boxes[:, 0, 1] + 1
     cuts = np.unique(np.concatenate([first, after]))
-    change = np.zeros(len(cuts), np.int64)  # of how many columns the rows from a cut on have: boxes share no cell
+    change = np.zeros(len(cuts), np.int64)  # how the number of selected columns changes at each cut; boxes are disjoint
     columns = boxes[:, 1, 1] - boxes[:, 1, 0] + 1
     np.add.at(change, np.searchsorted(cuts, first), columns)
     np.add.at(change, np.searchsorted(cuts, after), -columns)

@@ -1,1 +1,3 @@
-"""Answering questions about rows: from saved results, from annotated outputs, by running the plan again."""
+"""Tracers, which answer questions about rows from saved results, from annotated outputs, or by running the plan
+again.
+"""

@@ -1,4 +1,4 @@
-"""Answers from an output whose rows have the ids of their source rows beside them."""
+"""The tracer that answers from annotated rows: output rows saved with the ids of their source rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AnnotatedTracer:
-    """Reads the ids beside the rows that are asked about, as a run kept them."""
+    """Reads the ids that a run saved with the rows of the question."""
 
     title: ClassVar[str] = "the ids of source rows that a run saved with its rows"
     how: ClassVar[str] = "annotated"
@@ -84,7 +84,7 @@ class AnnotatedTracer:
         return Reached(uses[0].name, SparkRows(reached), self._reasons(tagged))
 
     def _from_saved_ids(self, kept: SavedIds, asked: tuple[Asked, ...] | RowNumbers, one: bool) -> Lineage | None:
-        """The answer from the files of the run; None if Spark has to read them."""
+        """Answer from the files of the run; return None if only Spark can read them."""
         analysis, rows = self._analysis, kept.rows(asked)
         if rows is None:
             return None
@@ -101,20 +101,20 @@ class AnnotatedTracer:
         return Lineage(analysis.sources, answer, reasons, self.how, count)
 
     def _saved_ids(self) -> SavedIds | None:
-        """The files that the run wrote, where DuckDB may read them."""
+        """The files that the run wrote, or None if DuckDB may not read them."""
         output, matcher = self._subject.annotated, self._asking.matcher
         if output is None or output.table is None or not output.table.paths or matcher.engine == "spark":
             return None
         return SavedIds(output.table, output.tagged, output.row_id, matcher)
 
     def _askable(self) -> tuple[Attr, ...]:
-        """The columns of the output, and the ids of its rows where the run showed them."""
+        """The columns that a question may name: those of the output, and the row id if the run added it."""
         output = self._subject.annotated
         shown = None if output is None else output.row_id
         return self._analysis.plan.output if shown is None else (*self._analysis.plan.output, shown)
 
     def _tagged(self, asked: tuple[Asked, ...] | None) -> Tagged:
-        """The plan with ids; `asked` are the rows that are asked about, or None for all."""
+        """The plan with ids. `asked` are the rows of the question, or None for all rows."""
         assert self._subject.annotated is not None
         return self._subject.annotated.tagged
 
@@ -124,7 +124,7 @@ class AnnotatedTracer:
         return self._subject.annotated.operator
 
     def _reasons(self, tagged: Tagged) -> tuple[str, ...]:
-        """Why the ids may be more than the lineage."""
+        """Why the ids may be a superset of the lineage."""
         return tuple(dict.fromkeys((*tagged.reasons, *self._analysis.cuts)))
 
     def _source_ids(self, source: Source, row: object) -> list[int]:

@@ -1,7 +1,8 @@
-"""Questions about cells: which cells of the sources made some columns of output rows, and which cells they reached.
+"""Cell questions: which source cells made some columns of output rows, and which output cells they reached.
 
-Where the plan says which columns count in each row of the lineage, the rows are found as for any question, and nothing
-else runs. Otherwise the plan runs again over restricted sources, with the cells of the columns asked about beside them.
+Often the plan alone says which columns contribute in each row of the lineage. Then the rows are found as for any row
+question. Otherwise the plan runs again over restricted sources, and each row has the ids of the cells that made the
+columns of the question.
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ EMPTY: Mapping[Attr, object] = {}
 
 @dataclass(frozen=True, slots=True)
 class FoundCells:
-    """Of each use of a source: the places of columns, and the ids of the rows in which they count."""
+    """For each use of a source: sets of column indices, with the ids of the rows in which these columns contribute."""
 
     parts: Mapping[int, tuple[tuple[frozenset[int], Ints], ...]]
-    rows: int  # of the output, that were asked about
+    rows: int  # the number of output rows in the question
     reasons: tuple[str, ...]
     how: str
 
     def of(self, uses: Iterable[Source]) -> dict[int, Ints]:
-        """The ids of rows for each column of a source, by any of its uses; columns without any are left out."""
+        """Return the row ids for each column of a source, over all given uses. Columns without rows are left out."""
         found: dict[int, list[Ints]] = {}
         for use in uses:
             for columns, ids in self.parts.get(use.occurrence, ()):
@@ -67,7 +68,7 @@ class FoundCells:
 
     @classmethod
     def united(cls, every: Sequence[FoundCells]) -> FoundCells:
-        """What several questions found, together."""
+        """Merge the cells that several questions found."""
         parts: dict[int, tuple[tuple[frozenset[int], Ints], ...]] = {}
         for each in every:
             for number, own in each.parts.items():
@@ -76,13 +77,13 @@ class FoundCells:
         return cls(parts, sum(each.rows for each in every), reasons, every[0].how)
 
     def ids(self, uses: Iterable[Source]) -> Ints:
-        """The ids of all rows that hold a cell."""
+        """The ids of all rows with at least one cell."""
         all_ids = [ids for use in uses for _, ids in self.parts.get(use.occurrence, ())]
         return np.unique(np.concatenate(all_ids)) if all_ids else np.empty(0, np.int64)
 
 
 def named_columns(known: Sequence[Attr], columns: object, where: str, case_sensitive: bool) -> tuple[Attr, ...]:
-    """The columns that a user names; all, if none are given."""
+    """Return the columns with the given names, or all columns if `columns` is None."""
     if columns is None:
         return tuple(known)
     if isinstance(columns, str) or not isinstance(columns, Iterable):
@@ -103,35 +104,37 @@ def named_columns(known: Sequence[Attr], columns: object, where: str, case_sensi
 
 
 def require_lineage(lineage: str) -> None:
-    """Raise for a kind of lineage that there is not."""
+    """Raise if `lineage` is not one of the supported values."""
     if lineage not in LINEAGES:
         raise BadType(f"lineage is one of {', '.join(LINEAGES)}, not {lineage!r}")
 
 
 def covering(subject: Subject) -> str:
-    """The choice of witnesses under which row lineage has all rows of a group."""
+    """The value of `witness` for which row lineage has all rows of a group."""
     analysis = subject.analysis
     return "group" if witnesses_matter(analysis.plan) else analysis.settings.witness
 
 
 class CellTracer:
-    """Answers questions about cells of one subject."""
+    """Answers cell questions about one subject."""
 
     def __init__(self, subject: Subject, asking: Asking) -> None:
         self._subject, self._analysis, self._asking = subject, subject.analysis, asking
 
     def from_rows(self, columns: tuple[Attr, ...], lineage: str) -> tuple[frozenset[Place], tuple[str, ...]] | None:
-        """Which columns count in each row of the lineage, if the plan says it, and perhaps what an output row shows."""
+        """Return the columns that contribute in each row of the lineage, and the reasons for a superset. None if the
+        plan does not determine them. A place may depend on a value of the output row (`attained`).
+        """
         found = static_cells(self._analysis.plan, columns, lineage)
         if found is None or covering(self._subject) == self._analysis.settings.witness:
             return found
-        # The rows of a minimum are among those of the lineage, whether or not all rows of the group are.
+        # The witnesses of a minimum are part of the lineage with either choice of witnesses.
         return found if found[0] and all(place.attained is not None for place in found[0]) else None
 
     def in_rows(
         self, places: frozenset[Place], reasons: tuple[str, ...], found: Lineage, shown: Mapping[Attr, object] = EMPTY
     ) -> FoundCells:
-        """The cells, given the rows of the lineage; `shown` has the values of the output row that they are of."""
+        """Return the cells, given the rows of the lineage. `shown` has the values of the output row."""
         uses = {use.occurrence: use for use in self._analysis.sources}
         together: dict[tuple[int, Expr | None, tuple[Expr, Attr] | None], set[int]] = {}
         for place in places:
@@ -168,7 +171,7 @@ class CellTracer:
         return np.sort(rows.column(0).to_numpy())
 
     def flat(self, asked: tuple[Asked, ...], columns: tuple[Attr, ...], lineage: str) -> Flat | None:
-        """The rows that entered the groups asked about, if DuckDB can say which they are."""
+        """Return the plan of the rows that entered the groups of the question, or None if DuckDB may not compute it."""
         analysis = self._analysis
         if self._asking.matcher.engine == "spark" or analysis.settings.mode == "eager":
             return None
@@ -186,7 +189,7 @@ class CellTracer:
         return replace(found, plan=filtered(found.plan, where))
 
     def in_groups(self, flat: Flat, found: Lineage) -> FoundCells | None:
-        """The cells that entered groups, found by DuckDB; None if it is not known to answer as Spark would."""
+        """Find the cells that entered groups with DuckDB. Return None if it may answer differently from Spark."""
         shown = tuple(dict.fromkeys(known.ids.attr for known in flat.terms))
         held: dict[Attr, Ints] = {}
         if shown:
@@ -204,7 +207,7 @@ class CellTracer:
         )
 
     def replayed(self, rows: object, columns: tuple[Attr, ...], lineage: str, *, one: bool) -> FoundCells:
-        """The cells, by running the plan again."""
+        """Find the cells by running the plan again."""
         analysis, spark = self._analysis, self._analysis.session
         asked = asked_of(analysis.plan.output, rows, spark)
         noted = self._noted(asked, columns, lineage)
@@ -222,7 +225,7 @@ class CellTracer:
         return FoundCells({at: tuple(each) for at, each in parts.items()}, count, self._reasons(noted), "replayed")
 
     def _noted(self, asked: tuple[Asked, ...], columns: tuple[Attr, ...], lineage: str) -> Noted:
-        """The plan with cells, over restricted sources; what restricts them has no part in the lineage."""
+        """The plan annotated with cells, over restricted sources. The restriction is not part of the lineage."""
         noted = cells_of(self._analysis.plan, columns, lineage)
         cut = restriction(self._subject, asked, "group")
         return noted if cut is None else replace(noted, plan=restrict(noted.plan, cut))
@@ -232,7 +235,7 @@ class CellTracer:
         return tuple(dict.fromkeys((*noted.reasons, *analysis.cuts, *analysis.nondeterminism.reasons())))
 
     def source_ids(self, source: Source, row: object) -> list[int]:
-        """The ids of the rows of a source that are meant."""
+        """The ids of the source rows that match the question."""
         analysis, spark = self._analysis, self._analysis.session
         asked = asked_of(source.columns, row, spark)
         row_id = fresh("_id", LONG, nullable=False)
@@ -242,7 +245,9 @@ class CellTracer:
     def reached(
         self, uses: Sequence[Source], ids: list[int], columns: tuple[int, ...], rows: list[Any], lineage: str
     ) -> tuple[RowSet, NDArray[np.bool_], tuple[str, ...]]:
-        """Of output rows, those that hold cells of source rows; which of their cells do; and why these may be more."""
+        """Return the given output rows that have cells from the source rows, a mask of these cells, and why they may be
+        a superset.
+        """
         analysis, spark = self._analysis, self._analysis.session
         output = analysis.plan.output
         asked = asked_of(output, rows, spark)
@@ -265,7 +270,7 @@ class CellTracer:
 
 
 def _held(terms: Terms, uses: set[int], columns: frozenset[int], ids: Expr) -> Expr:
-    """Whether a cell has any of the ids, in any of the columns."""
+    """An expression that is true if a cell has any of the ids, in any of the columns."""
 
     def has(known: Known) -> Expr:
         return Call("arrays_overlap", (as_list(known.ids), ids), "boolean")
@@ -274,7 +279,7 @@ def _held(terms: Terms, uses: set[int], columns: frozenset[int], ids: Expr) -> E
 
 
 def _not_true(where: Expr) -> Expr:
-    """That a condition is not true, in terms that DuckDB is known to compute as Spark does."""
+    """An expression that is true if a condition is not. DuckDB computes it as Spark does."""
     if isinstance(where, Not) and isinstance(where.arg, IsNull):
         return where.arg
     return disjunction(Not(where), IsNull(where))
@@ -287,19 +292,19 @@ def _mask(some: NDArray[np.bool_]) -> Any:
 
 
 def _unique(ids: pa.ChunkedArray) -> Ints:
-    """All ids in a column, each once; NULL is none."""
+    """The distinct ids in a column, without NULL."""
     values = ids.drop_null().to_numpy()
     return np.unique(np.asarray(values, np.int64))
 
 
 def _flat(lists: pa.ChunkedArray) -> Ints:
-    """All ids in lists, each once."""
+    """The distinct ids in a column of lists."""
     values = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in lists.chunks]
     return np.unique(np.concatenate(values).astype(np.int64)) if values else np.empty(0, np.int64)
 
 
 def _ids(table: pa.Table, source: Source) -> Ints:
-    """The ids of rows, of the form in which identities have them."""
+    """The ids of rows, in the form that `identities` uses."""
     rows = table.column(ROW).to_numpy()
     files = files_of(source)
     if files is None:

@@ -17,7 +17,7 @@ TRACERS: tuple[type[Tracer], ...] = (SavedTracer, AnnotatedTracer, RecomputedTra
 
 
 def tracer_for(subject: Subject, asking: Asking) -> Tracer:
-    """The first tracer that can answer."""
+    """Return the first tracer that can answer."""
     if asking.tried and TriedTracer(subject, asking).unavailable_reason() is None:
         return TriedTracer(subject, asking)
     for kind in TRACERS:
@@ -28,7 +28,7 @@ def tracer_for(subject: Subject, asking: Asking) -> Tracer:
 
 
 def explained_choice(subject: Subject, asking: Asking) -> list[str]:
-    """Which tracer would answer, and why those before it cannot. Nothing is looked up in the data."""
+    """Say which tracer would answer, and why those before it cannot. This does not read any data."""
     refused: list[str] = []
     for kind in TRACERS:
         reason = kind(subject, asking).unavailable_reason(may_look=False)

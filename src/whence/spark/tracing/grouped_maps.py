@@ -1,4 +1,4 @@
-"""Grouped maps with ids beside the user's function.
+"""Run grouped maps with ids: the ids of source rows are passed around the user's function.
 
 The function always comes from the current session; it is never loaded from a log.
 """
@@ -21,14 +21,14 @@ from whence.spark.tracing.tried import search as searching
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Spark's codes of the kinds of function
+# Spark's evalType codes of Python functions
 PANDAS, ARROW, COGROUPED_PANDAS, COGROUPED_ARROW, MAPPED_ARROW = 201, 209, 206, 210, 207
 
 Lower = Callable[[Operator], "DataFrame"]
 
 
 def grouped(plan: GroupedMap, lower: Lower) -> Operator:
-    """The grouped map as it runs with ids."""
+    """Return the operator that runs a grouped map with ids."""
     kind, function = _function(plan.origin)
     data = _arguments(plan.function)
     keys, values, lists = plan.keys, data, tuple(attr for attr, _ in plan.annotated)
@@ -48,7 +48,7 @@ def grouped(plan: GroupedMap, lower: Lower) -> Operator:
 
 
 def by_row(plan: Opaque, lower: Lower) -> Operator:
-    """A function that makes each row of one row, with ids beside it; or one that is tried on fewer rows."""
+    """Run a function that makes each row from one row, with ids; or one that is tried on fewer rows."""
     kind, function = _function(plan.origin)
     (child,) = plan.inputs
     lists = tuple(attr for attr, _ in plan.annotated)
@@ -66,7 +66,7 @@ def by_row(plan: Opaque, lower: Lower) -> Operator:
 
 
 def cogrouped(plan: Cogroup, lower: Lower) -> Operator:
-    """The same for two inputs."""
+    """Return the operator that runs a cogrouped map (two inputs) with ids."""
     kind, function = _function(plan.origin)
     if kind != COGROUPED_PANDAS:
         raise NotTraceable(f"whence cannot trace a cogrouped map of Spark's kind {kind} yet: use applyInPandas")
@@ -87,7 +87,7 @@ def cogrouped(plan: Cogroup, lower: Lower) -> Operator:
 
 
 def carries_ids(plan: object) -> bool:
-    """Whether the ids of rows can go around a function."""
+    """Whether ids of rows can be passed around a function."""
     if isinstance(plan, Opaque):
         return plan.by_row
     if not isinstance(plan, GroupedMap | Cogroup) or plan.origin is None or isinstance(plan.origin, NotHeld):
@@ -103,7 +103,7 @@ Names = tuple[list[str], list[str], list[str]]  # keys, values, lists
 def _prepared(
     lower: Lower, child: Operator, keys: Sequence[Any], values: Sequence[Attr], lists: Sequence[Attr]
 ) -> tuple[DataFrame, Names]:
-    """The input as a frame whose column names are unlike each other, whatever the user's are."""
+    """Return the input as a frame with unique column names, even if the user's names repeat."""
     names: Names = ([], [], [])
     columns = []
     for letter, group, found in zip("kvi", (keys, values, lists), names, strict=True):
@@ -158,7 +158,7 @@ def _takes_key(function: Function, plain: int) -> bool:
     return len(inspect.getfullargspec(function).args) > plain
 
 
-# What follows runs on the workers, where whence need not be installed: each function is sent whole, with what it uses.
+# The functions below run on the workers, where whence need not be installed: each is sent with all it uses.
 
 
 def _pandas(
@@ -189,7 +189,7 @@ def _pandas(
                     ids if chosen is None else sorted({each for place in chosen[0] for each in lists[place]})
                     for chosen in witnesses
                 ]
-            result[name] = pd.Series(cells, result.index, object)  # of no rows it would be floats
+            result[name] = pd.Series(cells, result.index, object)  # without rows, the dtype would be float
         return result
 
     return with_ids
@@ -223,7 +223,9 @@ def _batch_by_batch(
     out: list[str],
     search: Search,
 ) -> Function:
-    """Of each row the rows that give it by themselves; its batch, where batches do not matter; or its partition."""
+    """Find for each result row the rows that give it by themselves, or its batch if batches are independent, or its
+    partition.
+    """
 
     def with_ids(parts: Any) -> Any:
         import pandas as pd
@@ -239,7 +241,7 @@ def _batch_by_batch(
             found = [search(run, [each]) for each in given]
             apart = pd.concat([made for made, _ in found]) if found else whole
             by_batch = apart.reset_index(drop=True).equals(whole.reset_index(drop=True))
-        except Exception:  # the user's code, called with fewer batches than it was given: then nothing is shown
+        except Exception:  # the user's code may fail with fewer batches than usual
             by_batch = False
         if not by_batch:
             found, batches = [(whole, [None] * len(whole))], [pd.concat(batches)]
@@ -293,7 +295,9 @@ def _batch_by_batch_arrow(
     out: list[str],
     rows_of: Singly,
 ) -> Function:
-    """The same for batches of Arrow: of each row the row that gives it, its batch, or its partition."""
+    """Like `_batch_by_batch`, for Arrow: find for each result row the row that gives it, its batch, or its
+    partition.
+    """
 
     def with_ids(parts: Any) -> Any:
         import pyarrow as pa
@@ -312,7 +316,7 @@ def _batch_by_batch_arrow(
         try:
             found = [run([each]) for each in given]
             by_batch = pa.concat_tables(found).combine_chunks().equals(whole.combine_chunks())
-        except Exception:  # the user's code, called with fewer batches than it was given: then nothing is shown
+        except Exception:  # the user's code may fail with fewer batches than usual
             by_batch = False
         if by_batch:
             places = [rows_of(run, each) for each in given]
@@ -365,7 +369,7 @@ def _cogrouped_pandas(
                     ids if chosen is None else sorted({each for place in chosen[side] for each in lists[place]})
                     for chosen in witnesses
                 ]
-            result[name] = pd.Series(cells, result.index, object)  # of no rows it would be floats
+            result[name] = pd.Series(cells, result.index, object)  # without rows, the dtype would be float
         return result
 
     return with_ids

@@ -1,6 +1,6 @@
 """Match the tables of a question with each other: saved results, sources, and the rows of the question.
 
-DuckDB matches them where they are local Parquet files and the predicate means the same there; Spark does otherwise.
+DuckDB does this if they are local Parquet files and the predicate means the same there; otherwise Spark does.
 """
 
 from __future__ import annotations
@@ -43,29 +43,31 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
 ENGINES = ("auto", "duckdb", "spark")
-LITERAL_ROWS = 10  # rows of a table that are written into a predicate of Spark's, so that it reads less
+LITERAL_ROWS = 10  # up to this many rows become literals in Spark's predicate, so that Spark reads less
 
 
 @dataclass(frozen=True)
 class RowSet:
-    """Rows with known columns: Parquet files on this machine or a view of them, an Arrow table, or what Spark runs."""
+    """Rows with known columns: local Parquet files, a DuckDB query over them, an Arrow table, or an operator that Spark
+    runs.
+    """
 
     columns: tuple[Attr, ...]
     data: Any  # Files | DuckQuery | pyarrow.Table | Operator
-    read: Operator | None = None  # what Spark runs for rows that are in files: it may know more of them than they say
+    read: Operator | None = None  # what Spark runs for rows in files, such as a source with partition columns
 
     @property
     def here(self) -> bool:
-        """Whether it is there without Spark."""
+        """Whether the rows can be read without Spark."""
         return not isinstance(self.data, Operator)
 
     @property
     def in_memory(self) -> bool:
-        """Whether it is an Arrow table."""
+        """Whether the rows are an Arrow table."""
         return not isinstance(self.data, Operator | Files | DuckQuery)
 
     def renamed(self) -> tuple[RowSet, dict[Attr, Expr]]:
-        """The table with attributes of its own, so that it can be matched with what it came from."""
+        """Return the table with new attributes, so that it can be matched with the table it came from."""
         columns = tuple(map(like, self.columns))
         pairs = _pairs(columns, self.columns)
         new: dict[Attr, Expr] = {old: attr for attr, old in pairs}
@@ -79,26 +81,27 @@ class RowSet:
 
 
 Clause: TypeAlias = tuple[Expr, RowSet | None]
-"""A predicate, and the table with some row of which it is to hold."""
+"""A predicate, and the table that must have a row for which it is true."""
 
 
 class Matcher:
-    """Matches tables: `engine` is duckdb, spark, or auto for DuckDB where it can."""
+    """Matches tables. `engine` is duckdb, spark, or auto, which takes DuckDB if it can answer."""
 
     def __init__(self, jvm: Jvm, engine: str = "auto") -> None:
         if engine not in ENGINES:
             raise BadType(f"engine is one of {', '.join(ENGINES)}, not {engine!r}")
         self.jvm, self.engine = jvm, engine
         self.used: set[str] = set()
-        self._known: dict[str, Any] = {}  # what DuckDB has answered: a source that is used twice is asked twice
+        self._known: dict[str, Any] = {}  # answers of DuckDB: if a source is used twice, the same query is asked twice
 
     def matching(
         self, rows: RowSet, *clauses: Clause, identity: bool = False, columns: tuple[Attr, ...] | None = None
     ) -> RowSet:
-        """The rows for which any of the clauses holds, each once: all their columns, or `columns`.
+        """Return the rows for which any of the clauses is true, each once, with all their columns or those in
+        `columns`.
 
-        A predicate is over the columns of the rows and of its table, which have none in common. With `identity` there
-        is one more column, `_row`; an operator has to have it already.
+        A predicate refers to columns of the rows and of its table; no column may be in both. With `identity` there is
+        one more column, `_row`; an operator must already have it.
         """
         shown = rows.columns if columns is None else columns
         here = isinstance(rows.data, Files | DuckQuery) and all(by is None or by.here for _, by in clauses)
@@ -113,7 +116,7 @@ class Matcher:
         return RowSet(shown, self._by_spark(self.operator(rows), clauses))
 
     def numbers(self, rows: RowSet, clause: Clause) -> pa.ChunkedArray | None:
-        """The numbers of the rows for which a clause holds; None if it is not for DuckDB to find them."""
+        """Return the numbers of the rows for which a clause is true, or None if DuckDB may not answer."""
         where, by = clause
         if self.engine == "spark" or not isinstance(rows.data, Files) or not (by is None or by.here):
             return None
@@ -125,7 +128,7 @@ class Matcher:
         return found.column(0)
 
     def numbered(self, rows: RowSet, numbers: pa.ChunkedArray, identity: bool) -> RowSet | None:
-        """The rows that have these numbers; None if it is not for DuckDB to find them."""
+        """Return the rows with these numbers, or None if DuckDB may not answer."""
         if self.engine == "spark" or not isinstance(rows.data, Files):
             return None
         found = numbered(rows.data, numbers, identity=identity)
@@ -170,12 +173,14 @@ class Matcher:
             return self._semi(settled(rows, where), where, by)
         asked = disjunction(*(where for where, _ in clauses))
         rows = settled(rows, asked)
-        if may_fail(asked):  # for the rows alone that something else asks for, too
+        if may_fail(asked):  # compute what may fail only for rows that satisfy the other conditions
             rows = with_barrier(self._matched(rows, [(sure_part(where), by) for where, by in clauses]))
         return self._matched(rows, clauses)
 
     def _semi(self, rows: Operator, where: Expr, by: RowSet) -> Operator:
-        """The rows that match some row of the table: what may fail is computed for those that match in the rest."""
+        """The rows that match some row of the table. Conditions that may fail are computed only for rows that match in
+        the others.
+        """
         table = self.operator(by)
         careful = may_fail_by(where, by.columns)
         asked: Expr | None = None
@@ -201,7 +206,7 @@ class Matcher:
         return Filter(rows, disjunction(*facts))
 
     def operator(self, table: RowSet) -> Operator:
-        """The table as an operator, its columns under the table's attributes."""
+        """The table as an operator whose columns are the table's attributes."""
         if isinstance(table.data, Operator):
             return table.data
         if isinstance(table.data, DuckQuery):
@@ -222,7 +227,7 @@ class Matcher:
         return self._frame(table).toDF(*(attr.name for attr in table.columns))
 
     def arrow(self, table: RowSet) -> pa.Table:
-        """The table in memory, its columns under their own names."""
+        """The table as an Arrow table, with its own column names."""
         names = [attr.name for attr in table.columns]
         if isinstance(table.data, Files) and table.read is None:
             import pyarrow.parquet as pq
@@ -237,17 +242,17 @@ class Matcher:
     def _frame(self, table: RowSet) -> DataFrame:
         spark = self.jvm.spark
         if isinstance(table.data, Files):
-            # The files were written from Arrow, which does not know all of Spark's types.
+            # The files were written from Arrow, which does not have all of Spark's types.
             schema = schema_of(table.data.columns, [attr.name for attr in table.data.columns])
             return spark.read.schema(schema).parquet(*table.data.paths)
         unique = [f"c{index}" for index in range(len(table.columns))]
-        if not table.data.num_rows:  # pyspark takes no Arrow table whose nested columns have no rows
+        if not table.data.num_rows:  # pyspark rejects an Arrow table with nested columns and no rows
             return spark.createDataFrame([], schema_of(table.columns, unique))
         return spark.createDataFrame(table.data.rename_columns(unique), schema=schema_of(table.columns, unique))
 
 
 class Matched:
-    """Rows that were matched, as an answer shows them: in memory, or as a DataFrame."""
+    """Matched rows of an answer: in memory, or as a DataFrame."""
 
     def __init__(self, matcher: Matcher, rows: RowSet) -> None:
         self._matcher, self._rows = matcher, rows
@@ -262,16 +267,16 @@ class Matched:
         return self._matcher.dataframe(self._rows)
 
     def arrow(self) -> pa.Table:
-        """The rows in memory."""
+        """The rows as an Arrow table."""
         return self._matcher.arrow(self._rows)
 
     def count(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return int(self._rows.data.num_rows) if self._rows.in_memory else self.dataframe().count()
 
 
 def schema_of(columns: Sequence[Attr], names: Sequence[str]) -> Any:
-    """Spark's schema of columns under other names."""
+    """Spark's schema for columns, with other names."""
     from pyspark.sql.types import StructType
 
     fields: list[dict[str, Any]] = [
@@ -287,7 +292,7 @@ def schema_of(columns: Sequence[Attr], names: Sequence[str]) -> Any:
 
 
 def bound(predicate: Expr, params: Mapping[str, Expr], attrs: Mapping[Attr, Expr] | None = None) -> Expr:
-    """The predicate with its parameters, and some of its columns, replaced."""
+    """Replace the parameters of a predicate, and some of its columns."""
 
     def change(part: Tree) -> Tree:
         return params.get(part.name, part) if isinstance(part, Param) else part
@@ -298,8 +303,8 @@ def bound(predicate: Expr, params: Mapping[str, Expr], attrs: Mapping[Attr, Expr
 
 
 def _spelled(where: Expr, by: RowSet) -> Expr | None:
-    """The predicate with the few rows of the table written out; None if they are many, or cannot be written."""
-    if may_fail_by(where, by.columns):  # Spark would compute it as soon as it sees the values
+    """The predicate with the rows of the table as literals; None if they are too many or have no literals."""
+    if may_fail_by(where, by.columns):  # with literals, Spark would evaluate it too early
         return None
     read = where.attrs
     used = [index for index, attr in enumerate(by.columns) if attr in read]

@@ -1,4 +1,4 @@
-"""Why another run of a pipeline may give another result: from the plan, and from ties in the data."""
+"""Why another run of a pipeline may give another result: because of the plan, or because of ties in the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE = Literal(1, "long")
 
 
 class Nondeterminism:
-    """The reasons for which a plan may give something else in another run."""
+    """The reasons why a plan may give another result in another run."""
 
     def __init__(self, plan: Operator, jvm: Jvm) -> None:
         self._jvm = jvm
@@ -23,16 +23,18 @@ class Nondeterminism:
         self.causes = causes(plan)
 
     def to_pin(self, picked: bool) -> tuple[Cause, ...]:
-        """Why a run has to annotate its rows. `picked`: also where rows are only picked in no order."""
+        """Why a run must annotate its rows. With `picked`, operators that only pick rows in no order count too."""
         return tuple(each for each in self.causes if each.tied is None and (picked or not each.picked))
 
     def reasons(self) -> tuple[str, ...]:
-        """Why another run may give another result. Ties are looked for in the data, by a Spark job for each window."""
+        """Why another run may give another result. This looks for ties in the data, with a Spark job for each
+        window.
+        """
         return tuple(dict.fromkeys(each.why for each in self.causes if each.tied is None or self._tied(each.tied)))
 
     @property
     def possible_reasons(self) -> tuple[str, ...]:
-        """The same for all that is known by now: nothing is looked for."""
+        """Like `reasons`, without a search of the data: ties that were not searched count as possible."""
         kept = (each for each in self.causes if each.tied is None or self._ties.get(each.tied, True))
         return tuple(dict.fromkeys(each.why for each in kept))
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowNumbers:
-    """Rows that are asked about by their places, the first being 0."""
+    """Rows of a question, given by row number. The first row is 0."""
 
     numbers: tuple[int, ...]
 
     @classmethod
     def of(cls, numbers: object, rows: int | None) -> RowNumbers:
-        """Any sequence of integers; `rows` is how many there are, if that is known."""
-        values = numbers.to_pylist() if hasattr(numbers, "to_pylist") else plain(numbers)  # of Arrow, or NumPy
+        """Make row numbers from a sequence of integers. `rows` is the number of rows of the table, if known."""
+        values = numbers.to_pylist() if hasattr(numbers, "to_pylist") else plain(numbers)  # Arrow or NumPy
         if isinstance(values, bool) or not isinstance(values, Iterable | int):
             raise BadType(f"row numbers must be integers, not {type(numbers).__name__}")
         found = (values,) if isinstance(values, int) else tuple(plain(each) for each in values)
@@ -45,17 +45,17 @@ class RowNumbers:
         return cls(tuple(dict.fromkeys(found)))
 
     def array(self) -> pa.ChunkedArray:
-        """The numbers as Arrow has them."""
+        """The sorted numbers as an Arrow array."""
         import pyarrow as pa
 
         return pa.chunked_array([pa.array(sorted(self.numbers), pa.int64())])
 
 
-LITERALS = 100  # rows asked at once that go into the predicate; more go as a table
+LITERALS = 100  # up to this many rows become literals in the predicate; more become a table
 
 
 def asked_of(columns: tuple[Attr, ...], rows: object, spark: SparkSession) -> tuple[Asked, ...]:
-    """What users ask with: rows in any form, or a DataFrame of them, of Spark or pandas."""
+    """Convert the rows that a user gives, in any form, also as a DataFrame of Spark or pandas."""
     if hasattr(rows, "collect") and hasattr(rows, "sparkSession"):
         rows = rows.collect()
     if is_frame(rows) or is_series(rows):
@@ -64,12 +64,12 @@ def asked_of(columns: tuple[Attr, ...], rows: object, spark: SparkSession) -> tu
 
 
 def written_out(asked: tuple[Asked, ...]) -> bool:
-    """Whether the rows asked about go into a predicate as they are."""
+    """Whether the rows of a question become literals in a predicate."""
     return len(asked) <= LITERALS and is_simple(asked)
 
 
 def clause_of(asked: tuple[Asked, ...]) -> Clause | None:
-    """The rows asked about as DuckDB is asked for them: written out, or many of them as a table; None if Spark must."""
+    """The rows of a question as a clause for DuckDB: literals, or a table if they are many. None if only Spark can."""
     if written_out(asked):
         return predicate(asked), None
     attrs = tuple(attr for attr, _ in asked[0])
@@ -84,7 +84,7 @@ def clause_of(asked: tuple[Asked, ...]) -> Clause | None:
 
 
 def _in_memory(attrs: tuple[Attr, ...], asked: tuple[Asked, ...]) -> pa.Table | None:
-    """Values as a table, in the types that their columns have; None if one has no such form."""
+    """Values as an Arrow table with the types of their columns; None if a value does not fit."""
     import pyarrow as pa
 
     arrays = []
@@ -94,18 +94,21 @@ def _in_memory(attrs: tuple[Attr, ...], asked: tuple[Asked, ...]) -> pa.Table | 
             return None
         try:
             arrays.append(pa.array(values, arrow_type(attr.dtype)))
-        except (pa.ArrowException, OverflowError):  # more digits than the column has, a year beyond Arrow's
+        except (
+            pa.ArrowException,
+            OverflowError,
+        ):  # too many digits for the column, or a year that Arrow lacks
             return None
     return pa.Table.from_arrays(arrays, [f"c{place}" for place in range(len(arrays))])
 
 
 def _is_local(value: object, attr: Attr) -> bool:
-    """Whether it is a time of a zone that is not said, where an instant is meant."""
+    """Whether the value is a time without a zone, in a column of instants."""
     return attr.dtype == "timestamp" and isinstance(value, datetime) and value.tzinfo is None
 
 
 def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> Operator:
-    """Those of the rows that are asked about."""
+    """Select the rows of the question."""
     if written_out(asked):
         return filtered(rows, predicate(asked))
     shapes: dict[tuple[Attr, ...], list[Asked]] = {}
@@ -124,7 +127,7 @@ def matching(rows: Operator, asked: tuple[Asked, ...], spark: SparkSession) -> O
 
 
 def _number(attr: Attr) -> Expr:
-    """A number, with NULL for NaN: pandas does not distinguish them."""
+    """The column with NULL instead of NaN: pandas does not distinguish them."""
     return Call("nanvl", (attr, Literal(None, attr.dtype)), attr.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Results that DuckDB recomputes from the files of the sources when a question needs them."""
+"""Results that DuckDB recomputes from the source files when a question needs them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from whence.rows.questions.restrict import sources as sources_of
 from whence.rows.saving import Saved
 from whence.spark.sources.row_ids import local_files
 
-AGAIN = 1 << 30  # bytes of files from which a question may compute a result that a run did not write
+AGAIN = 1 << 30  # a question recomputes a result from at most this many bytes of files
 
 
 def cheap_to_recompute(saved: Saved) -> bool:
-    """Whether a question can compute a result from the files in about a second, so that a run need not write it.
+    """Whether DuckDB can compute a result from the files in about a second, so that a run need not write it.
 
-    A limit may take another one of equal rows each time.
+    A result with a limit cannot be recomputed: among equal rows, the limit may take another one each time.
     """
     found = duck_query(saved.operator, saved.columns)
     limited = any(isinstance(part, Limit) for part in walk(saved.operator))
@@ -22,7 +22,7 @@ def cheap_to_recompute(saved: Saved) -> bool:
 
 
 def duck_query(operator: Operator, columns: tuple[Attr, ...], every: bool = False) -> DuckQuery | None:
-    """What an operator gives as DuckDB computes it from the files of the sources; None if they are not files here."""
+    """The DuckDB query that computes an operator from the source files; None if they are not local files."""
     files = {}
     for source in sources_of(operator):
         found = local_files(source)

@@ -1,4 +1,4 @@
-"""Answers without a run: DuckDB computes from the files what a run would have saved."""
+"""The tracer that needs no run: DuckDB computes from the files what a run would have saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RecomputedTracer(SavedTracer):
-    """Follows the same predicates where every result on the way is cheap to compute from the files."""
+    """Follows the predicates of `SavedTracer` if all intermediate results are cheap to compute from the files."""
 
     title: ClassVar[str] = "the files, with DuckDB"
     how: ClassVar[str] = "replayed"

@@ -1,4 +1,4 @@
-"""Answers by running the pipeline again, with the ids of source rows beside each row."""
+"""The tracer that runs the pipeline again, with the ids of source rows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from whence.spark.tracing.tracer import absent
 if TYPE_CHECKING:
     from whence.spark.running.subject import Subject
 
-RESTRICTED_FOR = 20  # rows asked at once for which the sources are restricted; for more, the whole plan runs
+RESTRICTED_FOR = 20  # up to this many rows, the sources are restricted; for more, the whole plan runs
 
 
 class ReplayTracer(AnnotatedTracer):
-    """Runs the plan with ids, over no more of the sources than the rows asked about need. It can always answer."""
+    """Runs the plan with ids, over the part of the sources that the question needs. It can always answer."""
 
     title: ClassVar[str] = "a replay: the pipeline runs again on the part of the sources that matters"
     how: ClassVar[str] = "replayed"
@@ -38,7 +38,7 @@ class ReplayTracer(AnnotatedTracer):
         return self._analysis.plan.output
 
     def _tagged(self, asked: tuple[Asked, ...] | None) -> Tagged:
-        """The plan with ids, over restricted sources where that gives the same answer."""
+        """The plan with ids, over restricted sources if that gives the same answer."""
         analysis, witness = self._analysis, self._asking.witness
         cut = None if asked is None else restriction(self._subject, asked, witness)
         if cut is None and not self.tried:
@@ -53,9 +53,9 @@ class ReplayTracer(AnnotatedTracer):
 
 
 class TriedTracer(ReplayTracer):
-    """The same, where functions of groups are called with fewer rows as well: with those that they seem to keep.
+    """Like `ReplayTracer`, but also calls functions of groups with fewer rows: those that they seem to keep.
 
-    Rows that give the row again by themselves are the answer; where none do, the group.
+    If these rows give the output row by themselves, they are the answer; otherwise the whole group is.
     """
 
     title: ClassVar[str] = "a replay that also calls functions of groups with fewer rows"
@@ -71,11 +71,11 @@ class TriedTracer(ReplayTracer):
 
 
 def restriction(subject: Subject, asked: tuple[Asked, ...], witness: str) -> dict[int, Expr] | None:
-    """What of each use of a source the rows asked about need; None for all.
+    """Return a predicate for each use of a source that selects the rows the question needs, or None for all rows.
 
-    Restricted sources give the same selected output (F(Op(G(T))) = F(Op(T))), so the ids are the same, too. A limit
-    is the exception: it would let in a row that it left out, so the row has to be seen in the real output first.
-    A plan that may give something else in every run is not restricted.
+    Restricted sources give the same selected output (F(Op(G(T))) = F(Op(T))), so the ids are the same. Limits are an
+    exception: with fewer rows, a limit may keep a row that it left out. So the row is first looked up in the
+    unrestricted output. A plan that may give another result in another run is not restricted.
     """
     analysis = subject.analysis
     whole = analysis.plan

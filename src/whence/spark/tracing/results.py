@@ -1,4 +1,4 @@
-"""Rows traced through saved results: predicates lead from table to table, and nothing of the pipeline runs again."""
+"""Trace rows through saved results: predicates lead from table to table, and the pipeline does not run again."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from whence.spark.running.artifacts import RunArtifacts
 
-READ = 200_000  # rows that are read by their numbers; more, by what they hold
-MANY = 100_000  # rows that DuckDB found and that Spark reads itself, if they are to be a DataFrame
+READ = 200_000  # up to this many rows are read by number; more, by predicate
+MANY = 100_000  # if DuckDB finds more rows than this and a DataFrame is needed, Spark reads them itself
 
 
 class Results:
-    """The tables that a trace plan goes through: the output, saved results, and results that are recomputed."""
+    """The tables of a trace plan: the output, saved results, and recomputed results."""
 
     def __init__(self, run: RunArtifacts, engine: Matcher, output: RowSet) -> None:
         """`output` is the table of all output rows."""
@@ -32,11 +32,13 @@ class Results:
         self.saved = {each.place: each for each in run.trace_plan.saved}
 
     def back(self, asked: RowSet) -> SavedAnswer:
-        """The rows of the sources that made these rows of the output."""
+        """Return the source rows that made these output rows."""
         return SavedAnswer(self, asked)
 
     def forth(self, source: str, rows: RowSet) -> RowSet:
-        """The rows of the output that these rows of a source reached. The rows have the columns of its widest use."""
+        """Return the output rows that these source rows reached. The rows have the columns of the source's widest
+        use.
+        """
         clauses = []
         for use in self._run.trace_plan.uses:
             if use.source.name == source and use.predicate != FALSE:
@@ -46,7 +48,9 @@ class Results:
         return self.engine.matching(self._output, *(clauses or [(FALSE, None)]))
 
     def _up(self, place: PlanPath, predicate: Expr, by: RowSet, attrs: dict[Attr, Expr]) -> Clause:
-        """The clause on the output that follows from a predicate over rows below and those of the table at `place`."""
+        """Return the clause on the output that follows from a predicate over rows below and rows of the table at
+        `place`.
+        """
         own = self.table(place)
         where = bound(predicate, {param(place, attr).name: attr for attr in own.columns}, attrs)
         if place == OUTPUT:
@@ -56,7 +60,7 @@ class Results:
         return self._up(saved.table, saved.predicate, found, names)
 
     def table(self, place: PlanPath) -> RowSet:
-        """All rows of a table: a saved result, one that is computed again, or the output."""
+        """All rows of a table: a saved result, a recomputed one, or the output."""
         if place == OUTPUT:
             return self._output
         saved = self.saved[place]
@@ -67,38 +71,38 @@ class Results:
 
 
 class SavedAnswer:
-    """The answer to one question: for each use of a source, a predicate and the rows it is to hold with."""
+    """The answer to one question: for each use of a source, a predicate and the rows that it is matched with."""
 
     def __init__(self, results: Results, asked: RowSet) -> None:
         self._results, self._engine = results, results.engine
         self._rows: dict[PlanPath, RowSet] = {OUTPUT: asked}
-        self._whole: dict[PlanPath, RowSet] = {}  # the same where all columns are there
-        self._numbers: dict[int, pa.ChunkedArray] = {}  # of source rows, by use
+        self._whole: dict[PlanPath, RowSet] = {}  # like `_rows`, with all columns
+        self._numbers: dict[int, pa.ChunkedArray] = {}  # numbers of source rows, by use
         self._uses = results.uses
 
     def dataframe(self, uses: list[Source], identity: bool) -> DataFrame:
-        """The rows of a source that contributed by any of its uses."""
+        """The rows of a source that contributed through any of its uses."""
         found = self._found(uses, identity)
         if found.in_memory and found.data.num_rows > MANY and not identity and self._engine.engine == "auto":
-            # DuckDB finds a million rows sooner than Spark, but making them a DataFrame takes Spark far longer.
+            # DuckDB finds a million rows faster than Spark, but Spark takes far longer to convert them to a DataFrame.
             spark = Matcher(self._engine.jvm, "spark")
             return spark.dataframe(spark.matching(source_table(uses[0]), *self._clauses(uses)))
         frame = self._engine.dataframe(found)
         return with_files(frame, uses[0]) if identity else frame
 
     def arrow(self, uses: list[Source]) -> pa.Table:
-        """The same rows in memory."""
+        """The same rows as an Arrow table."""
         return self._engine.arrow(self._found(uses, False))
 
     def identities(self, uses: list[Source]) -> pa.Table:
-        """Which rows these are, without what they hold."""
+        """The identities of these rows, without their values."""
         found = self._which(uses)
         if found is None:
             found = united(self._engine.arrow(self._found(uses, True)).column(ROW))
         return named(found, uses[0])
 
     def some(self, uses: list[Source]) -> bool:
-        """Whether there is any."""
+        """Whether there are any rows."""
         found = self._found(uses, False)
         return bool(found.data.num_rows) if found.in_memory else not self._engine.dataframe(found).isEmpty()
 
@@ -120,12 +124,14 @@ class SavedAnswer:
             return self._engine.matching(rows, *clauses)
         if isinstance(rows.data, Files) and self._engine.engine != "spark":
             found = self._engine.matching(rows, *clauses, identity=True)
-            if found.here:  # else it was Spark that could answer, and it has to number the rows first
+            if found.here:  # otherwise Spark answered, and it must number the rows first
                 return found
         return self._engine.matching(source_table(first, True), *clauses)
 
     def _which(self, uses: list[Source]) -> pa.ChunkedArray | None:
-        """The numbers of the rows: those that came along with the rows of a table, or DuckDB's; None for Spark."""
+        """The numbers of the rows: those that came with the rows of a table, or those that DuckDB finds. None if only
+        Spark can.
+        """
         known = [self._uses[each.occurrence] for each in uses if each.occurrence in self._uses]
         parts = []
         for use in known:
@@ -144,7 +150,7 @@ class SavedAnswer:
     def _clause(self, use: Use, columns: tuple[Attr, ...]) -> Clause:
         attrs: dict[Attr, Expr] = dict(
             zip(use.source.columns, columns, strict=False)
-        )  # only `_metadata` may be missing
+        )  # only `_metadata` can be missing
         return self._bound(use.table, use.predicate, attrs)
 
     def _bound(self, place: PlanPath, predicate: Expr, attrs: dict[Attr, Expr] | None = None) -> Clause:
@@ -153,7 +159,7 @@ class SavedAnswer:
         if not asked <= {param(place, attr).name for attr in rows.columns}:
             rows = self._all_of(place)
         if not asked:
-            # It holds with any row of the table alike, if there is one: the question may have led to none.
+            # The predicate does not depend on a row of the table, but the table must not be empty.
             where = bound(predicate, {}, attrs)
             if isinstance(rows.data, Operator):
                 return where, rows.renamed()[0]
@@ -162,7 +168,7 @@ class SavedAnswer:
         return bound(predicate, {param(place, attr).name: new for attr, new in names.items()}, attrs), by
 
     def _of(self, place: PlanPath) -> RowSet:
-        """The rows of a table that the question leads to, with the columns that lead on from there."""
+        """The rows of a table that belong to the question, with the columns that the next predicates need."""
         if place not in self._rows:
             saved = self._results.saved[place]
             clause = self._bound(saved.table, saved.predicate)
@@ -170,7 +176,7 @@ class SavedAnswer:
         return self._rows[place]
 
     def _all_of(self, place: PlanPath) -> RowSet:
-        """The same with all columns."""
+        """The same rows with all columns."""
         if place not in self._whole:
             saved = self._results.saved[place]
             clause = self._bound(saved.table, saved.predicate)
@@ -178,9 +184,9 @@ class SavedAnswer:
         return self._whole[place]
 
     def _computed(self, saved: Saved, clause: Clause) -> RowSet | None:
-        """The rows of a recomputed result, with the numbers of the source rows that made them.
+        """Return the rows of a recomputed result, with the numbers of the source rows that made them.
 
-        Where a number leads to a source, no column has to.
+        A source whose row numbers are known needs no columns of the result.
         """
         if not saved.recomputed or self._engine.engine == "spark":
             return None
@@ -194,7 +200,7 @@ class SavedAnswer:
         read = clause[0].attrs
         reached = tuple(attr for attr in saved.columns if attr in read and attr not in kept)
         columns = (*kept, *numbers.values(), *reached)
-        # A row that there is for sure, and is alone before others are left out, is not one of the others.
+        # If the row certainly exists, and only one row matches before other rows are filtered out, that one is the row.
         alone = clause[1] is not None and clause[1].here and clause[1].data.num_rows == 1
         loose = loosened(operator) if saved.sure and alone else None
         found = None if loose is None else self._rows_in(loose, columns, len(kept) + len(numbers), clause)
@@ -207,7 +213,9 @@ class SavedAnswer:
         return RowSet(kept, found.data.select(range(len(kept))))
 
     def _rows_in(self, operator: Operator, columns: tuple[Attr, ...], width: int, clause: Clause) -> RowSet | None:
-        """The rows that an operator gives for a question, in the first of its columns; None if Spark has to say."""
+        """Return the rows of an operator that belong to the question, with its first columns; None if only Spark
+        can.
+        """
         made = duck_query(operator, columns)
         if made is None or not made.readable(columns):
             return None
@@ -216,7 +224,7 @@ class SavedAnswer:
 
 
 def source_table(source: Source, numbered: bool = False) -> RowSet:
-    """All rows of a source: as files, where they are Parquet on this machine, else as Spark reads them."""
+    """All rows of a source: its files if they are local Parquet, else an operator."""
     files = None if numbered else local_files(source)
     if files is not None:
         return RowSet(source.columns, files, source)

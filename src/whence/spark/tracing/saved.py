@@ -1,4 +1,4 @@
-"""Answers from the saved results of a run."""
+"""The tracer that answers from the saved results of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SavedTracer:
-    """Follows predicates from the output through the results that a run saved to the sources, or back."""
+    """Follows predicates from the output through the saved results of a run to the sources, or back."""
 
     title: ClassVar[str] = "what a run saved"
     how: ClassVar[str] = "saved"
@@ -50,7 +50,7 @@ class SavedTracer:
         return self._not_in_arrow(run.trace_plan)
 
     def _not_in_arrow(self, plan: TracePlan) -> str | None:
-        """That a table on the way has values of a class of Python's own, such as vectors: Arrow has no such type."""
+        """The reason if a table has a column of a user-defined type, such as vectors: Arrow has no such type."""
         tables = (self._analysis.plan.output, *(each.columns for each in plan.saved))
         for attr in (attr for table in tables for attr in table):
             if '"udt"' in attr.dtype:
@@ -89,7 +89,9 @@ class SavedTracer:
         return self._subject.run
 
     def _output(self, run: RunArtifacts) -> RowSet:
-        """The table of all output rows: saved, as Spark has it, or computed from the files if nothing has run."""
+        """The table of all output rows: saved, as a DataFrame of the run, or computed from the files if nothing has
+        run.
+        """
         result, plan = run.results.get(OUTPUT), self._analysis.plan
         if result is not None:
             return RowSet(result.columns, result.files)
@@ -101,16 +103,16 @@ class SavedTracer:
         return RowSet(columns, Project(rows, tuple(Named(attr, old[attr]) for attr in columns)))
 
     def _numbered(self, table: RowSet, rows: RowNumbers) -> RowSet:
-        """The rows of a table that have these numbers, in memory."""
+        """The rows of a table with these numbers, in memory."""
         found = self._matcher.numbered(table, rows.array(), identity=False)
-        if found is None and isinstance(table.data, Files) and table.read is None:  # nested types of a saved output
+        if found is None and isinstance(table.data, Files) and table.read is None:  # a saved output with nested types
             return RowSet(table.columns, self._matcher.arrow(table).take(rows.array()))
         if found is None:
             raise NotTraceable("these rows cannot be given by number: give them by their columns")
         return found
 
     def _meant(self, rows: RowSet, asked: tuple[Asked, ...], where: str) -> RowSet:
-        """The whole rows of a table that are meant, in memory; `where` is what an error calls the table."""
+        """The complete rows of a table that match the question, in memory. Errors call the table `where`."""
         matcher, clause = self._matcher, clause_of(asked)
         if clause is None or (matcher.engine == "spark" and clause[1] is not None):
             found = RowSet(rows.columns, matching(matcher.operator(rows), asked, self._analysis.session))
@@ -119,13 +121,13 @@ class SavedTracer:
         if not found.here:
             found = RowSet(found.columns, matcher.arrow(found))
         if not found.data.num_rows:
-            if isinstance(rows.data, DuckQuery):  # among equal rows, Spark's limit may take another one than DuckDB's
+            if isinstance(rows.data, DuckQuery):  # among equal rows, the limit of Spark and of DuckDB may differ
                 return self._meant(RowSet(rows.columns, matcher.operator(rows)), asked, where)
             raise absent(self._subject, where, asked)
         return found
 
     def _shown(self, rows: RowSet) -> RowSet:
-        """Rows of the output with all its columns, those that are shown twice too."""
+        """Output rows with all columns of the output, also those that it has twice."""
         output = self._analysis.plan.output
         if rows.columns == output:
             return rows

@@ -1,4 +1,4 @@
-"""Answers from ids that a run wrote beside its rows, without Spark: DuckDB finds the rows, and their ids are read."""
+"""Answer from the ids that a run saved with its rows, without Spark: DuckDB finds the rows and reads their ids."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedIds:
-    """The rows of a run as files: the columns of its tagged plan, and then the row's place."""
+    """The annotated rows of a run as files: the columns of its tagged plan, followed by an increasing row id."""
 
     table: Result
     tagged: Tagged
@@ -37,7 +37,7 @@ class SavedIds:
     matcher: Matcher
 
     def rows(self, asked: tuple[Asked, ...] | RowNumbers) -> pa.Table | None:
-        """The ids of the rows that are asked about; None if it is not for DuckDB to find the rows."""
+        """Return the ids of the rows of the question, or None if DuckDB may not find the rows."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -57,7 +57,7 @@ class SavedIds:
         return self._read(wanted).take(pa.array(places, pa.int64()))
 
     def ids(self, rows: pa.Table) -> dict[int, pa.ChunkedArray]:
-        """All ids that these rows have, for each use of a source."""
+        """All ids of these rows, for each use of a source."""
         import pyarrow.compute as pc
 
         found = {}
@@ -67,7 +67,7 @@ class SavedIds:
         return found
 
     def without(self, rows: pa.Table) -> int:
-        """How many of these rows have no id at all."""
+        """The number of these rows without any id."""
         columns = [(rows.column(self._name(each.attr)).to_pylist(), each.many) for each in self.tagged.ids.values()]
         if not columns:
             return 0
@@ -77,7 +77,7 @@ class SavedIds:
         )
 
     def reached(self, uses: Sequence[Source], numbers: pa.ChunkedArray, shown: tuple[Attr, ...]) -> Matched:
-        """The rows that have any of these ids for any of the uses, in their order."""
+        """Return the rows that have any of these ids for any of the uses, ordered by row id."""
         import numpy as np
         import pyarrow.compute as pc
 
@@ -98,21 +98,21 @@ class SavedIds:
         return Matched(self.matcher, RowSet(shown, found.select(names)))
 
     def _read(self, names: Iterable[str]) -> pa.Table:
-        """Some columns of all files, the files in order."""
+        """Read some columns of all files, in the order of the files."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         return pa.concat_tables([pq.read_table(path, columns=list(names)) for path in self.table.paths])
 
     def _held(self) -> dict[Attr, Expr]:
-        """The columns that are asked about, as the files have them."""
+        """The output columns of a question, with the columns of the files that contain them."""
         shown = {attr: self.table.columns[place] for place, attr in reversed(list(enumerate(self.tagged.plan.output)))}
         made: dict[Attr, Any] = shown if self.row_id is None else {**shown, self.row_id: self.table.columns[-1]}
         return made
 
     @property
     def _last(self) -> str:
-        """The column of the rows' places."""
+        """The column with the increasing row ids."""
         return f"c{len(self.table.columns) - 1}"
 
     def _name(self, attr: Attr) -> str:
@@ -123,7 +123,7 @@ class SavedIds:
 
 
 def source_numbers(source: Source, asked: tuple[Asked, ...] | RowNumbers, matcher: Matcher) -> pa.ChunkedArray | None:
-    """The numbers of source rows that are asked about; None if it is not for DuckDB to find them."""
+    """Return the numbers of the source rows of a question, or None if DuckDB may not find them."""
     if isinstance(asked, RowNumbers):
         return asked.array()
     clause = clause_of(asked)
@@ -131,7 +131,7 @@ def source_numbers(source: Source, asked: tuple[Asked, ...] | RowNumbers, matche
 
 
 class Numbered:
-    """Source rows that are known by their ids, read by DuckDB; by Spark where DuckDB cannot."""
+    """Source rows given by their ids. DuckDB reads them if it can, otherwise Spark."""
 
     def __init__(self, jvm: Jvm, matcher: Matcher, ids: dict[int, pa.ChunkedArray]) -> None:
         self._matcher, self._ids = matcher, ids

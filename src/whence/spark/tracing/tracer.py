@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a question is asked: who looks rows up, and which rows of a group count for min, max, first and last.
+    """The options of a question: which matcher finds rows, and which rows of a group count for min, max, first and
+    last.
 
-    `tried`: of a group that a function was given, the rows that give the row again by themselves.
+    With `tried`, functions of groups are called with fewer rows, to find rows that give the output row by themselves.
     """
 
     matcher: Matcher
@@ -31,29 +32,30 @@ class Asking:
 
 
 class Tracer(Protocol):
-    """One way to answer questions about a subject. It is made for one question."""
+    """One way to answer questions about a subject. A tracer is created for each question."""
 
     title: ClassVar[str]
-    """Where its answers come from, as `explain` says it."""
+    """The description of its data that `explain` prints."""
 
     def __init__(self, subject: Subject, asking: Asking) -> None: ...
 
     def unavailable_reason(self, *, may_look: bool = True) -> str | None:
-        """Why it cannot answer; None if it can.
+        """Return why it cannot answer, or None if it can.
 
-        `may_look`: whether it may look into the data to find out. If not, it goes by what the plan says, and a reason
-        may turn out not to hold.
+        With `may_look=False` it does not read the data but only the plan, so that a reason may turn out to be wrong.
         """
 
     def backward(self, rows: object, *, one: bool = False) -> Lineage:
-        """The source rows that made the given output rows."""
+        """Return the source rows that made the given output rows."""
 
     def forward(self, uses: Sequence[Source], row: object) -> Reached:
-        """The output rows whose lineage holds the given rows of a source; `uses` are its uses, the widest first."""
+        """Return the output rows whose lineage has the given rows of a source. `uses` are its uses, the widest
+        first.
+        """
 
 
 def require_one(count: int, asked: tuple[Asked, ...], one: bool) -> int:
-    """The number of output rows that are meant; raise if only one may be and there are more."""
+    """Return the number of output rows in the question. Raise if `one` is set and there are more."""
     if one and count > len(asked):
         raise NoSuchRow(
             f"{count} rows of the output are {described(asked[0])}: give more columns to identify one; if they are"
@@ -63,7 +65,7 @@ def require_one(count: int, asked: tuple[Asked, ...], one: bool) -> int:
 
 
 def absent(subject: Subject, where: str, asked: tuple[Asked, ...]) -> NoSuchRow:
-    """The error for rows that are not there, with what may be the cause."""
+    """Return the error for rows that were not found, with its possible cause."""
     message = f"no row of {where} is {described(asked[0])}"
     if len(asked) > 1:
         message += f" or one of the {len(asked) - 1} others"

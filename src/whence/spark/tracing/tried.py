@@ -1,8 +1,10 @@
 """Call Python functions of groups with fewer rows, to find witnesses.
 
-A function is called a second time with labels on its rows. Rows that it gives back with a label name the row that they
-may have come from; if the function gives the row again when it is called with that one alone, it is a witness.
-Everything here runs on the workers, where whence need not be installed: it is one function, sent whole.
+A function is called a second time with labels on its rows. A result row with a label names the input row that it may
+have come from. If the function gives the same result row when it is called with that input row alone, the input row is
+a witness.
+
+Everything here runs on the workers, where whence need not be installed: one function is sent with everything it uses.
 """
 
 from __future__ import annotations
@@ -10,17 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-MOST = 1000  # rows of a group's result that are tried, each with a call of the function
-Chosen = list[list[int]]  # of each input, the places of some rows
+MOST = 1000  # up to this many result rows of a group are tried, each with a call of the function
+Chosen = list[list[int]]  # for each input, the positions of some rows
 Search = Callable[[Callable[[list[Any]], Any], list[Any]], tuple[Any, list[Chosen | None]]]
 
 
 def search() -> Search:
-    """A function that calls another with some frames: what that gives, and for each row of it its witnesses.
+    """Return a function that calls a user's function with frames, and returns its result and the witnesses of each
+    result row.
 
-    They are the places of the rows that give the row by themselves, or None where there are none, and all rows stay.
+    Witnesses are the positions of input rows that give the result row by themselves. None means that there are none,
+    and all rows count.
     """
-    first, most = 1 << 40, MOST  # labels that no function makes by itself
+    first, most = 1 << 40, MOST  # labels that a user's function would not create
 
     def same(one: Any, other: Any) -> bool:
         import pandas as pd
@@ -29,7 +33,7 @@ def search() -> Search:
             if pd.isna(one) or pd.isna(other):
                 return bool(pd.isna(one) and pd.isna(other))
             return bool(one == other)
-        except (TypeError, ValueError):  # arrays and the like
+        except (TypeError, ValueError):  # such as arrays
             return False
 
     def rows_of(frame: Any) -> list[tuple[Any, ...]]:
@@ -41,7 +45,7 @@ def search() -> Search:
     def attempt(run: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
         try:
             return run(parts)
-        except Exception:  # the user's code, called with what it was not written for: then nothing is shown
+        except Exception:  # the user's code may fail with unusual input
             return None
 
     def places(label: Any, sizes: list[int]) -> Chosen:
@@ -84,10 +88,11 @@ def search() -> Search:
 
 
 def singly() -> Callable[[Callable[[list[Any]], Any], Any], list[int] | None]:
-    """A function that calls another with the rows of a table of Arrow, one by one: where a row of its result is from.
+    """Return a function that calls a user's function with each row of an Arrow table, and returns where each result row
+    is from.
 
-    Tables of Arrow have no labels on their rows. So all rows are tried, one after the other: if what they give is, in
-    order, what the table gives, each row of the result comes from one row; else it is None.
+    Arrow tables have no row labels, so all rows are tried one by one. If the results together equal the result of the
+    whole table, in order, each result row comes from one input row; otherwise the answer is None.
     """
     most = MOST
 
@@ -100,7 +105,7 @@ def singly() -> Callable[[Callable[[list[Any]], Any], Any], list[int] | None]:
             whole = run([table])
             alone = [run([table.slice(place, 1)]) for place in range(table.num_rows)]
             same = bool(pa.concat_tables(alone).combine_chunks().equals(whole.combine_chunks()))
-        except Exception:  # the user's code, called with what it was not written for: then nothing is shown
+        except Exception:  # the user's code may fail with unusual input
             return None
         return [place for place, each in enumerate(alone) for _ in range(each.num_rows)] if same else None
 
