@@ -254,7 +254,7 @@ class _Groups:
         return Project(groups, (*keep(*dict.fromkeys(groups.output)), *self._above)) if self._above else groups
 
     def _beside(self) -> Operator:
-        """Collect the ids before the aggregate, because Spark allows a Python aggregate only without other aggregates."""
+        """Collect the ids before the aggregate, because Spark allows no other aggregate together with one in Python."""
         below = Tagged(self._child, {place: known.ids for place, known in enumerate(self._collected)})
         tagged = eager._beside(self._plan, below)
         renamed = zip(self._collected.values(), tagged.ids.values(), strict=True)

@@ -106,7 +106,7 @@ def _under(place: Place, where: Expr | None, below: _Found) -> Place:
 
 
 def _settled(found: _Found) -> _Found:
-    """Forget the places of attained values: above an operator that combines rows, one row no longer shows the values."""
+    """Forget the places of attained values: above an operator that combines rows, a row no longer shows the values."""
     places = {key: UNKNOWN if any(each.attained for each in own) else own for key, own in found.places.items()}
     return _Found(places, found.exprs, found.counted, found.reasons)
 

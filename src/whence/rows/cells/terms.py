@@ -64,7 +64,7 @@ def union(*terms: Terms) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The arguments of a rule: the keys that are needed, whether selection counts, and a function that asks an input."""
+    """The arguments of a rule: the keys that are needed, whether selection counts, and how to ask an input."""
 
     need: Need
     selection: bool

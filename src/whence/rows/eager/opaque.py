@@ -38,7 +38,9 @@ def opaque(plan: Opaque, tag: Tag, tried: bool = False) -> Tagged:
 
 
 def grouped(plan: GroupedMap, tag: Tag, tried: bool = False) -> Tagged:
-    """Pass the ids of the group around the user's function. If `tried`, only those of rows that produce the row alone."""
+    """Pass the ids of the group around the user's function; if `tried`, only those of rows that produce the row
+    alone.
+    """
     below = tag(plan.child)
     child, around, ids = _with_lists(below)
     return Tagged(replace(plan, child=child, annotated=around, tried=tried), ids, below.reasons)

@@ -48,7 +48,7 @@ def _parsed(text: str, name: str) -> tuple[ast.Module, dict[str, list[MADE]]]:
     try:
         module = ast.parse(text)
         whole = compile(text, name, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # for example, a notebook cell with magic commands
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a notebook cell with magic commands
         raise Refusal("its source is not a Python file") from error
     found: dict[str, list[MADE]] = {}
     left = [whole]

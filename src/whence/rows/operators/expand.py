@@ -11,7 +11,7 @@ from whence.rows.operators.base import Operator, require, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Generate(Operator):
-    """Repeat each row for each element of a generator: explode, posexplode, inline, a UDTF. `outer` keeps empty ones."""
+    """Repeat each row for each element of a generator: explode, posexplode, inline, UDTFs. `outer` keeps empty ones."""
 
     child: Operator
     generator: Expr

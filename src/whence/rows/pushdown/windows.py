@@ -30,7 +30,7 @@ INEXACT = ("float", "double")  # 0.0 and -0.0 are equal but different values, so
 
 
 def push_window(op: Window, predicate: Expr, aim: Aim) -> Pushed:
-    """Select the partition, if its columns are pinned; only the rows of the frames, if the order keys are pinned, too."""
+    """Select the partition, if its columns are pinned; only the rows of the frames, if the order keys are, too."""
     known = pins(predicate)
     if not all(_pinned(expr, known) for expr in op.partition):
         return give_up(op, "the columns asked for do not determine the window's partition")

@@ -53,7 +53,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use of a source. The rows that contributed are those for which `predicate` is true with some row of `table`."""
+    """One use of a source. The rows for which `predicate` is true with some row of `table` contributed."""
 
     source: Source
     table: PlanPath
