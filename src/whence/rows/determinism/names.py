@@ -71,5 +71,5 @@ CHANGES_ARGUMENT = frozenset(
         "builtins.setattr", "builtins.delattr", "builtins.vars",
     }
 )  # fmt: skip
-ACCESSORS = frozenset({"get", "setdefault", "values", "items", "pop", "popleft", "__getitem__"})  # they return parts of the object
+ACCESSORS = frozenset({"get", "setdefault", "values", "items", "pop", "popleft", "__getitem__"})  # they return parts
 PASSING = frozenset({"enumerate", "zip", "iter", "next", "reversed", "filter", "getattr"})  # these do, too

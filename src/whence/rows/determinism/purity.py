@@ -140,7 +140,7 @@ class _FunctionSearch:
         """`known` has variables with the same object in every call; `outside` has variables of enclosing functions."""
         known = dict(known)
         whole = [step for step in dis.get_instructions(code) if step.opname not in PADDING]
-        starts: dict[tuple[int | None, int | None], str] = {}  # positions of expressions that begin with a shared object
+        starts: dict[tuple[int | None, int | None], str] = {}  # positions where expressions begin with a shared object
         seeded = any(_names_seed(const) for const in code.co_consts) or any(_names_seed(i.argval) for i in whole)
         if CLOCKS.intersection(code.co_names) and any(each in ("now", "today") for each in code.co_consts):
             yield "it reads the current time"

@@ -18,7 +18,7 @@ ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # these return a
 NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate, o.Window, o.Generate)
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # the position of a row in the order of the rows; it changes if rows are missing
-ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # the order of the input does not affect which rows these return
+ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # the order of rows affects none of theirs
 PICKED = frozenset({"First", "Last", "AnyValue"})
 
 

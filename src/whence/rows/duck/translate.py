@@ -13,7 +13,7 @@ from whence.rows.duck.types import duckdb_type
 from whence.rows.expressions import TRUE, And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
 from whence.rows.tree import Tree, depth
 
-LONGEST = 10_000  # characters of a function with its arguments: some repeat an argument, so that nesting doubles the length
+LONGEST = 10_000  # characters of a call with its arguments: some repeat an argument, and nesting multiplies that
 DEEPEST = 100  # nesting depth of expressions; deeper ones are left to Spark
 
 
