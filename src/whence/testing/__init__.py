@@ -6,5 +6,5 @@
 - `strategies`: Hypothesis strategies for shapes, relations, selections and chains (needs `hypothesis`).
 - `conformance`: a test suite for relations; subclass it for any type of relation (needs `hypothesis`).
 
-Nothing here imports the engine that it tests. Only `strategies` and `conformance` need more than NumPy.
+Nothing here imports the engine that it tests. Only NumPy is imported, unless `strategies` is used.
 """

@@ -39,7 +39,7 @@ OF_MEMORY = (
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One parameter with one array: what became of it."""
+    """The outcome for one parameter and one array."""
 
     function: str
     parameter: str
@@ -88,7 +88,7 @@ def _method(name: str, method: Any) -> Callable[..., Any]:
         found = getattr(self, name)(*args, **kwargs)
         return self if found is None else found
 
-    setattr(call, "__signature__", inspect.signature(method))  # noqa: B010  # as NumPy has it
+    setattr(call, "__signature__", inspect.signature(method))  # noqa: B010  # NumPy's signature
     return call
 
 
@@ -243,7 +243,7 @@ def _influences(changed: Callable[[Any], Call], array: Any, before: list[Any]) -
             other[cell] = not other[cell] if array.dtype == bool else other[cell] + step
             try:
                 after = _outputs_of(changed(other))[: len(before)]
-            except Exception:  # noqa: S112  # NumPy does not take this one
+            except Exception:  # noqa: S112  # NumPy does not accept this one
                 continue
             for at, (old, new) in enumerate(zip(before, after, strict=False)):
                 if old.shape == new.shape:

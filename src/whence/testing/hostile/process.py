@@ -41,7 +41,7 @@ def file() -> Case:
     path = Path(directory.name, "shift")
     path.write_text("1")
 
-    def f(x: Any, _: Any = directory) -> Any:  # which lives as long as the function
+    def f(x: Any, _: Any = directory) -> Any:  # it exists as long as the function
         return np.roll(x, int(path.read_text()))
 
     return f, lambda: path.write_text(str(int(path.read_text()) + 1))
