@@ -166,7 +166,7 @@ def flat(cells: Ints, shape: Shape) -> Ints:
 
 
 def backward_rows(raw: Ints, out_shape: Shape, in_shape: Shape, cells: Ints) -> Ints:
-    """`RawRelation.backward` on arrays: the sorted input cells behind these output cells.
+    """`RawRelation.backward` on arrays: the sorted input cells of these output cells.
 
     >>> backward_rows(np.array([[0, 2], [1, 1], [2, 0]]), (3,), (3,), np.array([[0], [1]])).tolist()
     [[1], [2]]

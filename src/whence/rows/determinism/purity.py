@@ -15,7 +15,7 @@ from typing import Any
 from whence.rows.determinism.names import CHANGING, CLOCKS, METHODS, MUTATING, NAMED, READERS, SEEDS, SHARED, TASKS
 from whence.rows.determinism.shared import Given, Shared, changes_argument
 
-# Libraries whose code is not searched: the names above cover them.
+# Libraries whose code is not searched: `names` lists what is known about them.
 TRUSTED = frozenset(
     {"numpy", "pandas", "pyarrow", "pyspark", "scipy", "sklearn", "dateutil", "pytz", "torch", "tensorflow", "polars"}
 )
@@ -117,7 +117,7 @@ class _FunctionSearch:
     def _function(
         self, function: types.FunctionType, owner: object = UNKNOWN, given: Mapping[str, str] = NONE
     ) -> Iterator[str]:
-        """`given` maps parameters that contain an object, or part of one, that later calls see to the object's name."""
+        """`given` maps a parameter that is, or is a part of, an object that later calls see to the name of the object."""
         code = function.__code__
         known = dict(zip(code.co_freevars, map(_content_of_cell, function.__closure__ or ()), strict=False))
         arguments = _parameters(code)

@@ -18,7 +18,7 @@ ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # these return a
 NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate, o.Window, o.Generate)
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 NUMBERED = "DistributedSequenceID"  # the position of a row in the order of the rows; it changes if rows are missing
-ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # the order of rows affects none of theirs
+ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # their rows do not depend on the order
 PICKED = frozenset({"First", "Last", "AnyValue"})
 
 
@@ -110,7 +110,7 @@ def _aggregates(column: o.Named) -> bool:
 
 
 def _steady(plan: o.Operator) -> bool:
-    """Whether every row has the same position in each run. Repartitioning depends on the columns of the rows."""
+    """Whether every row has the same position in each run. Repartitioning may move a row that has other columns."""
     below = (part for part in walk(plan) if isinstance(part, o.Operator))
     return all(isinstance(part, STEADY) and not (isinstance(part, o.Arrange) and part.what in MOVING) for part in below)
 

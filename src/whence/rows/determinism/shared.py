@@ -1,4 +1,4 @@
-"""Follow objects that later calls of a function see through the function's code: to other names, and into calls."""
+"""Follow objects that later calls of a function also see, in the function's code: to other names and into calls."""
 
 from __future__ import annotations
 

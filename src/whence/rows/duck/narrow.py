@@ -31,8 +31,8 @@ Cut: TypeAlias = Callable[[Operator, Attr], Operator]
 Values: TypeAlias = tuple[Operator | None, Attr]
 """Rows and one of their columns, which contains all values of another column; None if no such rows are known."""
 
-# For these joins, a condition on a column of the left (or right) side can be pushed into that side: the output has no
-# row without it, and unmatched rows of the other side are not in the output.
+# The output of these joins has no right (or left) row without a match. So a condition on a left (right) column can be
+# pushed into its side: rows of the other side that then have no match are not in the output anyway.
 BY_LEFT = frozenset({"inner", "cross", "left", "single", "semi", "anti", "existence"})
 BY_RIGHT = frozenset({"inner", "cross", "right"})
 

@@ -1,6 +1,6 @@
 """Python functions: rows of a function of tables come from all input rows (a superset); those of groups from the group.
 
-before: GroupedMap f by city      after: GroupedMap (f, and the list of ids beside its rows) by city
+before: GroupedMap f by city      after: GroupedMap (f, with the list of ids for its rows) by city
           Source sales: city, n            Source sales: city, n, id
 """
 

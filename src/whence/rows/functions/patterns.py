@@ -22,7 +22,7 @@ def spelled(pattern: str, method: str) -> str:
     if len(pattern) > LONGEST:
         raise Refusal("a regular expression is very long")
     try:
-        parsed: Any = re._parser.parse(pattern)  # type: ignore[attr-defined]  # what `re` itself calls
+        parsed: Any = re._parser.parse(pattern)  # type: ignore[attr-defined]  # `re` itself calls it
     except re.error as error:
         raise Refusal("a regular expression that `re` refuses") from error
     if parsed.state.flags & ~re.UNICODE:

@@ -75,7 +75,7 @@ def _lines(node: Definition) -> int:
 
 
 def _covers(node: Definition, code: MADE) -> bool:
-    """Whether the code computes exactly the body of this definition."""
+    """Whether an instruction of the code spans the body of this definition."""
     body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
     ends = body.lineno, body.col_offset, body.end_lineno, body.end_col_offset
     return any((p[0], p[2], p[1], p[3]) == ends for p in code.co_positions())

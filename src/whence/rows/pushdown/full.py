@@ -20,8 +20,8 @@ def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     """Push a predicate through a full outer join. It is precise if all columns of the join condition are pinned.
 
     Then the values say which of three cases the row is. A match satisfies an `=`, so it has no null in it. Otherwise it
-    is a row of the left alone, if the predicate on the right accepts nulls there, or likewise of the right; either of
-    them, if all values are null.
+    is a row of the left alone, if the predicate on the right accepts nulls there, or likewise of the right; both are
+    selected, if all values are null.
     """
     sides = frozenset(op.left.output), frozenset(op.right.output)
     asked = [fact for fact in conjuncts(predicate) if fact.deterministic]

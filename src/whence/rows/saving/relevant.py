@@ -82,7 +82,7 @@ def asked_below(op: o.Operator) -> frozenset[Attr]:
 
 
 def identifying(op: o.Aggregate) -> set[Attr]:
-    """The output columns that identify a group: its keys, and the values that rows of it attain."""
+    """The output columns that identify a group: its keys, and the values that some of its rows attain."""
     return {
         column.attr for column in op.outputs if column.expr in op.keys or (op.witnessed and column.expr in op.calls)
     }

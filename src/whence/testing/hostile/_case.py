@@ -14,7 +14,7 @@ Case = tuple[Callable[[Any], Any], Change]
 
 
 def nothing() -> None:
-    """Change nothing, or the state changes by itself."""
+    """Do nothing: the state changes by itself, or not at all."""
 
 
 def names(**held: Any) -> dict[str, Any]:

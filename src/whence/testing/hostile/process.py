@@ -64,7 +64,7 @@ def global_random_numbers() -> Case:
 
 @case
 def global_random_numbers_of_numpy() -> Case:
-    return (lambda x: x[np.random.permutation(4)]), nothing  # noqa: NPY002  # which is what is tried
+    return (lambda x: x[np.random.permutation(4)]), nothing  # noqa: NPY002  # the case tests this
 
 
 @case
