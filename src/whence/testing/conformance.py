@@ -31,9 +31,7 @@ Example = tuple[Any, RawRelation]  # of a RelationLike
 
 
 def answer(selection: Cellular) -> Cells:
-    """Return the cells of a selection as a set. Check that they are sorted, without duplicates, and counted
-    correctly.
-    """
+    """Return the cells of a selection as a set; check that they are sorted, distinct and counted correctly."""
     rows = [tuple(int(index) for index in row) for row in selection.cells()]
     assert rows == sorted(set(rows)), "cells() must be sorted and without duplicates"
     assert len(selection) == len(rows), "len() must count the cells"

@@ -1,4 +1,4 @@
-"""Functions as people write them for pipelines, to test how many of them whence translates, and that it does so
+"""Functions as people write them for pipelines, to test which of them whence translates, and that it does so
 correctly.
 """
 

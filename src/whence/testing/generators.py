@@ -139,8 +139,7 @@ def enlarge(image: NDArray[Any], shape: tuple[int, int]) -> Floats:
 
 
 def digit(side: int) -> Floats:
-    """Return a handwritten-like 3, drawn at 28 x 28 and enlarged. The background is 0; about a fifth of the image is
-    ink.
+    """Return a handwritten-like 3, drawn at 28 x 28 and enlarged. About a fifth is ink; the background is 0.
 
     >>> image = digit(100)
     >>> image.shape, bool(0.1 < (image > 0).mean() < 0.3)

@@ -1,6 +1,4 @@
-"""Record runs of plans in a log without Spark: the interpreter runs the plan, and files contain what a run would
-save.
-"""
+"""Record runs of plans in a log without Spark: the interpreter runs the plan, and files contain what a run saves."""
 
 from __future__ import annotations
 

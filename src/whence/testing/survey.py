@@ -30,8 +30,9 @@ PARAMETERS = tuple("abcdefgh")
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """The result for one function. Its lineage is "exact" (only cells that change it), "safe" (a superset), "wrong"
-    or "refused".
+    """The result for one function.
+
+    Its lineage is "exact" (only the cells that change it), "safe" (a superset), "wrong" or "refused".
     """
 
     name: str
@@ -187,8 +188,9 @@ def with_dtype(name: str, seed: int = 0) -> str:
 
 
 def dtype_verdicts(names: list[str]) -> dict[str, str]:
-    """Return the verdicts on the dtype, each batch in one process. If a process dies, the next one continues after
-    the crash.
+    """Return the verdicts on the dtype.
+
+    All functions run in one process. If it dies, the function is a crash, and a new process continues with the next.
     """
     code = (
         "import sys, json; from whence.testing.survey import with_dtype\n"

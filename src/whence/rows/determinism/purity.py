@@ -117,7 +117,7 @@ class _FunctionSearch:
     def _function(
         self, function: types.FunctionType, owner: object = UNKNOWN, given: Mapping[str, str] = NONE
     ) -> Iterator[str]:
-        """`given` maps a parameter that is, or is a part of, an object that later calls see to the name of the object."""
+        """`given` maps parameters to the name of the shared object that they are, or are a part of."""
         code = function.__code__
         known = dict(zip(code.co_freevars, map(_content_of_cell, function.__closure__ or ()), strict=False))
         arguments = _parameters(code)

@@ -36,9 +36,7 @@ class _Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A call that gets a shared object: the callee, its keywords, and the position of the object among the
-    arguments.
-    """
+    """A call that gets a shared object: the callee, its keywords, and which argument the object is."""
 
     callee: object
     keywords: tuple[object, ...]
@@ -57,10 +55,10 @@ class Given:
 
 
 class Shared:
-    """The variables and stack entries that are, or are part of, an object that later calls see. `parts` has the
-    variables.
+    """The variables and stack entries that are shared objects or parts of them. `parts` has the variables.
 
-    Instructions are read in their order in the code, which is the order of evaluation in an expression.
+    Shared objects are those that later calls see. Instructions are read in their order in the code, which is the order
+    of evaluation in an expression.
     """
 
     def __init__(self, code: types.CodeType, parts: dict[str, str]) -> None:

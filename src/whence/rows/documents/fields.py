@@ -111,9 +111,7 @@ def _inside_of(given: Any, reader: Reads, where: str) -> Inside:
 
 
 def _parameter(value: str, writer: Writes) -> object:
-    """Write the name of a parameter of a trace plan. It contains the id of a column, which is renumbered in a
-    document.
-    """
+    """Write the name of a parameter of a trace plan. It contains the id of a column, which documents renumber."""
     found = PARAMETER.fullmatch(value)
     return value if found is None else f"{found[1] or ''}:{writer.column(int(found[2]))}"
 

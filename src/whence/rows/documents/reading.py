@@ -168,8 +168,9 @@ def _trace(given: object, reader: _Reader) -> TracePlan:
 
 
 def _require_tables(trace: TracePlan) -> None:
-    """Raise unless each table comes before the tables that are searched with its rows; otherwise a question might
-    not end.
+    """Raise unless each table comes before the tables that are searched with its rows.
+
+    Otherwise a question might not end.
     """
     known: set[PlanPath] = {OUTPUT}
     for saved in trace.saved:

@@ -147,10 +147,10 @@ def _answer(
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Suppress errors of DuckDB about data that it cannot read or compute: invalid UTF-8, an encoding, too little
-    memory.
+    """Suppress errors of DuckDB about data that it cannot read or compute.
 
-    Spark then reads the data, or raises the error. Any other error would be a bug in whence.
+    Examples are invalid UTF-8, an unknown encoding, and too little memory. Spark then reads the data, or raises the
+    error. Any other error would be a bug in whence.
     """
     import duckdb
 

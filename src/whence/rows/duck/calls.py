@@ -132,8 +132,9 @@ def _is_nan(call: Call, of: Of) -> str | None:
 
 
 def _arithmetic_sql(sign: str) -> Made:
-    """Arithmetic of integers and decimals, not of floats: DuckDB rewrites `-x >= 5` as `x <= -5`, which differs for
-    NaN.
+    """Arithmetic of integers and decimals.
+
+    Floats are refused, because DuckDB rewrites `-x >= 5` as `x <= -5`, which differs for NaN.
     """
 
     def make(call: Call, of: Of) -> str | None:

@@ -58,8 +58,9 @@ def values_of(table: Any, columns: tuple[Attr, ...]) -> dict[Attr, Literal] | No
 
 
 def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, needed: Iterable[Attr]) -> Given | None:
-    """Write the distinct rows of the needed columns that satisfy `only` to a temporary table; None if not
-    translatable.
+    """Write the distinct rows of the needed columns that satisfy `only` to a temporary table.
+
+    Return None if `only` cannot be translated, or DuckDB does not read the columns as Spark does.
     """
     kept = tuple(needed)
     if isinstance(table, Files | DuckQuery):

@@ -115,9 +115,7 @@ def _float(value: object, dtype: str) -> str | None:
 
 
 def _instant(value: object, dtype: str) -> str | None:
-    """Write a timestamp. A local time must have no time zone, an instant must have one: its meaning is otherwise
-    unclear.
-    """
+    """Write a timestamp. A local time must have no time zone, and an instant must have one."""
     if not isinstance(value, datetime) or (value.tzinfo is None) != (dtype == "timestamp_ntz"):
         return None
     if dtype == "timestamp_ntz":

@@ -172,9 +172,7 @@ def _among(rows: Operator, column: Attr) -> Cut:
 
 
 def _origin_of_values(op: Operator, attr: Attr) -> Values:
-    """Find the rows of a source that the values of a column come from, with filters on them. They may have more
-    values.
-    """
+    """Find the source rows that the values of a column come from, with their filters. They may have more values."""
     if isinstance(op, Source):
         return (op if attr in op.columns else None), attr
     if isinstance(op, Filter):

@@ -72,9 +72,7 @@ class DuckQuery:
         return f"(SELECT {'' if self.every or made[1].numbered else 'DISTINCT '}{shown} FROM ({made[0]}) AS v)"
 
     def narrowed(self, where: Expr) -> DuckQuery:
-        """Return a query over fewer source rows; it may omit rows that do not satisfy the predicate over its
-        columns.
-        """
+        """Return a query over fewer source rows. It may omit rows that do not satisfy the predicate."""
         shown: dict[Attr, Expr] = dict(zip(self.columns, self.shown, strict=True))
         operator = narrowed(self.operator, substituted(where, shown))
         if operator is self.operator:

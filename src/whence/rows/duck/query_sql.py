@@ -85,9 +85,7 @@ class QueryBuilder:
 
     @of.register
     def _(self, op: Limit, needed: frozenset[Attr]) -> str:
-        """The first rows of an order. If the order has ties at the end, the query raises an error, and Spark
-        decides.
-        """
+        """The first rows of an order. If there are ties at the end, the query raises an error, and Spark decides."""
         order, count = op.child, op.count.value if isinstance(op.count, Literal) else None
         if op.offset is not None or type(count) is not int or not isinstance(order, Sort) or not order.everywhere:
             raise NotTranslatable("Limit")

@@ -145,8 +145,6 @@ class _Sql:
 
 
 def one_type(left: Expr, right: Expr) -> None:
-    """Raise unless both sides have the same type: Spark compares only these, and its implicit casts are not known
-    here.
-    """
+    """Raise unless both sides have the same type, because Spark's implicit casts are not known here."""
     if left.dtype != right.dtype:
         raise NotTranslatable(f"{left.dtype} compared with {right.dtype}")

@@ -40,8 +40,9 @@ def distinct(plan: Distinct, tag: Tag) -> Tagged:
 
 
 def aggregate(plan: Aggregate, tag: Tag, witness: str) -> Tagged:
-    """Collect the ids of the group's rows. If every aggregate is min, max, first, last or any, only of the rows that
-    attain one.
+    """Collect the ids of the group's rows, or of the rows that attain an aggregate.
+
+    The latter if every aggregate is min, max, first, last or any.
     """
     below = tag(plan.child)
     if any(call.python for call in plan.calls):

@@ -38,8 +38,9 @@ def opaque(plan: Opaque, tag: Tag, tried: bool = False) -> Tagged:
 
 
 def grouped(plan: GroupedMap, tag: Tag, tried: bool = False) -> Tagged:
-    """Pass the ids of the group around the user's function; if `tried`, only those of rows that produce the row
-    alone.
+    """Pass the ids of the group around the user's function.
+
+    If `tried`, pass only those of rows that produce the row alone.
     """
     below = tag(plan.child)
     child, around, ids = _with_lists(below)
@@ -58,8 +59,9 @@ def cogrouped(plan: Cogroup, tag: Tag, tried: bool = False) -> Tagged:
 def _with_lists(
     below: Tagged, kept: tuple[Attr, ...] | None = None
 ) -> tuple[Operator, tuple[tuple[Attr, Attr], ...], dict[int, Ids]]:
-    """Return the input (or some columns of it) with ids as lists, the pairs for `annotated`, and the columns of ids in
-    the output.
+    """Return the input with ids as lists, the pairs for `annotated`, and the columns of ids in the output.
+
+    With `kept`, the input has only these columns.
     """
     lists = {number: new_ids(number) for number in below.ids}
     columns = tuple(Named(lists[number].attr, as_list(each)) for number, each in below.ids.items())

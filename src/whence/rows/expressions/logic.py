@@ -25,9 +25,7 @@ class Logic(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Logic):
-    """`left op right` with Spark's semantics: both sides have one type; NaN equals itself and is greater than all
-    numbers.
-    """
+    """`left op right`, as Spark compares: both sides have one type; NaN equals itself and exceeds all numbers."""
 
     op: str
     left: Expr

@@ -22,8 +22,7 @@ class _Unknown(Exception):
 
 
 def code_of(function: object) -> str:
-    """A hash of a function's code, constants, defaults, closure and globals; an empty string if one of them cannot be
-    hashed.
+    """Return a hash of a function's code, constants, defaults, closure and globals; "" if one of them is unknown.
 
     >>> code_of(lambda x: x + 1) == code_of(lambda x: x + 1), code_of(lambda x: x + 1) == code_of(lambda x: x + 2)
     (True, False)

@@ -365,9 +365,7 @@ def _opened(
 
 
 def _in_order(errors: list[tuple[Expr, type[Exception]]]) -> list[tuple[Expr, type[Exception]]]:
-    """Restrict each error to rows for which no earlier error was raised; for errors of one type, the order is
-    irrelevant.
-    """
+    """Restrict each error to rows without an earlier error. For errors of one type, the order is irrelevant."""
     if len({kind for _, kind in errors}) < 2:
         return errors
     found: list[tuple[Expr, type[Exception]]] = []

@@ -149,8 +149,9 @@ def _column(attr: Attr, travels: str, utc: bool, findings: Findings) -> Value:
 
 
 def _one_kind(answers: list[tuple[Expr, Value]], returns: str) -> None:
-    """Refuse mixed types. Arrow truncates floats in a batch of floats only; with integers among them, it converts all
-    together.
+    """Refuse mixed types.
+
+    Arrow truncates floats if a batch has only floats; with integers among them, it converts all of them together.
     """
     kinds = {type(lifted(each.item)) for _, answer in answers for each in answer if not is_none(each.item)}
     if returns in INTEGERS and Float in kinds and len(kinds) > 1:
@@ -172,9 +173,7 @@ def _returned(value: Value, returns: str, travels: str, findings: Findings) -> E
 
 
 def _nothing(guard: Expr, value: Value, returns: str) -> Expr:
-    """Return NULL. If the function passes on a column that is NULL, return that column, so that the lineage of the NULL
-    is known.
-    """
+    """Return NULL, or the column that is NULL if the function passes it on, so that the NULL has lineage."""
     others = (each.item for each in value)
     handed = {attr for each in others if isinstance(each, Str | Bool | Date | Float | Int) for attr in each.expr.attrs}
     result: Expr | None = None

@@ -10,8 +10,9 @@ from whence.rows.operators.base import Operator, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Arrange(Operator):
-    """Repartition, coalesce or a hint. It changes no row, but operators that depend on row positions (Sample) see
-    another order.
+    """Repartition, coalesce or a hint.
+
+    It changes no row, but operators that depend on the positions of rows (Sample) may give other results.
     """
 
     child: Operator

@@ -10,9 +10,7 @@ from whence.rows.operators.base import Operator, require, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Distinct(Operator):
-    """Keep one row for each value of the keys: all columns (DISTINCT) or some (dropDuplicates, where Spark picks the
-    row).
-    """
+    """One row for each value of the keys: all columns (DISTINCT) or some (dropDuplicates: Spark picks the row)."""
 
     child: Operator
     keys: tuple[Attr, ...]

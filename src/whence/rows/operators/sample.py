@@ -10,9 +10,7 @@ from whence.rows.operators.base import Operator, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Sample(Operator):
-    """A fraction of the rows, drawn with a seed. It draws the same rows only from the same partitions in the same
-    order.
-    """
+    """A random fraction of the rows. A seed draws the same rows only from the same partitions in the same order."""
 
     child: Operator
     lower: float

@@ -11,9 +11,7 @@ from whence.rows.operators.base import Operator, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Union(Operator):
-    """UNION ALL: all rows of all inputs. UNION is a Distinct over it. The columns are new attributes or the first
-    input's.
-    """
+    """UNION ALL: all rows of all inputs. UNION is a Distinct over it. Columns are new attributes or the first's."""
 
     inputs: tuple[Operator, ...]
     columns: tuple[Attr, ...]

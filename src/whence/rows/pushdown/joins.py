@@ -60,8 +60,7 @@ def _askable(fact: Expr, known: Mapping[Attr, Expr], columns: frozenset[Attr]) -
 
 
 def _outer_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
-    """A left row remains without a match, so the condition says nothing about it; a right row is in the output only by
-    a match.
+    """Left rows remain without a match, so the condition selects only right rows.
 
     Only the condition restricts right rows. A predicate on the output must not: without its match, a left row would
     become one without a match, which the question may select.

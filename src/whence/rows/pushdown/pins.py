@@ -72,8 +72,7 @@ def is_pin(conjunct: Expr) -> bool:
 def side(
     facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[Attr], *, stated: bool = True
 ) -> tuple[Expr, bool]:
-    """Return the predicate on one side that follows from facts about pairs of rows, and whether it is all that they say
-    about this side.
+    """Return what facts about pairs of rows say about one side, and whether that is all that they say about it.
 
     Columns of the other side are replaced by their values, if known. If `stated`, known values of this side are added
     to the predicate. This is wrong where a pair may be missing: a column known by `=` is not null, but its value may

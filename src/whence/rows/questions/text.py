@@ -19,8 +19,7 @@ NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")  # JSON has no such numbers, so t
 def read_pairs(
     output: Sequence[Attr], pairs: Iterable[tuple[str, str]], nulls: Iterable[str] = ()
 ) -> dict[str, object]:
-    """Read one row of the command line: `column=value` strings, converted to the types of the columns, and NULL
-    columns.
+    """Read one row of the command line: `column=value` strings, converted by column type, and NULL columns.
 
     >>> read_pairs([Attr(1, "a", "long"), Attr(2, "b", "string")], [("a", "5"), ("b", "")])
     {'a': 5, 'b': ''}

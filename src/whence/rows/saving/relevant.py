@@ -67,9 +67,7 @@ def _links(op: o.Operator) -> Iterator[tuple[Attr, Iterable[Attr]]]:
 
 
 def asked_below(op: o.Operator) -> frozenset[Attr]:
-    """The columns in the conditions and keys of joins, groups and windows below. Precise lineage most likely needs
-    them.
-    """
+    """The columns in conditions and keys of joins, groups and windows below, which precise lineage likely needs."""
     found: set[Attr] = set()
     for part in walk(op):
         if isinstance(part, o.Join) and part.condition is not None:

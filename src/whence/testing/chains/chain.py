@@ -39,9 +39,7 @@ class Unjudged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A pipeline, the columns of its output that become an array, and pairs of plain and tracked functions of the
-    array.
-    """
+    """A pipeline, the output columns that become an array, and pairs of plain and tracked functions of the array."""
 
     steps: tuple[Step, ...]
     columns: tuple[str, ...] = ("v", "x")

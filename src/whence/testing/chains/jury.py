@@ -1,5 +1,6 @@
-"""Check answers about chains: precise ones must be the lineage, others must contain it, in one world for all of
-them.
+"""Check answers about chains.
+
+Precise answers must be the lineage, and others must contain it, in one world for all of them.
 """
 
 from __future__ import annotations

@@ -77,9 +77,7 @@ def pd(
 def _usage(
     random: np.random.Generator, activities: int, lambda_i: float, lambda_o: float, s_e: float, first: int
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
-    """Pairs (activity, entity) of used entities, without duplicates, and the number of entities that each activity
-    made.
-    """
+    """Pairs (activity, entity) of used entities, without duplicates, and how many entities each activity made."""
     inputs = 1 + random.poisson(lambda_i, activities)
     outputs = (1 + random.poisson(lambda_o, activities)).astype(np.int64)
     there = first + np.cumsum(outputs) - outputs  # the number of entities when the activity begins

@@ -100,9 +100,7 @@ def segment(
     relations: frozenset[str] = frozenset(),
     expand: int = 0,
 ) -> tuple[set[str], set[Edge]]:
-    """Return the vertices and edges of a segment. Excluded vertices are removed from the graph first, except named
-    ones.
-    """
+    """Return the vertices and edges of a segment. Excluded vertices are first removed, except named ones."""
     named = sources | destinations
     out = excluded - named
     graph = Plain.of(

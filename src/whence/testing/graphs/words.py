@@ -26,8 +26,9 @@ def words(labels: Sequence[object], edges: Iterable[Edge]) -> set[Word]:
 def new_word(
     labels: Sequence[object], edges: Iterable[Edge], known_labels: Sequence[object], known_edges: Iterable[Edge]
 ) -> Word | None:
-    """Return a word of the first graph that the second does not have, or None. This is inclusion of automata, by
-    sets of vertices.
+    """Return a word of the first graph that the second does not have, or None.
+
+    This is inclusion of automata, by sets of vertices.
     """
     onward: dict[int, list[tuple[int, int]]] = {}
     for source, label, target in edges:

@@ -71,8 +71,7 @@ def _unravel(numbers: Ints, shape: Shape, into: Ints) -> None:
 
 
 def along(shape: Shape, axis: int, out_side: int, targets: ArrayLike, sources: ArrayLike) -> Raw:
-    """Return the lineage of an operation on every lane along one axis, from pairs of positions that are the same in
-    each lane.
+    """Return the lineage of an operation along one axis, from pairs of positions that are the same in each lane.
 
     >>> along((2, 3), 1, 2, [0, 0, 1, 1], [0, 1, 1, 2]).tuples[:4].tolist()
     [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 1], [0, 1, 0, 2]]

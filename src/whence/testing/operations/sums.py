@@ -137,8 +137,7 @@ def _contracted(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape)
 
 
 def matmul_left_chunks(shape: Shape, columns: int, rows: int) -> Iterator[Ints]:
-    """Yield the sorted tuples of `matmul_left` of a matrix, `rows` rows at a time, because 1000^3 do not fit into
-    memory.
+    """Yield the sorted tuples of `matmul_left` of a matrix, `rows` rows at a time: 1000^3 do not fit into memory.
 
     >>> import numpy as np
     >>> bool(np.array_equal(np.concatenate(list(matmul_left_chunks((5, 2), 3, 2))), matmul_left((5, 2), 3).tuples))

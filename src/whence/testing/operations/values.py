@@ -26,9 +26,7 @@ def filter_rows(shape: Shape, keep: float = 0.5, seed: int = 0) -> Raw:
 
 
 def filter_correlated(shape: Shape, keep: float = 0.5, spread: float = 0.1, seed: int = 0) -> Raw:
-    """`a[mask]` where a row's value grows with its position, with noise, so that the mask is nearly one run
-    (CorrFilter).
-    """
+    """`a[mask]` where values grow with the position, with noise, so that the mask is nearly one run (CorrFilter)."""
     rows = shape[0]
     values = np.random.default_rng(seed).normal(np.arange(rows), max(rows * spread, 1e-9))
     return moved(numbered(shape)[values < rows * keep], shape)

@@ -89,9 +89,7 @@ def _with(row: SymbolicRow, values: dict[Attr, Value]) -> SymbolicRow:
 
 
 def promised(op: Operator, inputs: list[Table]) -> list[z3.BoolRef]:
-    """Conditions on the inputs without which the pipeline would have failed: a scalar subquery has one value for
-    each row.
-    """
+    """Conditions without which the pipeline would have failed: a scalar subquery has one value for each row."""
     if not isinstance(op, Join) or op.how != "single":
         return []
     match = _matching_pairs(op, *inputs)
@@ -185,9 +183,7 @@ def _aggregate(op: Aggregate, table: Table, witness: str) -> Table:
 
 
 def _aggregated(call: AggCall, table: Table, together: list[Any]) -> Value:
-    """min and max are exact; any other aggregate is an uninterpreted function of the rows in the group and their
-    values.
-    """
+    """min and max are exact; any other aggregate is an uninterpreted function of the group's rows and values."""
     held = [[evaluate(arg, row.values) for arg in call.args] for row in table]
     if call.where is not None:
         together = [z3.And(t, true(evaluate(call.where, row.values))) for t, row in zip(together, table, strict=True)]

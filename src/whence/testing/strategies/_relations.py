@@ -1,6 +1,4 @@
-"""Draw random relations as raw tuples (operations, unions of affine patterns, products, near misses, noise) and
-chains.
-"""
+"""Draw relations as raw tuples (operations, unions of affine patterns, products, near misses, noise) and chains."""
 
 from __future__ import annotations
 
@@ -61,8 +59,9 @@ def affine_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
 
 @st.composite
 def bounded_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
-    """Draw tuples with each axis within bounds that may depend on another axis: triangles, trapezoids, bands, nested
-    in any order.
+    """Draw tuples with each axis within bounds that may depend on another axis.
+
+    They form triangles, trapezoids and bands, nested in any order.
     """
     rows = np.zeros((1, len(sides)), np.int64)
     done: list[int] = []

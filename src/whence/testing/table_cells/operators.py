@@ -124,8 +124,8 @@ def _(plan: o.Expand, below: list[Rows]) -> Iterator[CellRow]:
 
 @_run.register
 def _(plan: o.Generate, below: list[Rows]) -> Iterator[CellRow]:
-    """Each element comes from the cells of the list. They are also selection lineage: without an element, there is
-    no row.
+    """Each element comes from the cells of the list, which also selected the row: without an element, there is no
+    row.
     """
     assert isinstance(plan.generator, Call)
     for row in below[0]:
