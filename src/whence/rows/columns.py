@@ -79,7 +79,7 @@ def _lineage(plan: o.Operator) -> tuple[Direct, frozenset[Column]]:
 
 
 def _conditions(plan: o.Operator) -> tuple[Tree, ...]:
-    """What decides which rows there are, or which belong together."""
+    """The expressions that determine which rows there are, or which rows belong together."""
     if isinstance(plan, o.Filter):
         return (plan.condition,)
     if isinstance(plan, o.Join):
@@ -102,8 +102,8 @@ def _columns_read(below: Direct, *trees: Tree) -> frozenset[Column]:
 
 
 def read_by(tree: Tree) -> Iterator[Attr]:
-    """The attributes in a tree; of a function that was looked into, those that it reads."""
-    left = [tree]  # an explicit stack: expressions nest deeper than Python's calls may
+    """The attributes that a tree reads. For a translated function, only the arguments that its value depends on."""
+    left = [tree]  # an explicit stack, because expressions may nest deeper than Python's recursion limit
     while left:
         part = left.pop()
         if isinstance(part, Attr):

@@ -1,4 +1,4 @@
-"""Expressions that may fail, and where a question may compute them.
+"""Expressions that may raise an error.
 
 A pipeline computes an expression only for the rows that reach it: `int(s)` after `WHERE is_number(s)`. A question that
 becomes a filter on the sources must not compute it for other rows, where it may raise an error.
@@ -21,35 +21,127 @@ WIDER = (
     "long",
     "float",
     "double",
-)  # each has all values of those before it, or rounds them
-WIDEST = 38  # digits of a decimal: results of arithmetic that need no more always fit
+)  # each type can represent, or round, all values of the types before it
+WIDEST = 38  # the most digits of a decimal; arithmetic results with fewer digits always fit
 
-# Functions that give a value, or NULL, for all arguments of their types.
-# fmt: off
+# Functions that return a value or NULL for all arguments of their types.
 TOTAL = frozenset(
     {
-        "CaseWhen", "If", "Coalesce", "NaNvl", "IsNaN", "Greatest", "Least", "AtLeastNNonNulls", "KnownNotNull",
-        "Upper", "Lower", "InitCap", "StringTrim", "StringTrimLeft", "StringTrimRight", "Substring", "Concat",
-        "Length", "OctetLength", "BitLength", "StartsWith", "EndsWith", "Contains", "StringInstr", "StringLPad",
-        "StringRPad", "StringReplace", "Reverse", "Ascii", "SoundEx", "Levenshtein", "Year", "Month",
-        "DayOfMonth", "DayOfWeek", "DayOfYear", "WeekDay", "WeekOfYear", "Quarter", "Hour", "Minute", "Second",
-        "LastDay", "DateDiff", "TruncDate", "TruncTimestamp", "MonthsBetween", "Exp", "Log", "Log10", "Log2",
-        "Log1p", "Sqrt", "Cbrt", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Atan2", "Sinh", "Cosh", "Tanh",
-        "Signum", "Floor", "Ceil", "Rint", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot",
-        "GetStructField", "CreateNamedStruct", "CreateArray", "Size", "ArrayContains", "ArraysOverlap",
-        "ArrayDistinct", "SortArray", "ArrayMin", "ArrayMax", "ArrayUnion", "ArrayIntersect", "ArrayExcept",
-        "Flatten", "MapKeys", "MapValues", "MapEntries", "Md5", "Sha1", "Sha2", "Crc32", "Murmur3Hash",
-        "XxHash64", "Base64", "Hex", "array", "array_sort", "map_entries", "coalesce", "exists", "lambda",
-        "variable", "field", "size",
+        "CaseWhen",
+        "If",
+        "Coalesce",
+        "NaNvl",
+        "IsNaN",
+        "Greatest",
+        "Least",
+        "AtLeastNNonNulls",
+        "KnownNotNull",
+        "Upper",
+        "Lower",
+        "InitCap",
+        "StringTrim",
+        "StringTrimLeft",
+        "StringTrimRight",
+        "Substring",
+        "Concat",
+        "Length",
+        "OctetLength",
+        "BitLength",
+        "StartsWith",
+        "EndsWith",
+        "Contains",
+        "StringInstr",
+        "StringLPad",
+        "StringRPad",
+        "StringReplace",
+        "Reverse",
+        "Ascii",
+        "SoundEx",
+        "Levenshtein",
+        "Year",
+        "Month",
+        "DayOfMonth",
+        "DayOfWeek",
+        "DayOfYear",
+        "WeekDay",
+        "WeekOfYear",
+        "Quarter",
+        "Hour",
+        "Minute",
+        "Second",
+        "LastDay",
+        "DateDiff",
+        "TruncDate",
+        "TruncTimestamp",
+        "MonthsBetween",
+        "Exp",
+        "Log",
+        "Log10",
+        "Log2",
+        "Log1p",
+        "Sqrt",
+        "Cbrt",
+        "Sin",
+        "Cos",
+        "Tan",
+        "Asin",
+        "Acos",
+        "Atan",
+        "Atan2",
+        "Sinh",
+        "Cosh",
+        "Tanh",
+        "Signum",
+        "Floor",
+        "Ceil",
+        "Rint",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "BitwiseNot",
+        "GetStructField",
+        "CreateNamedStruct",
+        "CreateArray",
+        "Size",
+        "ArrayContains",
+        "ArraysOverlap",
+        "ArrayDistinct",
+        "SortArray",
+        "ArrayMin",
+        "ArrayMax",
+        "ArrayUnion",
+        "ArrayIntersect",
+        "ArrayExcept",
+        "Flatten",
+        "MapKeys",
+        "MapValues",
+        "MapEntries",
+        "Md5",
+        "Sha1",
+        "Sha2",
+        "Crc32",
+        "Murmur3Hash",
+        "XxHash64",
+        "Base64",
+        "Hex",
+        "array",
+        "array_sort",
+        "map_entries",
+        "coalesce",
+        "exists",
+        "lambda",
+        "variable",
+        "field",
+        "size",
     }
 )
 # fmt: on
 ARITHMETIC = frozenset({"Add", "Subtract", "Multiply", "UnaryMinus", "Abs"})
-PATTERNS = frozenset({"Like", "RLike", "RegExpReplace", "RegExpExtract", "StringSplit"})  # if they are constants
+PATTERNS = frozenset({"Like", "RLike", "RegExpReplace", "RegExpExtract", "StringSplit"})  # if the pattern is constant
 
 
 def may_fail(expr: Expr) -> bool:
-    """Whether it may raise an error for some arguments.
+    """Whether an expression may raise an error for some arguments.
 
     >>> from whence.rows import Attr, Call
     >>> s = Attr(1, "s", "string")
@@ -59,7 +151,7 @@ def may_fail(expr: Expr) -> bool:
     try:
         return expr._fallible
     except AttributeError:
-        if isinstance(expr, And):  # whose conjuncts are known already, mostly
+        if isinstance(expr, And):  # for most conjuncts, the result is cached
             found = any(map(may_fail, expr.args))
         else:
             found = any(_may_fail(part) for part in walk(expr) if isinstance(part, Expr))
@@ -68,18 +160,18 @@ def may_fail(expr: Expr) -> bool:
 
 
 def may_fail_by(expr: Expr, attrs: Iterable[Attr]) -> bool:
-    """Whether a part that may fail reads any of these columns."""
+    """Whether a part that may fail reads any of the columns."""
     known = frozenset(attrs)
     return any(_may_fail(part) and part.attrs & known for part in walk(expr) if isinstance(part, Expr))
 
 
 def calls_user_code(expr: Expr) -> bool:
-    """Whether it calls a user's function. Spark calls these for all rows of a filter, whatever else is asked there."""
+    """Whether it calls a user's function. Spark calls it for all rows of a filter, whatever the other conjuncts are."""
     return any(isinstance(part, Udf) for part in walk(expr))
 
 
 def sure_part(predicate: Expr) -> Expr:
-    """What the conjuncts that never fail say: a superset of the rows."""
+    """Return only the conjuncts that never fail, which select a superset of the rows."""
     return conjunction(*(fact for fact in conjuncts(predicate) if not may_fail(fact)))
 
 
@@ -113,7 +205,7 @@ def _upcast(old: str, new: str) -> bool:
 
 
 def _roomy(dtype: str) -> bool:
-    """Whether every result of arithmetic fits the type."""
+    """Whether every result of arithmetic fits into the type."""
     digits = _decimal(dtype)
     return dtype in FLOATS or (digits is not None and digits[0] < WIDEST)
 

@@ -35,12 +35,12 @@ from whence.rows.expressions import (
 from whence.rows.fallible import calls_user_code, may_fail
 from whence.rows.tree import walk
 
-LARGEST = 1000  # parts of an expression that may be written into a filter
-ALL_ROWS = (o.Project, o.Sort, o.Arrange, o.Union, o.Expand, o.Window, o.Aggregate)  # what leaves no input row out
+LARGEST = 1000  # the most nodes of an expression that is written into a filter
+ALL_ROWS = (o.Project, o.Sort, o.Arrange, o.Union, o.Expand, o.Window, o.Aggregate)  # these remove no input row
 
 
 def with_barrier(rows: o.Operator) -> o.Operator:
-    """The same rows; no filter above moves below this.
+    """Return the same rows; Spark moves no filter from above below this.
 
     >>> a = Attr(1, "a", "long")
     >>> print(with_barrier(o.Source("t", 0, (a,))))
@@ -53,12 +53,12 @@ def with_barrier(rows: o.Operator) -> o.Operator:
     number = Call("monotonically_increasing_id", (), "long", pure=False)
     columns = tuple(dict.fromkeys(rows.output))
     with_number = o.Project(rows, (*o.keep(*columns), o.Named(here, number)))
-    # A condition that always holds: a column that nothing reads would be left out.
+    # This condition is always true. Without it, Spark would drop the unused column.
     return o.Project(o.Filter(with_number, Compare(">=", here, Literal(0, "long"))), o.keep(*rows.output))
 
 
 def settled(rows: o.Operator, condition: Expr) -> o.Operator:
-    """The rows, ready for a filter by the condition: it stays above where moving it down would do harm."""
+    """Add a barrier over the rows if Spark must not move a filter with this condition further down."""
     found = _survey(rows)
     return with_barrier(rows) if condition.attrs & found.exposed or _harmful(condition, found) else rows
 
@@ -69,9 +69,9 @@ def filtered(rows: o.Operator, condition: Expr) -> o.Operator:
 
 
 def in_steps(rows: o.Operator, condition: Expr, select: Callable[[o.Operator, Expr], o.Operator]) -> o.Operator:
-    """`select` with the condition, or one step after another: what may fail is computed for what the rest lets through.
+    """Apply `select` to the rows, for each step of the condition. Parts that may fail see only rows that pass the rest.
 
-    The conjuncts of a condition stand in the order in which the pipeline asks them.
+    The conjuncts of a condition are in the order in which the pipeline evaluates them.
     """
     for index, step in enumerate(steps(condition)):
         rows = select(with_barrier(rows) if index else rows, step)
@@ -79,22 +79,23 @@ def in_steps(rows: o.Operator, condition: Expr, select: Callable[[o.Operator, Ex
 
 
 def steps(condition: Expr, *, of_pairs: bool = False) -> list[Expr]:
-    """The condition in parts, to be asked one after the other.
+    """Split the condition into parts that are evaluated one after another.
 
-    A filter asks its conjuncts in their order. A join (`of_pairs`) asks those about one side before it looks for pairs.
+    A filter evaluates its conjuncts in order. A join (`of_pairs`) evaluates those about one side before it looks for
+    pairs.
     """
     choices = condition.args if isinstance(condition, Or) else (condition,)
     parts = [_steps_of(choice, of_pairs) for choice in choices]
     count = max(map(len, parts))
     if len(parts) == 1:
         return parts[0]
-    # Each row satisfies one of the choices, so each step asks for all that was asked before in the same choice.
+    # A row satisfies one of the choices, so each step repeats the earlier steps of the same choice.
     sums = [list(accumulate(part, conjunction)) for part in parts]
     return [disjunction(*(each[min(step, len(each) - 1)] for each in sums)) for step in range(count)]
 
 
 def _steps_of(condition: Expr, of_pairs: bool) -> list[Expr]:
-    """The parts of a conjunction: what never fails first, then each call of a user's function by itself."""
+    """Split a conjunction: first the conjuncts that never fail, then each call of a user's function by itself."""
     facts = conjuncts(condition)
     sure = [fact for fact in facts if not may_fail(fact)]
     groups: list[list[Expr]] = [sure] if sure else []
@@ -111,12 +112,12 @@ def _steps_of(condition: Expr, of_pairs: bool) -> list[Expr]:
 
 
 def grows(plan: o.Operator) -> bool:
-    """Whether writing out the expression behind some column would make it very large."""
+    """Whether the expression of some column becomes very large when other columns are replaced by their expressions."""
     return any(size > LARGEST for size in _survey(plan).sizes.values())
 
 
 def too_large(expr: Expr, values: Mapping[Attr, Expr]) -> bool:
-    """Whether the expression with columns replaced is very large because some of them stand in it more than once."""
+    """Whether the expression becomes very large when columns are replaced, because some occur in it more than once."""
     if all(isinstance(values.get(attr, attr), Attr) for attr in expr.attrs):
         return False
     count = Counter(part for part in walk(expr) if isinstance(part, Attr))
@@ -131,12 +132,12 @@ def too_large(expr: Expr, values: Mapping[Attr, Expr]) -> bool:
 
 @dataclass
 class _Survey:
-    """What is known of a plan: exposed columns, and how large the expressions behind its columns are."""
+    """Facts about a plan: the columns that a filter must not be moved below, and the sizes of their expressions."""
 
     exposed: set[Attr] = field(default_factory=set)
     sizes: dict[Attr, int] = field(default_factory=dict)
-    guarded: bool = False  # something leaves rows out
-    moving: bool = False  # and a filter from above would be asked before it does
+    guarded: bool = False  # an operator removes rows
+    moving: bool = False  # and a filter from above would be evaluated before it
 
 
 def _survey(plan: o.Operator) -> _Survey:
@@ -161,13 +162,14 @@ def _survey(plan: o.Operator) -> _Survey:
     found.exposed |= own
     if not isinstance(plan, (*ALL_ROWS, o.Source, o.Values)):
         found.guarded = True
-        # A filter is asked after the filters below it, unless one of them calls a user's function: that is done last.
+        # A filter is evaluated after the filters below it, except those that call a user's function: Spark runs them
+        # last.
         found.moving |= not isinstance(plan, o.Filter) or calls_user_code(plan.condition)
     return found
 
 
 def _made(plan: o.Operator) -> list[tuple[Attr, Expr]]:
-    """The columns that a filter can be moved down by, and what they are made of."""
+    """The columns that Spark replaces by expressions when it moves a filter down, with these expressions."""
     if isinstance(plan, o.Project):
         return [(column.attr, column.expr) for column in plan.columns if column.attr != column.expr]
     if isinstance(plan, o.Aggregate):
@@ -178,5 +180,5 @@ def _made(plan: o.Operator) -> list[tuple[Attr, Expr]]:
 
 
 def _harmful(expr: Expr, below: _Survey) -> bool:
-    """Whether it may fail for rows that something below leaves out."""
+    """Whether it may fail for rows that an operator below removes."""
     return below.guarded and may_fail(expr) and (below.moving or calls_user_code(expr))

@@ -10,9 +10,9 @@ EITHER = ("inner", "cross")
 
 
 def needs_source(plan: o.Operator) -> bool:
-    """Whether every row that the plan gives comes from at least one row of a source.
+    """Whether every output row of the plan comes from at least one source row.
 
-    A global aggregate gives a row for no rows, VALUES spells rows out, a function of a whole table may make rows up.
+    It need not for a global aggregate of no rows, VALUES, and functions of a whole table, which may invent rows.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Named, Source
     >>> rows, n = Source("t", 0, (Attr(1, "a", "long"),)), Named(Attr(2, "n", "long"), AggCall("Count", (), "long"))
@@ -36,7 +36,7 @@ def needs_source(plan: o.Operator) -> bool:
 
 
 def has_user_code(plan: o.Operator) -> bool:
-    """Whether a function of the user's takes part in it, whose effect is not known."""
+    """Whether the plan calls a user's function, whose effect is unknown."""
     code = (Udf, o.GroupedMap, o.Cogroup, o.Opaque)
     return any(
         isinstance(part, code) or (isinstance(part, AggCall | WindowCall) and part.python) for part in walk(plan)

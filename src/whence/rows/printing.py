@@ -1,4 +1,4 @@
-"""Operators and expressions as text: one line an operator, inputs indented below it."""
+"""Print operators and expressions: one line per operator, inputs indented below it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from whence.rows.tree import Tree
 
 COLUMNS_SHOWN = 8  # columns on one line
-DEEPEST = 50  # expressions within expressions
+DEEPEST = 50  # nesting levels of an expression
 _depth: ContextVar[int] = ContextVar("depth", default=0)
 INFIX = {"Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "Remainder": "%", "Concat": "||"}
 
 
 def tree_text(operator: o.Operator, notes: dict[int, str] | None = None) -> str:
-    """The operator and its inputs as a tree; `notes`, by the operator's place in pre-order, stand behind each.
+    """Return the operator and its inputs as a tree; `notes`, by pre-order index of the operator, follow its line.
 
     >>> from whence.rows import Attr, Compare, Filter, Literal, Source
     >>> a = Attr(1, "a", "long")
@@ -42,7 +42,7 @@ def tree_text(operator: o.Operator, notes: dict[int, str] | None = None) -> str:
 
 @singledispatch
 def line(node: Tree) -> str:
-    """One operator on one line, without its inputs."""
+    """Return one operator on one line, without its inputs."""
     return type(node).__name__
 
 
@@ -155,7 +155,7 @@ def _list_of_columns(columns: Iterable[Tree]) -> str:
 
 
 def shown(expr: Tree) -> str:
-    """An expression as text, without what is nested deeper than anyone reads."""
+    """Return an expression as a string; deeply nested parts become `...`."""
     depth = _depth.get()
     if depth == DEEPEST:
         return "..."
@@ -168,7 +168,7 @@ def shown(expr: Tree) -> str:
 
 @singledispatch
 def text(expr: Tree) -> str:
-    """An expression much as SQL writes it."""
+    """Return an expression in SQL-like form."""
     return repr(expr)
 
 

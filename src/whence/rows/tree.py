@@ -1,4 +1,4 @@
-"""Immutable trees: what operators and expressions have in common."""
+"""The base class of operators and expressions: immutable trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T", bound="Tree")
 
 
 class Tree:
-    """A frozen dataclass whose fields may hold further trees, alone or in tuples.
+    """A frozen dataclass whose fields may contain trees, or tuples of trees.
 
     >>> from whence.rows import Attr, Compare, Literal, transform
     >>> old = Compare("=", Attr(1, "a", "long"), Literal(3, "long"))
@@ -26,7 +26,7 @@ class Tree:
             yield from _trees(getattr(self, name))
 
     def map_parts(self: T, change: Callable[[Tree], Tree]) -> T:
-        """This tree with every part changed; itself, where no part changed."""
+        """Return this tree with every part changed; return itself if no part changed."""
         changed = {}
         for name in _fields_with_trees(type(self)):
             old = getattr(self, name)
@@ -37,9 +37,9 @@ class Tree:
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
-    """The tree and everything below it, parents first; subquery plans included."""
+    """Yield the tree and everything below it, parents first, including the plans of subqueries."""
     yield tree
-    below = [tree.parts()]  # an explicit stack: expressions nest deeper than Python's calls may
+    below = [tree.parts()]  # an explicit stack, because expressions may nest deeper than Python's recursion limit
     while below:
         part = next(below[-1], None)
         if part is None:
@@ -50,7 +50,7 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 
 def upwards(tree: Tree) -> Iterator[Tree]:
-    """The tree and everything below it, the parts of a tree before the tree itself."""
+    """Yield the tree and everything below it, parts before their parents."""
     open_ = [(tree, tree.parts())]
     while open_:
         node, parts = open_[-1]
@@ -63,7 +63,7 @@ def upwards(tree: Tree) -> Iterator[Tree]:
 
 
 def depth(tree: Tree) -> int:
-    """How many trees lie within one another, at most.
+    """Return the greatest nesting depth of a tree.
 
     >>> from whence.rows import Attr, IsNull, Not
     >>> depth(Not(IsNull(Attr(1, "a", "long"))))
@@ -81,7 +81,7 @@ def depth(tree: Tree) -> int:
 
 
 def transform(tree: Tree, change: Callable[[Tree], Tree]) -> Any:
-    """The tree rebuilt bottom-up: `change` sees each part after the parts below it were changed."""
+    """Rebuild the tree bottom-up: `change` is called with each part after the parts below it were changed."""
     open_: list[tuple[Tree, Iterator[Tree], list[Tree]]] = [(tree, tree.parts(), [])]
     while True:
         node, parts, changed = open_[-1]
@@ -97,13 +97,13 @@ def transform(tree: Tree, change: Callable[[Tree], Tree]) -> Any:
 
 
 def _with_parts(tree: T, parts: list[Tree]) -> T:
-    """The tree with other parts, which come in the order of `Tree.parts`."""
+    """Return the tree with other parts, in the order of `Tree.parts`."""
     new = iter(parts)
     return tree.map_parts(lambda _: next(new))
 
 
 def written(tree: Tree) -> str:
-    """The text that `repr` gives, however deep the tree is.
+    """Return the string that `repr` returns, without recursion, so that any depth is possible.
 
     >>> from whence.rows import Attr, IsNull
     >>> written(IsNull(Attr(1, "a", "long"))) == repr(IsNull(Attr(1, "a", "long")))
@@ -130,7 +130,7 @@ _known: dict[type, tuple[str, ...]] = {}
 
 
 def _fields_with_trees(kind: Any) -> tuple[str, ...]:
-    """The fields that may hold trees: those that count when two are compared."""
+    """The fields that may contain trees: those that take part in comparisons."""
     if kind not in _known:
         _known[kind] = tuple(each.name for each in fields(kind) if each.compare)
     return _known[kind]

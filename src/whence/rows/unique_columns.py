@@ -25,16 +25,16 @@ from whence.rows.operators import (
 )
 from whence.rows.tree import Tree, transform
 
-# What Catalyst runs from its own node, with the columns that are written in there.
+# Spark runs these from Catalyst's own node, in which the ids of columns are fixed.
 WRITTEN = (Arrange, Cogroup, GroupedMap, Opaque, Sample)
 Moved = dict[Attr, Attr]
 
 
 def unique_column_ids(plan: Operator) -> Operator:
-    """The plan in which no column is made again under an id that something else in it has made.
+    """Return the plan with new ids for columns whose id another operator below already defines.
 
-    Lineage is computed by operators that stand for others, and give their columns the same ids. Where these exist
-    below already, Spark renames one of the two, and forgets about expressions that it has not resolved yet.
+    Lineage is computed by operators that replace others and give their columns the same ids. If such an id also exists
+    below, Spark renames one of the two, but not in expressions that it has not resolved yet.
 
     >>> from whence.rows import Attr, Call, Project, Source
     >>> a = Attr(1, "a", "long")
@@ -47,7 +47,7 @@ def unique_column_ids(plan: Operator) -> Operator:
 
 def _renumbered(plan: Operator, made: set[int]) -> tuple[Operator, Moved]:
     if isinstance(plan, Source) and any(attr.id < 0 and attr.id in made for attr in plan.output):
-        # A table that a stored plan reads twice: Spark would rename its columns in one of the two places, as above.
+        # A stored plan reads this table twice. Spark would rename its columns in one of the two, as above.
         moved = {attr: like(attr) for attr in plan.output}
         return Project(plan, tuple(Named(new, old) for old, new in moved.items())), moved
     children = [_renumbered(child, made) for child in plan.children]
@@ -60,7 +60,7 @@ def _renumbered(plan: Operator, made: set[int]) -> tuple[Operator, Moved]:
 
 
 def _over(plan: Operator, children: list[tuple[Operator, Moved]]) -> Operator:
-    """The operator over its changed inputs."""
+    """Return the operator over its changed inputs."""
     news = {id(old): new for old, (new, _) in zip(plan.children, children, strict=True)}
     moved: Moved = {}
     for _, each in children:
@@ -86,7 +86,7 @@ def _unmade(attr: Attr, made: set[int]) -> Attr:
 
 
 def _with_renamed_columns(plan: Operator, name: Callable[[Attr], Attr]) -> Operator:
-    """The operator with other names for the columns that it makes itself."""
+    """Return the operator with new attributes for the columns that it computes itself."""
     known: Moved = {}
 
     def named(columns: tuple[Named, ...]) -> tuple[Named, ...]:

@@ -1,10 +1,10 @@
-"""What tests, benchmarks and users' own checks share: brute-force oracles, generators and strategies.
+"""Oracles, generators and strategies for tests, benchmarks and users' own checks.
 
-- `oracle`: relations as plain sets of tuples, the answer that every other representation must give.
+- `oracle`: relations as plain sets of tuples; every other representation must give the same answers.
 - `operations`: the raw lineage tuples of many NumPy operations, at any size.
-- `table_cells`: plans run in Python on annotated cells, which say what cell questions about tables must answer.
+- `table_cells`: plans run in Python on annotated cells, the expected answers of cell questions about tables.
 - `strategies`: Hypothesis strategies for shapes, relations, selections and chains (needs `hypothesis`).
-- `conformance`: a suite of properties that any kind of relation can subclass (needs `hypothesis`).
+- `conformance`: a test suite for relations; subclass it for any type of relation (needs `hypothesis`).
 
-Nothing here imports the engine that it judges, nor anything but NumPy unless `strategies` is asked for.
+Nothing here imports the engine that it tests. Only NumPy is imported, unless `strategies` is used.
 """

@@ -1,6 +1,6 @@
-"""Arrays of Python objects that carry sets of cells: slow, obvious, and so the oracle of the tracked dtype.
+"""Arrays of Python objects that contain sets of cells: slow and simple, the oracle of the tracked dtype.
 
-Any NumPy function that works on objects moves and unites the sets, and `pairs` gives the lineage of the result.
+Any NumPy function that works on objects moves and unites the sets. `pairs` returns the lineage of the result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Key = tuple[str, int]
 
 
 class Annotated:
-    """A number and the set of cells that contributed to it; every operation with another unites the sets."""
+    """A number and the set of cells that contributed to it. Operations on two of them unite the sets."""
 
     __slots__ = ("cells", "value")
 
@@ -45,7 +45,7 @@ class Annotated:
 
 
 def annotated(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """The array with each number annotated by its own cell.
+    """Return the array with each number annotated with its own cell.
 
     >>> annotated(np.array([1.0, 2.0]), "A").sum().cells == {("A", 0), ("A", 1)}
     True
@@ -58,13 +58,13 @@ def annotated(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def united(parts: Iterable[Any]) -> Annotated:
-    """All annotations of some objects in one."""
+    """Unite the annotations of some objects."""
     cells: frozenset[Key] = frozenset()
     return Annotated(0.0, cells.union(*(each.cells for each in parts if isinstance(each, Annotated))))
 
 
 def matmul(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """The lineage of a matrix product: each cell from a row and a column."""
+    """The lineage of a matrix product: each cell comes from a row and a column."""
     out = np.empty((a.shape[0], b.shape[1]), dtype=object)
     for i, j in np.ndindex(out.shape):
         out[i, j] = united([*a[i].tolist(), *b[:, j].tolist()])
@@ -72,7 +72,7 @@ def matmul(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def pairs(result: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """The tuples (output index, input index) that lead from a result back to the input of that name, sorted."""
+    """Return the tuples (output index, input index) from a result to the input of that name, sorted."""
     out: Any = result
     if not isinstance(result, np.ndarray):
         out = np.empty((), dtype=object)

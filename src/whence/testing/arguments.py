@@ -1,7 +1,7 @@
-"""Every parameter of NumPy's functions with an array in its place: its lineage is recorded, or the call is refused.
+"""Pass arrays to every parameter of NumPy's functions: the lineage must be recorded, or the call refused.
 
-The survey's calls are made with each parameter in turn replaced by arrays of several shapes and types. Those that
-NumPy takes are run with all arrays tracked; what changes when the array changes must be in the lineage.
+The calls of the survey are repeated with each parameter replaced by arrays of several shapes and types. Those that
+NumPy accepts run with all arrays tracked; every cell that changes with the array must have it in its lineage.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from whence.testing.numpy_calls import Call
 STEP = 1e-4
 MOST_CELLS = 12
 TEXTS = frozenset(["dtype", "casting", "subok", "like", "device", "signature", "order", "kind", "mode", "method"])
-"""Parameters that are no numbers in any function."""
+"""Parameters that are not numbers in any function."""
 
 ALIKE = tuple(f"polynomial.{name}." for name in ("legendre", "laguerre", "hermite", "hermite_e"))
-"""Functions that are those of numpy.polynomial.chebyshev for other polynomials."""
+"""Functions that are the same as in numpy.polynomial.chebyshev, for other polynomials."""
 
 FINE = ("traced", "refused", "noted")
 
 OF_MEMORY = (
     "byteswap", "dump", "dumps", "getfield", "resize", "setfield", "setflags", "to_device", "tobytes", "tofile", "view",
 )  # fmt: skip
-"""Methods that take memory apart, or write it to a file: refused by name."""
+"""Methods that reinterpret memory, or write it to a file. They are refused by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One parameter with one array: what became of it."""
+    """The outcome for one parameter and one array."""
 
     function: str
     parameter: str
     array: str
-    outcome: str  # traced, refused, noted, or what is wrong
+    outcome: str  # traced, refused, noted, or an error
     detail: str = ""
 
     @property
     def fine(self) -> bool:
-        """Whether nothing was left out in silence."""
+        """Whether no lineage was lost silently."""
         return self.outcome in FINE
 
 
 def calls(seed: int = 0) -> Iterator[tuple[str, Call]]:
-    """The survey's calls, and those of methods of arrays and of ufuncs."""
+    """Yield the calls of the survey, and calls of methods of arrays and ufuncs."""
     longest, numpy_calls.LONGEST = numpy_calls.LONGEST, 4
     try:
         for name, make in EVERYTHING.items():
@@ -88,12 +88,12 @@ def _method(name: str, method: Any) -> Callable[..., Any]:
         found = getattr(self, name)(*args, **kwargs)
         return self if found is None else found
 
-    setattr(call, "__signature__", inspect.signature(method))  # noqa: B010  # as NumPy has it
+    setattr(call, "__signature__", inspect.signature(method))  # noqa: B010  # NumPy's signature
     return call
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function that may take numbers."""
+    """The parameters of a function that may accept numbers."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -105,7 +105,7 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def candidates(call: Call, given: Any) -> Iterator[Any]:
-    """Arrays that a parameter might take: what is given as an array, numbers, masks, indices, of likely shapes."""
+    """Arrays that a parameter might accept: its argument as an array, numbers, masks and indices, in likely shapes."""
     first = next((each for each in call.args if isinstance(each, np.ndarray)), np.ones(3))
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         yield np.array(given)
@@ -125,12 +125,12 @@ def candidates(call: Call, given: Any) -> Iterator[Any]:
 
 
 def _outs(call: Call) -> list[Any]:
-    """Where the result has room; NumPy 2.4 crashes where it has not (np.ones((3, 3)).cumprod(out=np.array(1.0)))."""
+    """An `out` array of the right shape. NumPy 2.4 crashes otherwise (np.ones((3, 3)).cumprod(out=np.array(1.0)))."""
     return [np.array(each.value) for each in outputs_of(call.function(*call.args, **call.kwargs), "f")[:1]]
 
 
 def tried(name: str, call: Call) -> Iterator[Tried]:
-    """Every parameter of one function with every array that NumPy takes for it."""
+    """Try every parameter of one function with every array that NumPy accepts for it."""
     names = [each.name for each in parameters(call.function)]
     places = [each.name for each in parameters(call.function) if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     for parameter in names:
@@ -138,7 +138,7 @@ def tried(name: str, call: Call) -> Iterator[Tried]:
         by_place = at is not None and at < len(call.args)
         given = call.args[at] if by_place and at is not None else call.kwargs.get(parameter)
         if isinstance(given, np.ndarray) or (isinstance(given, list) and any(isinstance(x, np.ndarray) for x in given)):
-            continue  # an array already: the survey itself has it
+            continue  # an array already, which the survey itself covers
         for array in _outs(call) if parameter == "out" else candidates(call, given):
 
             def changed(item: Any, at: int | None = at, by_place: bool = by_place, key: str = parameter) -> Call:
@@ -165,12 +165,12 @@ def _outputs_of(call: Call) -> list[Any]:
 
 
 def _tried(changed: Callable[[Any], Call], array: Any) -> tuple[str, str] | None:
-    """None where NumPy does not take the array."""
+    """Return the outcome; None if NumPy does not accept the array."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             before = _outputs_of(changed(array))
-        except Exception:  # NumPy's own refusal, of whatever kind
+        except Exception:  # NumPy's own error, of any type
             return None
         if not before:
             return None
@@ -179,7 +179,7 @@ def _tried(changed: Callable[[Any], Call], array: Any) -> tuple[str, str] | None
 
 
 def _one_way(changed: Callable[[Any], Call], array: Any, before: list[Any], how: str) -> tuple[str, str]:
-    """The verdict on the function itself, on one that calls it, or on one of which this array is the only input."""
+    """The verdict for the function itself, for one that calls it, or for one whose only input is this array."""
     call = changed(array)
     if how == "alone":
         whole = call
@@ -202,17 +202,17 @@ def _one_way(changed: Callable[[Any], Call], array: Any, before: list[Any], how:
     except WhenceError as error:
         return "refused", str(error)
     except Exception as error:
-        if "must be an array" in str(error):  # NumPy's own code, given out=
+        if "must be an array" in str(error):  # NumPy's own code rejects out=
             return "refused", str(error)
         return f"raised {type(error).__name__}", str(error)
-    if found.notes:  # numbers were taken out of the array, or Python code decided by it: both are in the record
+    if found.notes:  # numbers were read from the array, or Python code branched on it: the record notes both
         return "noted", ""
     given = changed(array)
     count = len(before) - sum(isinstance(each, np.ndarray) for each in (*given.args, *given.kwargs.values()))
     for old, new in zip(before[:count], found.outputs, strict=False):
         if np.shape(old) != np.shape(new.value) or old.tobytes() != np.array(new.value).tobytes():
             return "other values", f"{old} {new.value}"
-    if not is_followed(array):  # complex numbers, texts, dates: an input of which every result may use all
+    if not is_followed(array):  # complex numbers, strings, dates: every result may use all of the input
         return "noted", ""
     number = [each.label for each in found.inputs].index(label)
     said: dict[int, set[tuple[int, ...]]] = {}
@@ -234,7 +234,7 @@ def _stands_for(call: Call, n: int, array: Any) -> bool:
 
 
 def _influences(changed: Callable[[Any], Call], array: Any, before: list[Any]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The outputs, and their cells with those of the array, that change with it."""
+    """Yield the outputs, and pairs of their cells and cells of the array, that change with it."""
     cells = list(np.ndindex(array.shape))[:MOST_CELLS]
     steps: tuple[Any, ...] = (STEP, -STEP) if array.dtype.kind == "f" else (1, -1)
     for cell in cells:
@@ -243,7 +243,7 @@ def _influences(changed: Callable[[Any], Call], array: Any, before: list[Any]) -
             other[cell] = not other[cell] if array.dtype == bool else other[cell] + step
             try:
                 after = _outputs_of(changed(other))[: len(before)]
-            except Exception:  # noqa: S112  # NumPy does not take this one
+            except Exception:  # noqa: S112  # NumPy does not accept this one
                 continue
             for at, (old, new) in enumerate(zip(before, after, strict=False)):
                 if old.shape == new.shape:

@@ -1,7 +1,7 @@
-"""Lineage by running NumPy itself on cells that remember: Python objects that know the set of cells behind them.
+"""Lineage by running NumPy itself on Python objects that contain the set of their source cells.
 
-Arithmetic unites the sets, moving a cell moves its set. It works for whatever NumPy can do with arrays of objects,
-needs no rule of its own, and is as slow as it sounds: the oracle for rules and for annotated runs.
+Arithmetic unites the sets; moving a cell moves its set. This works for everything that NumPy can do with arrays of
+objects, needs no rules, and is slow: it is the oracle for rules and traced runs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-Origin = tuple[int, int]  # which array, which cell of it (its row-major number)
+Origin = tuple[int, int]  # index of the array, row-major index of the cell
 
 
 class Cell:
-    """A number without a value: only where it came from is known."""
+    """A number without a value: it has only its origins."""
 
     __slots__ = ("origins",)
 
@@ -32,12 +32,12 @@ class Cell:
         return Cell(self.origins)
 
     __neg__ = __pos__ = __abs__ = conjugate = _same
-    # What NumPy calls on objects for its functions of one operand.
+    # NumPy calls these methods on objects for its unary functions.
     sin = cos = tan = exp = log = sqrt = rint = floor = ceil = trunc = _same
 
 
 def cells(shape: tuple[int, ...], number: int = 0) -> Any:
-    """An array of cells, each from itself.
+    """Return an array of cells, each of which comes from itself.
 
     >>> sorted((cells((2,)) + cells((2,), 1))[1].origins)
     [(0, 1), (1, 1)]
@@ -50,7 +50,7 @@ def cells(shape: tuple[int, ...], number: int = 0) -> Any:
 
 
 def pairs(output: Any, shapes: Sequence[tuple[int, ...]]) -> list[set[tuple[int, ...]]]:
-    """For each input the index tuples (output first) of an array that was computed from cells."""
+    """Return for each input the index tuples (output first) of an array that was computed from cells."""
     output = np.asarray(output, object)
     found: list[set[tuple[int, ...]]] = [set() for _ in shapes]
     for index in np.ndindex(output.shape):
@@ -62,7 +62,7 @@ def pairs(output: Any, shapes: Sequence[tuple[int, ...]]) -> list[set[tuple[int,
 
 
 def run(function: Callable[..., Any], *shapes: tuple[int, ...]) -> list[list[set[tuple[int, ...]]]]:
-    """The lineage of a function of arrays of these shapes: for each output, for each input, the index tuples.
+    """Return the lineage of a function of arrays of these shapes: for each output and input, the index tuples.
 
     >>> run(lambda a: a[::-1], (2,))
     [[{(0, 1), (1, 0)}]]

@@ -1,10 +1,10 @@
-"""The properties of every `RelationLike`: subclass `RelationConformance`, give examples, run pytest.
+"""Tests that every `RelationLike` must pass: subclass `RelationConformance`, give examples, run pytest.
 
     class TestWhole(RelationConformance):
         def examples(self):
             return st.tuples(shapes(), shapes()).map(lambda s: (Relation.whole(*s), RawRelation.whole(*s)))
 
-Each example is the relation under test beside the same relation as a plain set of tuples.
+Each example is the relation under test, and the same relation as a plain set of tuples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whence.testing.strategies import asked, effort
 
 
 class Cellular(Protocol):
-    """What `backward` and `forward` return: a selection."""
+    """The result of `backward` and `forward`: a selection."""
 
     def cells(self) -> Iterable[Iterable[Any]]: ...
 
@@ -31,7 +31,7 @@ Example = tuple[Any, RawRelation]  # of a RelationLike
 
 
 def answer(selection: Cellular) -> Cells:
-    """The cells of a selection as a set, after a look at how they come: sorted, once each, and as many as it says."""
+    """Return the cells of a selection as a set; check that they are sorted, distinct and counted correctly."""
     rows = [tuple(int(index) for index in row) for row in selection.cells()]
     assert rows == sorted(set(rows)), "cells() must be sorted and without duplicates"
     assert len(selection) == len(rows), "len() must count the cells"
@@ -39,10 +39,10 @@ def answer(selection: Cellular) -> Cells:
 
 
 class RelationConformance:
-    """Every kind of relation answers as its set of tuples does."""
+    """Every relation must answer as its set of tuples does."""
 
     def examples(self) -> st.SearchStrategy[Example]:
-        """Pairs of a relation under test and the same relation as a set of tuples."""
+        """Return pairs of a relation under test and the same relation as a set of tuples."""
         raise NotImplementedError("a subclass says which relations to test")
 
     @given(st.data())
@@ -85,7 +85,7 @@ class RelationConformance:
 
 
 class StoredRelationConformance(RelationConformance):
-    """A relation that also composes, inverts, counts and expands."""
+    """For relations that can also be composed, inverted, counted and expanded."""
 
     @given(st.data())
     @effort(200)

@@ -1,4 +1,6 @@
-"""Functions that people put into pipelines, to see how many of them whence looks into, and that it does so rightly."""
+"""Functions as people write them for pipelines, to test which of them whence translates, and that it does so
+correctly.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,7 @@ def tier(points: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """A function, the types of its columns, and the type that it is declared to return."""
+    """A function, the types of its arguments, and its declared return type."""
 
     function: Callable[..., Any]
     arguments: tuple[str, ...]
@@ -168,9 +170,9 @@ EVERYDAY = (
     Everyday(with_tax, ("double",), "double"),
     Everyday(distance, ("double", "double"), "double"),
 )
-FURTHER = (Everyday(tier, ("integer",), "string"),)  # of other kinds than the published list has
+FURTHER = (Everyday(tier, ("integer",), "string"),)  # not in the published list
 for _each in (
     *EVERYDAY,
     *FURTHER,
-):  # as people write them: PySpark reads hints, and warns about those that it does not know
+):  # remove type hints, because PySpark reads them and warns about unknown ones
     _each.function.__annotations__.clear()

@@ -1,7 +1,7 @@
-"""Files of relations as somebody with bad intentions would write them: every checksum right, the content anything.
+"""Files of relations as an attacker would write them: every checksum is right, but the content can be anything.
 
-A reader that trusts checksums believes all of these. `file_of` writes a file field by field; `repaired` makes the
-checksums of an altered file right again.
+A reader that trusts checksums accepts all of these. `file_of` writes a file field by field; `repaired` corrects the
+checksums of an altered file.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Shape = Sequence[int]
 
 
 def constant(value: int) -> bytes:
-    """A column that holds one value in all rows."""
+    """A column with the same value in all rows."""
     return _varints(0) + _signed(value)
 
 
 def affine(first: int, step: int) -> bytes:
-    """A column that holds first, first + step, ..."""
+    """A column with first, first + step, ..."""
     return _varints(1) + _signed(first, step)
 
 
@@ -35,12 +35,12 @@ def inline(*values: int) -> bytes:
 
 
 def running(first: int) -> bytes:
-    """A column of lower bounds, each of which is where the row before ends."""
+    """A column of lower bounds, each of which is the end of the row before."""
     return _varints(5) + _signed(first)
 
 
 BLOCKS, GAPS = b"\x03", b"\x04"
-"""Columns whose values lie in blocks."""
+"""Columns whose values are in blocks."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def file_of(
     parts: Sequence[ForgedPart],
     views: tuple[Shape | None, Shape | None] = (None, None),
 ) -> bytes:
-    """A file with these fields and right checksums.
+    """Return a file with these fields and correct checksums.
 
     >>> from whence import Relation
     >>> Relation.from_bytes(file_of((4,), (4,), [ForgedPart(1, [constant(0), constant(2), constant(0), constant(1)])]))
@@ -93,7 +93,7 @@ def file_of(
 
 
 def repaired(data: bytes) -> bytes:
-    """An altered file with all its checksums made right; as it is, if its header cannot be read any more.
+    """Return an altered file with all checksums corrected; unchanged, if its header cannot be read.
 
     >>> from whence import Relation
     >>> altered = bytearray(Relation.identity(9).to_bytes())
@@ -105,7 +105,7 @@ def repaired(data: bytes) -> bytes:
     header, rest = data[PREFIX.size : PREFIX.size + length], data[PREFIX.size + length :]
     try:
         described = parse(header)
-    except Damaged:  # only the header's own checksum can be made right
+    except Damaged:  # only the header's own checksum can be corrected
         return _framed(header) + rest
     size = sum(part.directory_size for part in described.parts)
     directory, body = bytearray(rest[:size]), rest[size:]

@@ -1,7 +1,7 @@
-"""Data to take lineage from: film tables, images, segment weights and saliency maps, made from a seed.
+"""Generate data for lineage from a seed: film tables, images, segment weights and saliency maps.
 
-They stand in for the data of the DSLog papers (IMDB's title tables, an MNIST digit, LIME and D-RISE over a camera
-frame): same shapes, same kinds of regularity and noise. Everything is NumPy, and a seed always gives the same data.
+They replace the data of the DSLog papers (IMDB's title tables, an MNIST digit, LIME and D-RISE over a camera frame),
+with the same shapes, regularity and noise. Everything is NumPy, and a seed always gives the same data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GENRES = 28
 
 @dataclass(frozen=True)
 class Titles:
-    """The columns of a title.basics-like table that operations look at; the others only have a place in it.
+    """The columns of a title.basics-like table that operations read.
 
     `tconst` and `start_year` are sorted, `is_adult` and `genre` are not; a missing year or runtime is NaN.
     """
@@ -43,7 +43,7 @@ class Titles:
 
 @dataclass(frozen=True)
 class Episodes:
-    """The columns of a title.episode-like table: which title is an episode, in which season."""
+    """The columns of a title.episode-like table: which titles are episodes, and of which season."""
 
     tconst: Ints
     season: Floats
@@ -53,7 +53,7 @@ class Episodes:
 
 
 def bursts(count: int, share: float, length: float, rng: np.random.Generator) -> Mask:
-    """A random mask with that share of True, in runs of that mean length.
+    """Return a random mask with that fraction of True, in runs of that mean length.
 
     >>> mask = bursts(10_000, 0.1, 5.0, np.random.default_rng(0))
     >>> bool(0.05 < mask.mean() < 0.15)
@@ -69,21 +69,21 @@ def bursts(count: int, share: float, length: float, rng: np.random.Generator) ->
 
 
 def skewed(count: int, kinds: int, length: float, rng: np.random.Generator) -> Ints:
-    """Labels below `kinds`, few of them frequent, in runs of that mean length.
+    """Return labels below `kinds`, few of them frequent, in runs of that mean length.
 
     >>> labels = skewed(1000, 5, 2.0, np.random.default_rng(0))
     >>> len(labels), np.bincount(labels).argmax().item()
     (1000, 0)
     """
     weights = 1 / np.arange(1, kinds + 1)
-    runs = rng.geometric(1 / length, count)  # at least one cell each, so `count` runs always suffice
+    runs = rng.geometric(1 / length, count)  # each run has at least one cell, so `count` runs suffice
     stop = min(count, int(np.searchsorted(np.cumsum(runs), count)) + 1)
     values = rng.choice(kinds, size=stop, p=weights / weights.sum())
     return np.repeat(values, runs[:stop])[:count].astype(np.int64)
 
 
 def titles(rows: int, seed: int = 0) -> Titles:
-    """A title.basics-like table.
+    """Return a title.basics-like table.
 
     >>> table = titles(1000)
     >>> bool((np.diff(table.tconst) > 0).all()), bool(0 < table.is_adult.mean() < 0.2)
@@ -104,7 +104,7 @@ def titles(rows: int, seed: int = 0) -> Titles:
 
 
 def episodes(of: Titles, share: float = 0.68, seed: int = 1) -> Episodes:
-    """A title.episode-like table: a share of the titles, in the runs in which series are entered.
+    """Return a title.episode-like table: a fraction of the titles, in runs, as series are entered.
 
     >>> table = titles(1000)
     >>> bool(np.isin(episodes(table).tconst, table.tconst).all())
@@ -118,7 +118,7 @@ def episodes(of: Titles, share: float = 0.68, seed: int = 1) -> Episodes:
 
 
 def resample(length: int, into: int) -> Floats:
-    """The matrix (into, length) that interpolates a line of values linearly.
+    """Return the matrix (into, length) that interpolates a line of values linearly.
 
     >>> (resample(2, 3) @ np.array([0.0, 1.0])).tolist()
     [0.0, 0.5, 1.0]
@@ -133,13 +133,13 @@ def resample(length: int, into: int) -> Floats:
 
 
 def enlarge(image: NDArray[Any], shape: tuple[int, int]) -> Floats:
-    """The image, enlarged with bilinear interpolation."""
+    """Enlarge the image with bilinear interpolation."""
     rows, columns = (resample(before, after) for before, after in zip(image.shape, shape, strict=True))
     return np.asarray(rows @ image @ columns.T, dtype=np.float64)
 
 
 def digit(side: int) -> Floats:
-    """A handwritten-like 3, drawn at 28 x 28 and enlarged: 0 in the background, about a fifth of the image is ink.
+    """Return a handwritten-like 3, drawn at 28 x 28 and enlarged. About a fifth is ink; the background is 0.
 
     >>> image = digit(100)
     >>> image.shape, bool(0.1 < (image > 0).mean() < 0.3)
@@ -156,13 +156,13 @@ def digit(side: int) -> Floats:
 
 
 def waves(shape: tuple[int, int], size: float, rng: np.random.Generator) -> Floats:
-    """Smooth noise with a standard deviation near 1 and bumps of about that size."""
+    """Return smooth noise with a standard deviation near 1 and bumps of about that size."""
     coarse = (max(2, int(shape[0] / size)), max(2, int(shape[1] / size)))
     return enlarge(rng.normal(size=coarse), shape)
 
 
 def segments(shape: tuple[int, int], count: int, seed: int = 0) -> Ints:
-    """Superpixel-like labels: about that many patches with ragged borders.
+    """Return superpixel-like labels: about that many patches with ragged borders.
 
     >>> labels = segments((60, 80), 20)
     >>> labels.shape, 10 <= len(np.unique(labels)) <= 40
@@ -179,7 +179,7 @@ def segments(shape: tuple[int, int], count: int, seed: int = 0) -> Ints:
     block_column = np.clip((columns // side).astype(np.int64), 0, across - 1)
     best = np.full(shape, np.inf)
     label = np.zeros(shape, dtype=np.int64)
-    for step in range(9):  # the nearest seed is in the pixel's own block of the grid or beside it
+    for step in range(9):  # the nearest seed is in the pixel's own block of the grid or in a neighbour
         near_row = np.clip(block_row + step // 3 - 1, 0, down - 1)
         near_column = np.clip(block_column + step % 3 - 1, 0, across - 1)
         seed_at = seeds[near_row, near_column]
@@ -191,7 +191,7 @@ def segments(shape: tuple[int, int], count: int, seed: int = 0) -> Ints:
 
 
 def lime_mask(shape: tuple[int, int], share: float = 0.15, count: int = 150, seed: int = 0) -> Mask:
-    """The pixels that a LIME-like explainer holds responsible: the segments of highest weight.
+    """Return the pixels that a LIME-like explainer selects: the segments of highest weight.
 
     A segment's weight decays with its distance from the object, plus noise.
 
@@ -213,7 +213,7 @@ def lime_mask(shape: tuple[int, int], share: float = 0.15, count: int = 150, see
 
 
 def saliency(shape: tuple[int, int], masks: int = 200, seed: int = 0) -> Floats:
-    """A D-RISE-like heat map: random masks, each weighted by how much of the object it shows.
+    """Return a D-RISE-like heat map: random masks, each weighted by the fraction of the object that it shows.
 
     >>> heat = saliency((40, 60))
     >>> heat.shape, bool(heat[22, 24] > heat[0, 59])
@@ -233,7 +233,7 @@ def saliency(shape: tuple[int, int], masks: int = 200, seed: int = 0) -> Floats:
 
 
 def drise_mask(shape: tuple[int, int], share: float = 0.06, seed: int = 0) -> Mask:
-    """The pixels above the threshold of a D-RISE-like heat map.
+    """Return the pixels above the threshold of a D-RISE-like heat map.
 
     >>> float(drise_mask((40, 60)).mean().round(2))
     0.06
@@ -243,7 +243,7 @@ def drise_mask(shape: tuple[int, int], share: float = 0.06, seed: int = 0) -> Ma
 
 
 def drifting(count: int, seed: int = 0) -> Floats:
-    """Cell i is drawn around i with a spread of a tenth of the length: the thesis's correlated array.
+    """Return the thesis's correlated array: cell i is drawn around i with a spread of a tenth of the length.
 
     >>> bool(drifting(1000)[:100].mean() < drifting(1000)[-100:].mean())
     True

@@ -1,6 +1,7 @@
-"""An oracle for any function of plain arrays: each cell of each input is changed, and the results are compared.
+"""An oracle for any function of plain arrays: change each cell of each input, and compare the results.
 
-It sees what a change does to these inputs. Several trials, with inputs of which each cell can matter, see all of it.
+It finds what a change does to these inputs. Use several trials, with inputs whose cells can all matter, to find all of
+the lineage.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from whence.arrays.recording.structures import outputs_of
 from whence.arrays.recording.unknown import Unknown
 
 Tuples = dict[tuple[int, int], set[tuple[int, ...]]]
-"""Pairs of cells (output's, then input's indices), by which output and which input they are of."""
+"""Pairs of cells (indices of the output, then of the input), by the indices of the output and the input."""
 
 Change = Callable[[Any], Any]
 
 
 def by_step(number: Any) -> Any:
-    """The number and one half; of a truth value, the other one."""
+    """Add one half to a number; negate a boolean."""
     return not number if isinstance(number, (bool, np.bool_)) else number + 0.5
 
 
 def influences(function: Callable[..., Any], inputs: Sequence[Any], *changes: Change) -> Tuples:
-    """Which cells of the results change with which cells of the inputs.
+    """Return which cells of the results change with which cells of the inputs.
 
     >>> sorted(influences(lambda x: x[::2] * 2, [np.arange(3.0)])[0, 0])
     [(0, 0), (1, 2)]
@@ -49,7 +50,7 @@ def influences(function: Callable[..., Any], inputs: Sequence[Any], *changes: Ch
 def recorded(
     function: Callable[..., Any], inputs: Sequence[Any], *, selection: bool = False, unknown: Unknown = "error"
 ) -> Tuples:
-    """What a tracked call of the function says of the same.
+    """Return the same pairs as a tracked call of the function records them.
 
     >>> sorted(recorded(lambda x: x[::2] * 2, [np.arange(3.0)])[0, 0])
     [(0, 0), (1, 2)]

@@ -1,4 +1,4 @@
-"""Plans run in Python, row by row, with the lineage of every row: slow, obvious, and without Spark.
+"""Run plans in Python, row by row, with the lineage of every row: slow, simple, and without Spark.
 
 `run` is the oracle. `trace` follows a trace plan over the same tables, as tracing from saved results does.
 """
@@ -32,13 +32,13 @@ from whence.rows.saving import OUTPUT, PlanPath, TracePlan, param
 from whence.rows.tree import Tree
 
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
-Values = Mapping[Any, Any]  # of attributes; of parameters, by name
-RowId = tuple[int, int]  # the use of a source, and the row's number
+Values = Mapping[Any, Any]  # of attributes, or of parameters by name
+RowId = tuple[int, int]  # the use of a source, and the row number
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row, and the source rows that it is made of."""
+    """A row, and the source rows that it came from."""
 
     values: dict[Attr, Any]
     lineage: frozenset[RowId]
@@ -49,7 +49,7 @@ class Row:
 
 
 def run(plan: o.Operator, tables: Tables, witness: str = "rows") -> list[Row]:
-    """All rows of a plan's output, with their lineage.
+    """Return all rows of a plan's output, with their lineage.
 
     >>> from whence.rows import Attr, Compare, Filter, Literal, Source
     >>> a = Attr(1, "a", "long")
@@ -93,7 +93,7 @@ def run(plan: o.Operator, tables: Tables, witness: str = "rows") -> list[Row]:
 
 
 def trace(found: TracePlan, plan: o.Operator, tables: Tables, asked: Sequence[Values]) -> frozenset[RowId]:
-    """The source rows that a trace plan finds for output rows, given by all of their columns."""
+    """Return the source rows that a trace plan finds for output rows, which are given by all their columns."""
     rows: dict[PlanPath, list[Values]] = {OUTPUT: [_parameters(OUTPUT, plan.output, row) for row in asked]}
     for saved in found.saved:
         all_rows = {row.shown(saved.columns): row.values for row in run(saved.operator, tables)}
@@ -109,7 +109,7 @@ def trace(found: TracePlan, plan: o.Operator, tables: Tables, asked: Sequence[Va
 
 
 def evaluate(expr: Tree, values: Values) -> Any:
-    """The value of an expression for one row; NULL is None."""
+    """Return the value of an expression for one row; NULL is None."""
     if isinstance(expr, Literal):
         return expr.value
     if isinstance(expr, Attr):
@@ -152,7 +152,7 @@ def _compare(op: str, one: Any, other: Any) -> bool | None:
 
 
 def _holds_for_some(predicate: Expr, row: Values, table: Iterable[Values]) -> bool:
-    """Whether a predicate holds for a row with some row of a table."""
+    """Whether a predicate is true for a row with some row of a table."""
     return any(evaluate(predicate, {**row, **parameters}) is True for parameters in table)
 
 
@@ -209,7 +209,7 @@ def _aggregate(plan: o.Aggregate, rows: list[Row], witness: str) -> list[Row]:
             call: _summed(call.name, [evaluate(call.args[0], row.values) for row in group]) for call in plan.calls
         }
         values = {column.attr: known[column.expr] for column in plan.outputs}
-        some = plan.witnessed and witness == "rows"  # only the rows that attain the values count
+        some = plan.witnessed and witness == "rows"  # only rows that attain the values count
         own = [row for row in group if not some or _attains(plan.calls, known, row)]
         made.append(Row(values, _union(own)))
     return made
@@ -226,7 +226,7 @@ def _summed(name: str, values: list[Any]) -> Any:
 
 
 def _window(plan: o.Window, rows: list[Row]) -> Iterator[Row]:
-    """Frames that are the whole partition, or run from its start to the rows that are tied with the current one."""
+    """Frames of the whole partition, or from its start to the rows that are tied with the current one."""
     for group in _groups(plan.partition, rows).values():
         for row in group:
             values, lineage = dict(row.values), row.lineage

@@ -1,4 +1,4 @@
-"""Logs that are worth looking at: for the tests of the explorer, its screenshots and its benchmark."""
+"""Logs for the tests of the explorer, its screenshots and its benchmark."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ HOSTILE = (
     "name with spaces#1",
     "javascript:alert(1)",
 )
-"""Names of datasets that would do harm if they were anything but text."""
+"""Names of datasets that would do harm if they were not escaped."""
 
 UNPRINTED = "\x1b[31mred\x1b[0m abc\u202egnp.exe"
-"""What no dataset may be called, and a command may hold: an escape of terminals, and a mark that turns writing."""
+"""A string that a command may contain, but no dataset name: a terminal escape, and a character that reverses text."""
 
 
 def project(directory: Path) -> Path:
-    """A small project: readings fetched in versions, cleaned, models trained in a sweep of which one run fails, by two
-    people; and an image whose hot spots are found. Values of the arrays are beside it, in `values`."""
+    """Make a small project: readings fetched in versions, cleaned, and models trained in a sweep with one failed run,
+    by two people; and an image whose hot spots are found.
+
+    The values of the arrays are next to it, in `values`.
+    """
     path = directory / "project.whence"
     with open_log(path) as log:
         for version in range(1, 4):
@@ -76,7 +79,7 @@ def _spots(log: Log) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float6
 
 
 def hostile(directory: Path) -> Path:
-    """A log whose datasets have names that would do harm if they were anything but text."""
+    """Make a log whose datasets have names that would do harm if they were not escaped."""
     path = directory / "hostile.whence"
     with open_log(path) as log:
         for name in HOSTILE:

@@ -1,4 +1,4 @@
-"""Calls of the rest of NumPy's public functions that take float arrays, and why others are left out."""
+"""Calls of the rest of NumPy's public functions that accept float arrays, and why others are omitted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from whence.testing.numpy_calls import (
 
 
 def _sharing(function: Callable[..., Any]) -> Maker:
-    """Two vectors that have values in common."""
+    """Two vectors with common values."""
 
     def make(rng: Rng) -> Call:
         values = rng.random(8) + 0.1
@@ -51,7 +51,7 @@ def _with_nan(function: Callable[..., Any], **kwargs: Any) -> Maker:
 
 
 def _writing(function: Callable[..., Any], *rest: Callable[[Rng, Any], Any]) -> Maker:
-    """A function that writes into its first argument, as one that returns what it wrote."""
+    """Turn a function that writes into its first argument into one that returns what it wrote."""
 
     def make(rng: Rng) -> Call:
         a = rng.random((4, 4)) + 0.1
@@ -169,7 +169,7 @@ FAMILIES = {
     "polynomial": "poly", "chebyshev": "cheb", "legendre": "leg", "laguerre": "lag", "hermite": "herm",
     "hermite_e": "herme",
 }  # fmt: skip
-"""The modules of numpy.polynomial, and how the names in each begin."""
+"""The modules of numpy.polynomial, and the prefix of the names in each."""
 
 
 def _coefficients(rng: Rng, low: int = 3) -> Any:
@@ -209,7 +209,7 @@ for _module, _prefix in FAMILIES.items():
     BEYOND.update(_family(_module, _prefix))
 
 EVERYTHING: dict[str, Maker] = {**PAPERS, **OTHERS, **BEYOND}
-"""All that is surveyed."""
+"""All calls that are surveyed."""
 
 EXCUSED = {
     "makes arrays out of numbers, texts or files, not of arrays": (
@@ -235,11 +235,11 @@ EXCUSED = {
     "makes a function of a function": "frompyfunc",
     "is the same function by another name": "amax amin row_stack",
 }
-"""Public functions that the survey leaves out, by reason."""
+"""Public functions that the survey omits, by reason."""
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """Every public function of NumPy that could take arrays, by its dotted name."""
+    """Yield every public function of NumPy that could accept arrays, with its dotted name."""
     for prefix, space in (
         ("", np), ("linalg.", np.linalg), ("fft.", np.fft), ("lib.stride_tricks.", np.lib.stride_tricks)
     ):  # fmt: skip
@@ -250,7 +250,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 def unaccounted() -> list[str]:
-    """The public functions that are neither surveyed nor excused."""
+    """Return the public functions that are neither surveyed nor excused."""
     called = {id(make(np.random.default_rng(0)).function) for make in EVERYTHING.values()}
     named = {name.split(" ")[0] for name in EVERYTHING}
     excused = {name for names in EXCUSED.values() for name in names.split()}

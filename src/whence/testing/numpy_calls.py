@@ -1,7 +1,8 @@
-"""Calls of NumPy's functions with random shapes and arguments: what the survey and the benchmark of reuse run.
+"""Calls of NumPy's functions with random shapes and arguments, for the survey and the benchmark of reuse.
 
-Each entry makes one call: a function, its positional arguments (with arrays of random length), and its named ones.
-`PAPERS` has the 136 functions of the DSLog papers, by the names they have there; `OTHERS` what NumPy has beyond them.
+Each entry makes one call: a function, its positional arguments (with arrays of random length), and its keyword
+arguments. `PAPERS` has the 136 functions of the DSLog papers, by their names there; `OTHERS` has further functions of
+NumPy.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LONGEST = 18
 
 
 def side(rng: Rng, low: int = 1) -> int:
-    """The length of an axis."""
+    """A random length of an axis."""
     return int(rng.integers(low, max(LONGEST, low) + 1))
 
 

@@ -1,7 +1,7 @@
-"""Lineage by brute force: a relation is the set of its tuples, an answer is a loop over them.
+"""Lineage by brute force: a relation is the set of its tuples, and an answer is a loop over them.
 
-Nothing here is fast or clever, on purpose: it is what the compressed form is compared with. `RawRelation` holds
-Python tuples; the functions below it do the same joins on integer arrays, for tests too large for Python sets.
+This is slow and simple on purpose, because the compressed form is compared with it. `RawRelation` contains Python
+tuples; the functions below it do the same joins on integer arrays, for tests too large for Python sets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 def all_cells(shape: Shape) -> Cells:
-    """Every cell of an array of that shape.
+    """Return every cell of an array of that shape.
 
     >>> sorted(all_cells((2, 1))), all_cells(()), all_cells((3, 0))
     ([(0, 0), (1, 0)], frozenset({()}), frozenset())
@@ -30,7 +30,7 @@ def all_cells(shape: Shape) -> Cells:
 
 
 def as_cells(rows: Iterable[Iterable[Any]]) -> Cells:
-    """Rows of an integer array, or any index tuples, as a set of cells.
+    """Convert rows of an integer array, or any index tuples, to a set of cells.
 
     >>> sorted(as_cells(np.array([[1, 2], [0, 5], [1, 2]])))
     [(0, 5), (1, 2)]
@@ -40,7 +40,7 @@ def as_cells(rows: Iterable[Iterable[Any]]) -> Cells:
 
 @dataclass(frozen=True)
 class RawRelation:
-    """Output cells <- input cells, one Python tuple for each pair, output axes first.
+    """Output cells <- input cells, with one Python tuple for each pair, output axes first.
 
     >>> total = RawRelation((2,), (2, 2), frozenset({(0, 0, 0), (0, 0, 1), (1, 1, 0), (1, 1, 1)}))
     >>> sorted(total.backward([(1,)]))
@@ -61,26 +61,26 @@ class RawRelation:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[Any]], out_shape: Shape, in_shape: Shape) -> RawRelation:
-        """The relation whose tuples are the rows of an integer array; order and duplicates do not matter."""
+        """Return the relation whose tuples are the rows of an integer array; order and duplicates do not matter."""
         return cls(out_shape, in_shape, as_cells(rows))
 
     @classmethod
     def identity(cls, shape: Shape) -> RawRelation:
-        """Each cell from itself."""
+        """Each cell comes from itself."""
         return cls(shape, shape, frozenset(cell + cell for cell in all_cells(shape)))
 
     @classmethod
     def whole(cls, out_shape: Shape, in_shape: Shape) -> RawRelation:
-        """Each output cell from every input cell."""
+        """Each output cell comes from every input cell."""
         return cls(out_shape, in_shape, all_cells(out_shape + in_shape))
 
     @classmethod
     def empty(cls, out_shape: Shape, in_shape: Shape) -> RawRelation:
-        """Nothing from nothing."""
+        """No tuples."""
         return cls(out_shape, in_shape, frozenset())
 
     def pairs(self) -> Iterable[tuple[Cell, Cell]]:
-        """Each tuple, cut into its output cell and its input cell."""
+        """Split each tuple into its output cell and its input cell."""
         cut = len(self.out_shape)
         return ((row[:cut], row[cut:]) for row in self.tuples)
 
@@ -95,7 +95,7 @@ class RawRelation:
         return frozenset(target for target, source in self.pairs() if source in asked)
 
     def compose(self, other: RawRelation) -> RawRelation:
-        """C <- A, of this relation C <- B and another one B <- A.
+        """Return C <- A, from this relation C <- B and another one B <- A.
 
         >>> step = RawRelation((3,), (3,), frozenset({(0, 1), (1, 2)}))
         >>> sorted(step.compose(step).tuples)
@@ -125,7 +125,7 @@ class RawRelation:
 
 
 def walk(steps: Sequence[tuple[RawRelation, str]], cells: Iterable[Cell]) -> Cells:
-    """The cells reached along a path whose steps each go "backward" or "forward".
+    """Return the cells at the end of a path whose steps each go "backward" or "forward".
 
     >>> flip = RawRelation((3,), (3,), frozenset({(0, 2), (1, 1), (2, 0)}))
     >>> sorted(walk([(flip, "backward"), (flip, "forward")], [(0,)]))
@@ -140,7 +140,7 @@ def walk(steps: Sequence[tuple[RawRelation, str]], cells: Iterable[Cell]) -> Cel
 
 
 def sorted_unique(rows: ArrayLike) -> Ints:
-    """The distinct rows of an integer matrix, sorted.
+    """Return the distinct rows of an integer matrix, sorted.
 
     >>> sorted_unique([[1, 0], [0, 5], [1, 0]]).tolist()
     [[0, 5], [1, 0]]
@@ -148,13 +148,13 @@ def sorted_unique(rows: ArrayLike) -> Ints:
     (1, 0)
     """
     matrix = np.asarray(rows, dtype=np.int64)
-    if matrix.shape[1] == 0:  # np.unique refuses rows without columns: they are all the same row
+    if matrix.shape[1] == 0:  # np.unique rejects rows without columns, which are all equal
         return matrix[:1]
     return np.unique(matrix, axis=0)
 
 
 def flat(cells: Ints, shape: Shape) -> Ints:
-    """The row-major number of each cell; 0 for the one cell of a 0-d array.
+    """Return the row-major index of each cell; 0 for the one cell of a 0-d array.
 
     >>> flat(np.array([[0, 1], [1, 0]]), (2, 3)).tolist(), flat(np.empty((1, 0), int), ()).tolist()
     ([1, 3], [0])
@@ -166,7 +166,7 @@ def flat(cells: Ints, shape: Shape) -> Ints:
 
 
 def backward_rows(raw: Ints, out_shape: Shape, in_shape: Shape, cells: Ints) -> Ints:
-    """`RawRelation.backward` on arrays: the sorted input cells behind these output cells.
+    """`RawRelation.backward` on arrays: the sorted input cells of these output cells.
 
     >>> backward_rows(np.array([[0, 2], [1, 1], [2, 0]]), (3,), (3,), np.array([[0], [1]])).tolist()
     [[1], [2]]

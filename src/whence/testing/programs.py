@@ -1,7 +1,7 @@
-"""Everyday programs: plain NumPy that nobody wrote for lineage, by field, for any size.
+"""Everyday programs in plain NumPy, not written for lineage, by field, for any size.
 
-Each takes one array. Benchmarks time them with and without lineage; tests compare their lineage with what a changed
-input changes.
+Each takes one array. Benchmarks time them with and without lineage; tests compare their lineage with the effect of
+changed inputs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Make = Callable[[int], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A function of one array, and how to make an input of about so many cells."""
+    """A function of one array, and a function that makes an input of about so many cells."""
 
     name: str
     field: str
@@ -33,7 +33,7 @@ def _random(*shape: int) -> Floats:
 
 
 def square(cells: int) -> Floats:
-    """An image, whose sides can be halved twice."""
+    """An image whose sides can be halved twice."""
     side = max(12, int(cells**0.5) // 4 * 4)
     return _random(side, side)
 
@@ -44,7 +44,7 @@ def line(cells: int) -> Floats:
 
 
 def prices(cells: int) -> Floats:
-    """Prices of four shares, a row a day."""
+    """Prices of four shares, one row per day."""
     steps = np.random.default_rng(7).normal(0, 0.01, (max(24, cells // 4), 4))
     return np.exp(np.cumsum(steps, axis=0))
 
@@ -60,7 +60,7 @@ def table(cells: int) -> Floats:
 
 
 def photo(x: Any) -> Any:
-    """Twelve steps: normalise, pad, blur, gradients, threshold, sum up, crop, shrink, standardise, turn, count."""
+    """Twelve steps: normalise, pad, blur, gradients, threshold, sum, crop, shrink, standardise, rotate, count."""
     scaled = (x - x.min()) / (x.max() - x.min())
     padded = np.pad(scaled, 2, mode="edge")
     height, width = x.shape
@@ -102,7 +102,7 @@ def heat(x: Any) -> Any:
 
 
 def bright(x: Any) -> Any:
-    """Only the bright pixels of a shrunk image, turned."""
+    """The bright pixels of a shrunk image, rotated."""
     kept = np.where(x > 0.7, x, 0.0)
     return np.rot90(kept[::2, 1:-1])
 
@@ -116,7 +116,7 @@ def moving_average(x: Any) -> Any:
 
 
 def smoothing(x: Any) -> Any:
-    """Exponential smoothing, one cell after the other."""
+    """Exponential smoothing, one cell after another."""
     out = np.zeros_like(x)
     out[0] = x[0]
     for i in range(1, min(len(x), 400)):
@@ -125,19 +125,19 @@ def smoothing(x: Any) -> Any:
 
 
 def lowpass(x: Any) -> Any:
-    """Without its high frequencies."""
+    """Remove the high frequencies."""
     spectrum = np.fft.rfft(x)
     spectrum[len(spectrum) // 4 :] = 0
     return np.fft.irfft(spectrum, n=len(x))
 
 
 def convolved(x: Any) -> Any:
-    """Filtered by a window."""
+    """Filter with a window."""
     return np.convolve(x - x.mean(), np.hanning(9), mode="same")
 
 
 def resampled(x: Any) -> Any:
-    """At other times, between its samples."""
+    """Interpolate at other times."""
     times = np.linspace(0, len(x) - 1, 2 * len(x))
     return np.interp(times, np.arange(len(x)), x)
 
@@ -146,7 +146,7 @@ def resampled(x: Any) -> Any:
 
 
 def drawdown(x: Any) -> Any:
-    """How far below its highest value so far, in logarithms."""
+    """The distance below the highest value so far, in logarithms."""
     summed = np.cumsum(np.diff(np.log(x), axis=0), axis=0)
     return summed - np.maximum.accumulate(summed, axis=0)
 
@@ -166,7 +166,7 @@ def portfolio(x: Any) -> Any:
 
 
 def crossover(x: Any) -> Any:
-    """Where the short mean is above the long one, the return of the next day."""
+    """The return of the next day, if the short mean is above the long one."""
     summed = np.cumsum(x[:, 0])
     short, long = (summed[3:] - summed[:-3]) / 3, (summed[12:] - summed[:-12]) / 12
     return np.where(short[9:-1] > long[:-1], x[13:, 0] / x[12:-1, 0] - 1, 0.0)
@@ -176,7 +176,7 @@ def crossover(x: Any) -> Any:
 
 
 def by_group(x: Any) -> Any:
-    """Answers without the mean of their group."""
+    """Subtract the mean of its group from each answer."""
     member = np.eye(4)[x[:, 0].astype(int)]
     means = (member.T @ x[:, 1:]) / np.maximum(member.sum(axis=0), 1)[:, None]
     return x[:, 1:] - member @ means
@@ -195,7 +195,7 @@ def imputed(x: Any) -> Any:
 
 
 def ranked(x: Any) -> Any:
-    """Answers in the order of each question, and the middle half of it."""
+    """The mean of the middle half of each question's sorted answers."""
     ordered = np.sort(x, axis=0)
     return ordered[len(x) // 4 : -(len(x) // 4)].mean(axis=0)
 
@@ -228,7 +228,7 @@ def layer(x: Any) -> Any:
 
 
 def neighbours(x: Any) -> Any:
-    """The mean answer of the three nearest of the first ten."""
+    """The mean answer of the three nearest among the first ten."""
     known = x[:10]
     distance = ((x[:, None, :] - known[None, :, :]) ** 2).sum(axis=2)
     nearest = np.argsort(distance, axis=1)[:, :3]

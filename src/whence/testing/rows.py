@@ -1,7 +1,7 @@
-"""The lineage of all rows of a Spark pipeline at once, for pipelines over little data: what answers are judged by.
+"""The lineage of all rows of a Spark pipeline over little data, to check answers.
 
-`carried` runs the pipeline with row ids (`whence.rows.eager`); `selected` says which source rows predicates hold for;
-`over_only` is the pipeline over nothing but some rows; `faults` is what inference and answers get wrong.
+`annotated` runs the pipeline with row ids (`whence.rows.eager`); `selected` returns the source rows that predicates
+select; `over_only` is the pipeline over only some rows; `faults` returns errors of inference and answers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whence.spark.catalyst.plan import Plan
     from whence.spark.pipeline import Pipeline
 
-MOST_IDS = 200  # ids that go into a predicate
+MOST_IDS = 200  # the most ids in a predicate
 IdSets = dict[int, frozenset[int]]  # by the occurrence of the source
 
 
@@ -55,7 +55,7 @@ class AnnotatedRow:
 
 
 def annotated(plan: Plan, witness: str = "rows", root: Operator | None = None) -> list[AnnotatedRow]:
-    """Every output row of the plan, or of another root in its place, with its lineage."""
+    """Return every output row of the plan, or of another root, with its lineage."""
     root = plan.root if root is None else root
     tagged = eager(root, witness)
     lists = tuple(Named(fresh("_ids", LIST), as_list(each)) for each in tagged.ids.values())
@@ -70,7 +70,7 @@ def annotated(plan: Plan, witness: str = "rows", root: Operator | None = None) -
 
 
 def selected(plan: Plan, questions: Sequence[Mapping[int, Expr]]) -> list[IdSets]:
-    """For each question, a predicate for each use of a source, the ids of the rows it holds for."""
+    """Return for each question (a predicate for each use of a source) the ids of the rows that it selects."""
     answers: list[dict[int, set[int]]] = [{} for _ in questions]
     for source in sources(plan.root):
         row_id = fresh("_id", LONG, nullable=False)
@@ -90,7 +90,7 @@ def selected(plan: Plan, questions: Sequence[Mapping[int, Expr]]) -> list[IdSets
 
 
 def over_only(plan: Plan, ids: Mapping[int, Iterable[int]]) -> Operator:
-    """The plan over nothing but the given rows: each use of a source has its own, and no others."""
+    """Return the plan over only the given rows of each use of a source."""
 
     def only(part: Tree) -> Tree:
         if not isinstance(part, Source) or part.is_domain_copy:
@@ -110,7 +110,7 @@ def over_only(plan: Plan, ids: Mapping[int, Iterable[int]]) -> Operator:
 
 
 def united(rows: Iterable[AnnotatedRow]) -> IdSets:
-    """The lineage of several rows together."""
+    """Unite the lineage of several rows."""
     out: dict[int, frozenset[int]] = {}
     for row in rows:
         for number, ids in row.ids.items():
@@ -119,17 +119,17 @@ def united(rows: Iterable[AnnotatedRow]) -> IdSets:
 
 
 def asked_for(plan: Plan, rows: Iterable[AnnotatedRow], question: Asked) -> list[AnnotatedRow]:
-    """The rows that a question is about."""
+    """The rows that a question selects."""
     places = [plan.root.output.index(attr) for attr, _ in question]
     values = [value for _, value in question]
     return [row for row in rows if all(same_value(row.values[i], v) for i, v in zip(places, values, strict=True))]
 
 
 def faults(plan: Plan, rows: Sequence[AnnotatedRow], questions: Sequence[Asked], witness: str = "rows") -> list[str]:
-    """Where inference and ids disagree, in words; nothing, if they agree.
+    """Describe where inference and ids disagree; empty if they agree.
 
-    Predicates may select too many rows only if they say so, and never too few. Over sources cut down, the rows asked
-    about and their lineage are the same as ever; that costs a run, and is looked at for the last question alone.
+    Predicates may select too many rows only if they say so, and never too few. Over restricted sources, the selected
+    rows and their lineage must not change; this needs a run, so it is checked only for the last question.
     """
     found = []
     inferred = [infer(plan.root, predicate((question,)), witness) for question in questions]
@@ -149,7 +149,7 @@ def faults(plan: Plan, rows: Sequence[AnnotatedRow], questions: Sequence[Asked],
 
 
 def answer_faults(pipeline: Pipeline, plan: Plan, rows: Sequence[AnnotatedRow], question: Asked) -> list[str]:
-    """Where the answer that users get and ids disagree."""
+    """Describe where the user's answer and the ids disagree."""
     lineage = pipeline.backward({attr.name: value for attr, value in question})
     expected = united(asked_for(plan, rows, question))
     wanted: dict[str, set[int]] = {}
@@ -164,7 +164,7 @@ def answer_faults(pipeline: Pipeline, plan: Plan, rows: Sequence[AnnotatedRow], 
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Equality as a question means it: NULL is a value, NaN is equal to itself."""
+    """Equality in questions: NULL equals NULL, and NaN equals NaN."""
     if isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b):
         return True
     return bool(a == b) if a is not None and b is not None else a is b
@@ -175,7 +175,7 @@ def _null_as_false(predicate: Expr) -> Expr:
 
 
 def stored_faults(plan: Operator) -> list[str]:
-    """What is another in a plan and its trace plan after they were written to a document and read again."""
+    """Describe the differences in a plan and its trace plan after writing them to a document and reading them again."""
     import json
 
     from whence.rows.documents import plan_document, read_plan

@@ -1,4 +1,4 @@
-"""Reuse rules kept in memory instead of a log."""
+"""Reuse rules in memory instead of in a log."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from whence.arrays.reuse import Level, ReuseRule
 
 
 class Shelf:
-    """What `whence.arrays.reuse.ReuseIndex` keeps its rules on; another ReuseIndex finds them there."""
+    """Storage for the rules of `whence.arrays.reuse.ReuseIndex`; several indexes can share it."""
 
     def __init__(self) -> None:
         self.rules: dict[tuple[str, str], ReuseRule] = {}
 
     def load(self, identity: str) -> list[ReuseRule]:
-        """All rules, since one shelf serves one function."""
+        """Return all rules, because a shelf is for one function."""
         return list(self.rules.values())
 
     def put(self, rule: ReuseRule) -> None:
-        """Keep a rule, in place of an older one."""
+        """Store a rule; it replaces an older one."""
         self.rules[rule.level, rule.signature] = rule
 
     def count(self, identity: str, level: Level, signature: str, *, hits: int = 0, misses: int = 0) -> None:
-        """Nobody asks how often a rule was of use."""
+        """Do nothing: uses of rules are not counted."""

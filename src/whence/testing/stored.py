@@ -1,4 +1,4 @@
-"""Runs of plans in a log, made without Spark: the interpreter runs the plan, and files hold what a run would save."""
+"""Record runs of plans in a log without Spark: the interpreter runs the plan, and files contain what a run saves."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ VALUES = dict(zip(SETTINGS, ("UTC", "true", "false"), strict=True))
 
 
 def recorded(log: Log, plan: Operator, tables: Tables, folder: Path, witness: str = "rows") -> StoredRun | None:
-    """A run of a plan of long columns in the log; None if such a plan would have to run again to be asked.
+    """Record a run of a plan with long columns; return None if questions about such a plan would have to replay it.
 
-    Each table is a Parquet file, with a few rows in a row group.
+    Each table is a Parquet file with few rows in a row group.
     """
     store = log._store
     files = {name: _parquet(folder / f"{name}.parquet", rows) for name, rows in tables.items()}
@@ -96,7 +96,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def written_over(log: Log, change: Callable[[Any], Any]) -> StoredRun:
-    """The last run of a log with another plan, as whoever made the log may have written it."""
+    """Replace the plan of the last run in a log, as an attacker who made the log might."""
     run = log.runs()[-1]
     held = run.record.document["plan"]["file"]
     data = change(json.loads(log._store.blobs.local(run.record.files[held], "plan").read_bytes()))

@@ -1,9 +1,8 @@
-"""The survey of NumPy's functions: are values NumPy's own, and does no cell outside the lineage matter?
+"""The survey of NumPy's functions: values must be NumPy's own, and no cell outside the lineage may matter.
 
-Each function is called with random arguments and small arrays. Its lineage is checked by perturbation: every input
-cell is changed a little, and every output cell that changes must have it in its lineage. Changes are small, so that
-what is picked or sorted by value stays picked and sorted. The same is done with the tracked dtype, for which it runs in
-a process of its own.
+Each function is called with random arguments and small arrays. Its lineage is checked by perturbation: every input cell
+is changed a little, and every output cell that changes must have it in its lineage. The changes are small, so that
+selections and orders by value stay the same. The tracked dtype is checked in the same way, in a process of its own.
 """
 
 from __future__ import annotations
@@ -31,14 +30,17 @@ PARAMETERS = tuple("abcdefgh")
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """What came out for one function: lineage is "exact" (what changes is what is said), "safe" (more is said)..."""
+    """The result for one function.
+
+    Its lineage is "exact" (only the cells that change it), "safe" (a superset), "wrong" or "refused".
+    """
 
     name: str
     papers: bool
     values: bool
     lineage: str  # exact, safe, wrong, or refused
     by: str  # rule, trace
-    dtype: str  # the same of the tracked dtype; crash if its process died
+    dtype: str  # the same for the tracked dtype; crash if its process died
     detail: str = ""
 
     @property
@@ -52,7 +54,7 @@ class Surveyed:
 
 
 def survey(names: list[str] | None = None, seed: int = 0) -> Iterator[Surveyed]:
-    """All functions, or the named ones, by rules and by tracing; the dtype is left to `with_dtype`."""
+    """Survey all functions, or the named ones, by rules and by tracing; `with_dtype` surveys the dtype."""
     longest, numpy_calls.LONGEST = numpy_calls.LONGEST, 5
     try:
         for name, make in EVERYTHING.items():
@@ -98,7 +100,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _pairs_that_change(call: Call) -> dict[tuple[int, int], set[tuple[int, ...]]]:
-    """For each output and input, the pairs of cells of which the one changes with the other."""
+    """For each output and input, the pairs of cells where one changes with the other."""
     inputs = list(arrays_in(PARAMETERS, call.args, call.kwargs))
     before = _outputs(call.function(*call.args, **call.kwargs))
     found: dict[tuple[int, int], set[tuple[int, ...]]] = {}
@@ -122,17 +124,17 @@ def _pairs_that_change(call: Call) -> dict[tuple[int, int], set[tuple[int, ...]]
 
 
 def _tiny(old: Any, new: Any) -> Any:
-    """Rounding, not an influence: LAPACK and FFT add the same numbers in another order."""
+    """Whether the difference is only rounding: LAPACK and FFT may add the same numbers in another order."""
     with np.errstate(invalid="ignore"):
         both_nan = np.isnan(old) & np.isnan(new) if np.asarray(old).dtype.kind in "fc" else False
         return (np.abs(np.subtract(old, new, dtype=complex)) <= STEP * 1e-6) | both_nan
 
 
-# --- the dtype, in processes of their own
+# --- the dtype, in separate processes
 
 
 def with_dtype(name: str, seed: int = 0) -> str:
-    """The verdict on the tracked dtype for one function, in this process."""
+    """Return the verdict on the tracked dtype for one function, in this process."""
     from whence.arrays import is_tracked, relation_of, tracked, values, watch
     from whence.errors import WhenceError
 
@@ -186,7 +188,10 @@ def with_dtype(name: str, seed: int = 0) -> str:
 
 
 def dtype_verdicts(names: list[str]) -> dict[str, str]:
-    """The verdicts on the dtype, each batch in a process; where one dies, its functions are asked one by one."""
+    """Return the verdicts on the dtype.
+
+    All functions run in one process. If it dies, the function is a crash, and a new process continues with the next.
+    """
     code = (
         "import sys, json; from whence.testing.survey import with_dtype\n"
         "for n in json.loads(sys.argv[1]): print(json.dumps([n, with_dtype(n)]), flush=True)"
@@ -206,7 +211,7 @@ def dtype_verdicts(names: list[str]) -> dict[str, str]:
 
 
 def complete(report: Callable[[str], None] = lambda _: None) -> list[Surveyed]:
-    """The whole survey."""
+    """Run the whole survey."""
     report("by rules and by tracing")
     rows = list(survey())
     report("on the tracked dtype")

@@ -1,4 +1,4 @@
-"""Cells of tables: the plan rewritten so that every row is annotated with the source cells of some of its cells."""
+"""Cells of tables: rewrite the plan so that every row is annotated with the source cells of some of its cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["LINEAGES", "RULES", "Item", "Known", "Noted", "Terms", "cells_of", "
 
 LINEAGES = ("value", "value+selection")
 
-# What each operator does to cells, as a rewriting; `whence.rows.eager` has the same for rows.
+# The rewrite of each operator; `whence.rows.eager` has the same for rows.
 RULES: dict[type[o.Operator], Callable[..., Noted]] = {
     o.Source: rows.source,
     o.Values: rows.values,
@@ -41,9 +41,9 @@ RULES: dict[type[o.Operator], Callable[..., Noted]] = {
 
 
 def cells_of(plan: o.Operator, columns: Iterable[Attr], lineage: str = "value+selection") -> Noted:
-    """The plan with columns of ids, and for each of the given output columns the terms that have its cells.
+    """Rewrite the plan to have columns of ids, and return the terms with the cells of each given output column.
 
-    With "value+selection" what decided about the row is among them.
+    With "value+selection", they include the cells that selected the row.
 
     >>> from whence.rows import Attr, Call, Named, Project, Source
     >>> a, b, c = (Attr(i, n, "long") for i, n in enumerate("abc"))
@@ -61,7 +61,7 @@ def cells_of(plan: o.Operator, columns: Iterable[Attr], lineage: str = "value+se
 
 
 def noted_cells(plan: o.Operator, keys: Iterable[Key], selection: bool) -> Noted:
-    """The plan with columns of ids, and the cells of each key, without those of `ROWS` unless that is one of them."""
+    """Rewrite the plan, and return the cells of each key. The selection of the row is a key of its own, `ROWS`."""
 
     def down(operator: o.Operator, keys: Iterable[Key]) -> Noted:
         rule: Any = RULES.get(type(operator))

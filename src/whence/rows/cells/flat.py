@@ -1,4 +1,4 @@
-"""Cells of groups without computing the groups: the rows that entered a group, one by one, with the ids of their cells.
+"""Cells of groups without computing the groups: the rows of the group, one by one, with the ids of their cells.
 
     before: Aggregate by city: city, sum(n) as total, for the row with city = 'Oslo'
     after:  Filter city = 'Oslo': (id, n) for each row
@@ -22,7 +22,7 @@ from whence.rows.pushdown.pins import substituted
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """The rows that entered the groups; the output column that shows each key; and the cells, an id a row."""
+    """The rows of the groups; the output column of each key; and the terms, with one id per row."""
 
     plan: Operator
     keys: Mapping[Expr, Attr]
@@ -33,9 +33,9 @@ class Flat:
 def flat_cells(
     plan: Operator, columns: Iterable[Attr], lineage: str, down: Callable[[Operator, Iterable[Key], bool], Noted]
 ) -> Flat | None:
-    """What entered the groups of which these are output columns; None if the plan is another kind of plan.
+    """Return the rows of the groups whose output columns are given; None if the plan does not have this form.
 
-    `down` gives the rows below the groups with the cells of some keys.
+    `down` returns the rows below the groups with the cells of some keys.
     """
     selection = lineage != "value"
     shown: dict[Attr, Expr] = {attr: attr for attr in plan.output}

@@ -1,4 +1,4 @@
-"""Groups: the cells of the rows that entered an aggregate; for min, max and first, of the rows that attain them.
+"""Groups: the cells of the rows that an aggregate counts; for min, max and first, of the rows that attain the value.
 
 before: Aggregate by city: city, sum(n) as total
 after:  the same, with collect_list(id) filter (n is not null) as the ids of `total`, for the source column n
@@ -18,11 +18,11 @@ from whence.rows.operators import Aggregate, Distinct, Named, Operator, Project,
 from whence.rows.tree import Tree
 
 WITNESSED = frozenset({"Min", "Max", "First", "Last", "AnyValue"})
-PICKED = frozenset({"First", "Last", "AnyValue"})  # NULL is a value that they may pick
+PICKED = frozenset({"First", "Last", "AnyValue"})  # they may pick NULL as a value
 
 
 def distinct(plan: Distinct, ask: Ask) -> Noted:
-    """The cells of all duplicates; the keys decide which they are."""
+    """The cells of all duplicates; the keys are selection lineage."""
     keys = plan.keys if ROWS in ask.need else ()
     below = ask.down(plan.child, (*ask.need, *keys))
     made, moved, reasons = through(eager.distinct, plan, [(plan.child, below)])
@@ -34,12 +34,12 @@ def distinct(plan: Distinct, ask: Ask) -> Noted:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """An aggregate call, or an element of a pivot: what it reads of each row, and which rows enter it."""
+    """An aggregate call, or an element of a pivot: what it reads in each row, and which rows it counts."""
 
     call: AggCall
     read: Reads
     where: Expr | None
-    whole: bool = False  # it counts rows as such
+    whole: bool = False  # it counts rows, not values
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -100,7 +100,7 @@ def _call(slot: Tree) -> AggCall | None:
 
 
 def _items(plan: Aggregate, ask: Ask) -> dict[Item, Item]:
-    """The elements of a pivot's list that are needed, and of which call each is."""
+    """Map the needed elements of a pivot's list to the same elements of the aggregate call."""
     found = {}
     for key in ask.need:
         if isinstance(key, Item):
@@ -134,7 +134,7 @@ def _aggregate_inputs(plan: Aggregate, slot: Tree, selection: bool) -> Called:
     return Called(call, Reads((*args.read, *more.read), (*args.reasons, *more.reasons)), where)
 
 
-# Functions of several columns that look at rows in which one of them is NULL.
+# Functions of several columns that also read rows in which one of them is NULL.
 NULLS_ENTER = frozenset({"MaxBy", "MinBy", "HistogramNumeric", "ListAgg", "CountMinSketchAgg"})
 
 
@@ -149,9 +149,9 @@ def _pivoted(plan: Aggregate, slot: Tree, call: AggCall, selection: bool) -> Cal
 
 
 def _entered(called: Called, below: Noted, masks: Masks) -> Terms:
-    """The cells that an aggregate reads, with NULL for ids in the rows that do not enter it.
+    """The cells that an aggregate reads; ids are NULL in rows that it does not count.
 
-    Of a witnessed one they are masked later: with its value.
+    Those of a witnessed aggregate are masked later, by its value.
     """
     where = None if called.witnessed else called.where
     terms = called.read.terms(below, masks, where)
@@ -159,7 +159,7 @@ def _entered(called: Called, below: Noted, masks: Masks) -> Terms:
 
 
 class _Groups:
-    """The aggregate with columns of ids beside its own, put together as they are asked for."""
+    """An aggregate to which columns of ids are added."""
 
     def __init__(self, plan: Aggregate, child: Operator) -> None:
         self._plan, self._child = plan, child
@@ -172,7 +172,7 @@ class _Groups:
         self.reasons: tuple[str, ...] = ()
 
     def collected(self, terms: Terms) -> Terms:
-        """The ids of all rows of the group."""
+        """Collect the ids of all rows of the group."""
         return {self._collect(known): columns for known, columns in terms.items()}
 
     def _collect(self, known: Known) -> Known:
@@ -184,7 +184,7 @@ class _Groups:
         return self._collected[known]
 
     def listed(self, terms: Terms) -> Terms:
-        """The ids of the rows whose values a pivot lists; of all rows where it lists none."""
+        """Collect the ids of the rows whose values a pivot lists; of all rows if it lists none."""
         assert self._plan.listed is not None
         if self._any is None:
             any_listed = self._plan.any_listed
@@ -204,7 +204,7 @@ class _Groups:
         return found
 
     def attained(self, called: Called, terms: Terms) -> Terms:
-        """The ids of the rows that have the value: the rows as a list of (value, ids), which is filtered."""
+        """Collect the rows as a list of (value, ids), and keep the ids of those with the aggregate's value."""
         if not terms:
             return {}
         call = called.call
@@ -238,7 +238,7 @@ class _Groups:
         return found
 
     def made(self, wanted: Mapping[Key, Reads]) -> Operator:
-        """The operator, with all that was asked for, and a flag for each condition over its keys and calls."""
+        """Return the operator with all columns so far, and a flag for each condition over its keys and calls."""
         if any(call.python for call in self._plan.calls):
             if any(read.where is not None for each in wanted.values() for read in each.read):
                 self.reasons = ("beside a Python function of groups, all branches are assumed to contribute",)
@@ -254,7 +254,7 @@ class _Groups:
         return Project(groups, (*keep(*dict.fromkeys(groups.output)), *self._above)) if self._above else groups
 
     def _beside(self) -> Operator:
-        """With a function in Python no other aggregate may stand: all ids are put together before it."""
+        """Collect the ids before the aggregate, because Spark allows no other aggregate together with one in Python."""
         below = Tagged(self._child, {place: known.ids for place, known in enumerate(self._collected)})
         tagged = eager._beside(self._plan, below)
         renamed = zip(self._collected.values(), tagged.ids.values(), strict=True)

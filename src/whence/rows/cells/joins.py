@@ -32,7 +32,7 @@ def join(plan: Join, ask: Ask) -> Noted:
 
 
 def _single(plan: Join, ask: Ask) -> Noted:
-    """A scalar subquery: its conditions decide about its value, and not about the row."""
+    """A scalar subquery: its conditions select its value, but not the row."""
     of_value = [attr for attr in plan.right.output if attr in ask.need]
     condition = reads((plan.condition,) if plan.condition is not None and of_value and ask.selection else (), True)
     left = ask.down(plan.left, (*ask.need, *condition.keys))
@@ -49,7 +49,7 @@ def _single(plan: Join, ask: Ask) -> Noted:
 
 
 def _let_through(plan: Join, ask: Ask) -> Noted:
-    """Semi, anti and existence: the keys of the row, and of the rows that it met, decide."""
+    """Semi, anti and existence joins: the keys of the row and of its matches are selection lineage."""
     deciding = plan.flag in ask.need if plan.flag is not None else ROWS in ask.need
     asked = deciding and ask.selection
     condition: tuple[Attr, ...] = tuple(plan.condition.attrs) if asked and plan.condition is not None else ()

@@ -1,4 +1,4 @@
-"""Python functions of tables and groups: all cells of the table or the group, which may be a superset."""
+"""Python functions of tables and groups: all cells of the table or group, which may be a superset."""
 
 from __future__ import annotations
 

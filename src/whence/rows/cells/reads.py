@@ -1,4 +1,4 @@
-"""The cells that an expression reads: for CASE and coalesce only those of the branch that is taken.
+"""The cells that an expression reads; for CASE and coalesce, only those of the branch that is taken.
 
 before: case when a > 0 then b else c end
 after:  b where a > 0, c where not a > 0; with selection also a
@@ -16,7 +16,7 @@ from whence.rows.tree import Tree, transform
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Something that is read where a condition holds; None is always."""
+    """A key that is read if a condition is true; None means always."""
 
     key: Key
     where: Expr | None = None
@@ -24,7 +24,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """All that some expressions read."""
+    """Everything that some expressions read."""
 
     read: tuple[Read, ...]
     reasons: tuple[str, ...] = ()
@@ -34,12 +34,12 @@ class Reads:
         return tuple(dict.fromkeys(each.key for each in self.read))
 
     def terms(self, below: Noted, masks: Masks, where: Expr | None = None) -> Terms:
-        """Their cells, given those of the keys: for the rows alone where a condition holds, if one is given."""
+        """Return the cells, given those of the keys; with `where`, only in rows for which it is true."""
         return union(*(masks.masked(below.of(each.key), both(where, each.where)) for each in self.read))
 
 
 def reads(exprs: Iterable[Tree], selection: bool, leaves: Collection[Tree] = (), items: bool = True) -> Reads:
-    """What expressions read: attributes, or `leaves`, which are not looked into. Conditions count with `selection`.
+    """Return the attributes that expressions read; `leaves` are not descended into. With `selection`, conditions count.
 
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
     >>> [str(each.key) for each in reads([Call("Coalesce", (a, b), "long")], False).read]
@@ -48,7 +48,7 @@ def reads(exprs: Iterable[Tree], selection: bool, leaves: Collection[Tree] = (),
     found: dict[Read, None] = {}
     reasons: dict[str, None] = {}
     open_: list[tuple[Tree, Expr | None]] = [(expr, None) for expr in exprs]
-    while open_:  # an explicit stack: expressions nest deeper than Python's calls may
+    while open_:  # an explicit stack, because expressions may nest deeper than Python's recursion limit
         expr, where = open_.pop()
         if isinstance(expr, Attr) or expr in leaves:
             found[Read(expr, where)] = None
@@ -71,7 +71,7 @@ def reads(exprs: Iterable[Tree], selection: bool, leaves: Collection[Tree] = (),
 
 
 def _item(expr: Tree, leaves: Collection[Tree]) -> Item | None:
-    """The element of a list that a pivot makes, if this is one."""
+    """Return the element of a pivot's list that the expression is, if any."""
     if not isinstance(expr, Call) or expr.name != "GetArrayItem":
         return None
     of, place = expr.args
@@ -81,7 +81,7 @@ def _item(expr: Tree, leaves: Collection[Tree]) -> Item | None:
 
 
 def _written_out(expr: Call) -> Expr:
-    """An expression that names parts of itself, as BETWEEN and `nullif` do, with these parts in their places."""
+    """Replace references to common subexpressions, which BETWEEN and `nullif` have, by these subexpressions."""
     child, *defined = expr.args
     known = {_name(each): each.args[0] for each in defined if isinstance(each, Call)}
 
@@ -102,7 +102,7 @@ Branch = tuple[Expr, Expr | None]
 
 
 def _case(expr: Call, selection: bool) -> Iterator[Branch]:
-    """CASE: each branch where its condition is the first that holds."""
+    """CASE: each branch is read if its condition is the first that is true."""
     args, before = list(expr.args), None
     while len(args) > 1:
         condition, branch = args.pop(0), args.pop(0)
@@ -123,7 +123,7 @@ def _if(expr: Call, selection: bool) -> Iterator[Branch]:
 
 
 def _coalesce(expr: Call, selection: bool) -> Iterator[Branch]:
-    """The first that is there. Those before it are read, too: that they are NULL decides."""
+    """The first value that is not NULL. With selection, the values before it are read, too, because they are NULL."""
     before: Expr | None = None
     for each in expr.args[:-1]:
         yield each, before if selection else both(before, Not(IsNull(each)))
@@ -132,7 +132,7 @@ def _coalesce(expr: Call, selection: bool) -> Iterator[Branch]:
 
 
 def _null_if(expr: Call, selection: bool) -> Iterator[Branch]:
-    """`nullif`: NULL, which comes from nowhere, where the condition holds."""
+    """`nullif`: if the condition is true, the value is NULL and comes from no cell."""
     condition, value = expr.args
     if selection:
         yield condition, None

@@ -34,7 +34,7 @@ Moved = Callable[[Terms], Terms]
 
 
 def source(plan: Source, ask: Ask) -> Noted:
-    """Each cell is itself."""
+    """Each cell comes from itself."""
     if plan.is_domain_copy:
         return Noted(plan, {})
     row_id = plan.row_id or fresh(f"_id_{plan.occurrence}", LONG, nullable=False)
@@ -53,7 +53,7 @@ def values(plan: Values, ask: Ask) -> Noted:
 
 
 def one_input(plan: Filter | Sort | Limit | Sample | Arrange, ask: Ask) -> Noted:
-    """The row is the row; a condition, or the order below a limit, decides about it."""
+    """Pass the cells on. A condition, or the order below a limit, is selection lineage."""
     deciding = reads(_deciding(plan) if ROWS in ask.need else (), True)
     below = ask.down(plan.child, (*ask.need, *deciding.keys))
     made, moved, reasons = through(eager.one_input, plan, [(plan.child, below)])
@@ -67,7 +67,7 @@ def _deciding(plan: Operator) -> tuple[Expr, ...]:
 
 
 def decided(noted: Noted, below: Noted, deciding: Reads) -> Noted:
-    """The same with what decided about its rows; conditions are over its own columns."""
+    """Add the cells that selected the rows; conditions are over the operator's own columns."""
     masks = Masks()
     terms = deciding.terms(below, masks)
     if not terms:
@@ -85,7 +85,7 @@ def _moved(ask: Ask, below: Noted, moved: Moved) -> dict[Key, Terms]:
 
 
 def project(plan: Project, ask: Ask) -> Noted:
-    """What each expression reads."""
+    """The cells that each expression reads."""
     wanted = {named.attr: reads([named.expr], ask.selection) for named in plan.columns if named.attr in ask.need}
     items = {
         key: replace(key, of=named.expr)
@@ -107,7 +107,7 @@ def project(plan: Project, ask: Ask) -> Noted:
 
 
 def generate(plan: Generate, ask: Ask) -> Noted:
-    """The cells that the list is made of; without an element there would be no row."""
+    """The cells that the list is made of. They are also selection lineage: without an element, there is no row."""
     made_here = [attr for attr in plan.columns if attr in ask.need]
     inside = reads([plan.generator], ask.selection)
     below = ask.down(plan.child, (*ask.need, *(inside.keys if made_here or ROWS in ask.need else ())))
@@ -123,7 +123,7 @@ def generate(plan: Generate, ask: Ask) -> Noted:
 
 
 def expand(plan: Expand, ask: Ask) -> Noted:
-    """What each projection reads: a column of ids is NULL in the projections that do not read it."""
+    """The cells that each projection reads; a column of ids is NULL in projections that do not read it."""
     wanted = [(place, attr) for place, attr in enumerate(plan.columns) if attr in ask.need]
     found = {
         (attr, number): reads([projection[place]], ask.selection)
@@ -132,7 +132,7 @@ def expand(plan: Expand, ask: Ask) -> Noted:
     }
     below = ask.down(plan.child, (*(key for each in found.values() for key in each.keys), *ask.rows()))
     masks, all_rows = Masks(), range(len(plan.projections))
-    parts: dict[tuple[Key, Known, frozenset[int]], set[int]] = {}  # of a key, in which projections
+    parts: dict[tuple[Key, Known, frozenset[int]], set[int]] = {}  # the projections in which a key has these cells
     for (attr, number), each in found.items():
         for known, columns in each.terms(below, masks).items():
             parts.setdefault((attr, known, columns), set()).add(number)
@@ -158,7 +158,7 @@ def expand(plan: Expand, ask: Ask) -> Noted:
 
 
 def union_all(plan: Union, ask: Ask) -> Noted:
-    """The cells of the row's own branch: the ids of the others are NULL."""
+    """The cells of the row's branch; the ids of other branches are NULL."""
     inputs = []
     for child in plan.inputs:
         own = [old for new, old in zip(plan.columns, child.output, strict=True) if new in ask.need]

@@ -10,7 +10,7 @@ from whence.rows.operators import Except, Intersect, Operator
 
 
 def intersect(plan: Intersect, ask: Ask) -> Noted:
-    """The equal rows of both sides; all their columns decide that they are equal."""
+    """The cells of the equal rows on both sides. All their columns are selection lineage."""
     inputs: list[tuple[Operator, Noted]] = []
     for child in (plan.left, plan.right):
         own = [attr for out, attr in zip(plan.output, child.output, strict=True) if out in ask.need or ROWS in ask.need]
@@ -20,7 +20,7 @@ def intersect(plan: Intersect, ask: Ask) -> Noted:
 
 
 def subtract(plan: Except, ask: Ask) -> Noted:
-    """The equal rows of the left: nothing of the right is in them."""
+    """The cells of the equal rows on the left. The right contributes nothing."""
     own = [attr for attr in plan.output if attr in ask.need or ROWS in ask.need]
     inputs: list[tuple[Operator, Noted]] = [(plan.left, ask.down(plan.left, (*own, *ask.rows())))]
     made, moved, reasons = through(eager.subtract, plan, inputs)

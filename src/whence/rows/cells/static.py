@@ -1,8 +1,8 @@
 """Cell lineage that follows from row lineage, if each row of the lineage has the same columns.
 
-Row lineage says which source rows made an output row. If the plan alone says which of their columns count, or in which
-of them, by what they hold themselves (`price is not null`) or by what the output row shows (`price` is its maximum),
-the cells are known as soon as the rows are.
+Row lineage says which source rows made an output row. The plan may determine which of their columns count: in all of
+these rows, or in those with a condition on the row itself (`price is not null`) or on the output row (`price` is its
+maximum). Then the cells follow from the rows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from whence.rows.tree import walk
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A column of a use of a source: in all rows of the lineage, or in those for which a condition on them holds.
+    """A column of a use of a source: in all rows of the lineage, or in those that satisfy a condition.
 
-    With `attained`, an expression over the row and a column of the output, those rows count in which both are equal.
+    `attained` has an expression over the row and an output column; then only rows in which both are equal count.
     """
 
     occurrence: int
@@ -37,12 +37,14 @@ Places = frozenset[Place]
 
 
 class NotStatic(Exception):
-    """The rows alone do not say which cells count. It never leaves this package."""
+    """The rows alone do not determine the cells. This exception never leaves the package."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The places of each key; what attributes are, over the columns of one source; and those whose NULL means none."""
+    """The places of each key; the expressions of attributes over the columns of one source; the attributes whose NULL
+    means that no cell contributed.
+    """
 
     places: Mapping[Key, Places]
     exprs: Mapping[Attr, tuple[int, Expr]] = field(default_factory=dict)
@@ -54,7 +56,9 @@ class _Found:
 
 
 def static_cells(plan: o.Operator, columns: Iterable[Attr], lineage: str) -> tuple[Places, tuple[str, ...]] | None:
-    """Where the cells of output columns are in the rows of their lineage (with all rows of a group); None if it varies.
+    """Return the places of the cells of output columns in the rows of their lineage; None if they vary.
+
+    The lineage must have all rows of a group.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Named, Source, keep
     >>> a, b, n = (Attr(i, name, "long") for i, name in enumerate("abn"))
@@ -83,7 +87,7 @@ def _of(plan: o.Operator, selection: bool) -> _Found:
 
 
 def _read(read: Reads, below: _Found, where: Expr | None = None) -> Places:
-    """The places that expressions read, each under a condition over its own source."""
+    """The places that expressions read, each with a condition over its own source."""
     return frozenset(
         _under(place, both(where, each.where), below) for each in read.read for place in below.of(each.key)
     )
@@ -102,7 +106,7 @@ def _under(place: Place, where: Expr | None, below: _Found) -> Place:
 
 
 def _settled(found: _Found) -> _Found:
-    """Above an operator that puts rows together, one row no longer shows what each of them attained."""
+    """Forget the places of attained values: above an operator that combines rows, a row no longer shows the values."""
     places = {key: UNKNOWN if any(each.attained for each in own) else own for key, own in found.places.items()}
     return _Found(places, found.exprs, found.counted, found.reasons)
 
@@ -166,7 +170,7 @@ NONE: Places = frozenset()
 
 
 def _or_unknown(make: Callable[..., Places], *args: Any) -> Places:
-    """What no one asks for may vary: a place that says so if it is read after all."""
+    """Return UNKNOWN where places vary; it matters only if a question needs them."""
     try:
         return make(*args)
     except NotStatic:
@@ -250,14 +254,14 @@ def _aggregate_places(call: AggCall, found: _Found, selection: bool, shown: list
         return whole | _read(read, found, where)
     if not call.python:
         for arg in call.args:
-            # Where a sum is NULL, no cell is in it: there is nothing to leave out.
+            # A sum that is NULL has no cells, so no condition is needed.
             if not isinstance(arg, Literal) and arg not in found.counted:
                 where = both(where, Not(IsNull(arg)))
     return _read(read, found, where)
 
 
 def _attained(call: AggCall, found: _Found, selection: bool, shown: Attr) -> Places:
-    """Of a minimum or maximum that the row shows: the rows that have it. It is never NULL where there is one."""
+    """A minimum or maximum that the output shows: the rows that have this value. It is NULL only if no row counts."""
     (arg,) = call.args
     uses = {found.exprs[attr][0] if attr in found.exprs else None for attr in arg.attrs}
     if len(uses) != 1 or not arg.deterministic:

@@ -1,7 +1,7 @@
-"""Terms: the source cells of a value, as columns of ids and names of source columns.
+"""Terms: the source cells of a value, as columns of ids and indices of source columns.
 
-A term is a column that holds the ids of source rows, with the source columns that are meant in these rows. So the cells
-of `price * (1 - discount)` are one column of ids that was there already, and two names: nothing is computed for it.
+A term is a column with the ids of source rows, and the source columns of these rows that count. For example, the cells
+of `price * (1 - discount)` are one column of ids, which exists already, and two source columns. Nothing is computed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from whence.rows.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A column of ids, and the use of a source whose rows they are."""
+    """A column of ids, and the use of a source that these rows belong to."""
 
     ids: Ids
     occurrence: int
 
 
-Terms: TypeAlias = Mapping[Known, frozenset[int]]  # the places of source columns, for each column of ids
-Key: TypeAlias = Any  # what has cells: an attribute, `ROWS`, `WHOLE`, an `Item`, a call, a group's key
+Terms: TypeAlias = Mapping[Known, frozenset[int]]  # the indices of source columns, for each column of ids
+Key: TypeAlias = Any  # anything that has cells: an attribute, `ROWS`, `WHOLE`, an `Item`, a call, a group key
 Need: TypeAlias = frozenset[Key]
 
 ROWS = fresh("what decided about the row", LONG)
@@ -34,7 +34,7 @@ WHOLE = fresh("the row as such", LONG)
 
 @dataclass(frozen=True, slots=True)
 class Item(Tree):
-    """One element of the list that a pivot makes."""
+    """One element of a pivot's list."""
 
     of: Tree
     place: int
@@ -42,19 +42,19 @@ class Item(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """An operator with columns of ids, and what they say of each key that was needed."""
+    """An operator with columns of ids, and the terms over them for each key that was needed."""
 
     plan: Operator
     notes: Mapping[Key, Terms]
-    reasons: tuple[str, ...] = ()  # why there may be more cells than count
+    reasons: tuple[str, ...] = ()  # why it may be a superset
 
     def of(self, *keys: Key) -> Terms:
-        """The cells of all keys."""
+        """The union of the cells of all keys."""
         return union(*(self.notes.get(key, {}) for key in keys))
 
 
 def union(*terms: Terms) -> Terms:
-    """All cells of all of them."""
+    """The union of all terms."""
     found: dict[Known, frozenset[int]] = {}
     for each in terms:
         for known, columns in each.items():
@@ -64,26 +64,26 @@ def union(*terms: Terms) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a rule is given: the keys that are needed, whether selection counts, and how to ask an input."""
+    """The arguments of a rule: the keys that are needed, whether selection counts, and how to ask an input."""
 
     need: Need
     selection: bool
     down: Callable[[Operator, Iterable[Key]], Noted]
 
     def rows(self) -> tuple[Key, ...]:
-        """Of what is asked about whole rows, all."""
+        """The keys `ROWS` and `WHOLE`, if they are needed."""
         return tuple(key for key in (ROWS, WHOLE) if key in self.need)
 
 
 @dataclass(slots=True)
 class Masks:
-    """Columns of ids that are NULL where a condition does not hold, made as they are needed."""
+    """Columns of ids that are NULL in rows that do not satisfy a condition, created when needed."""
 
     columns: list[Named] = field(default_factory=list)
     _known: dict[tuple[Expr, Known], Known] = field(default_factory=dict)
 
     def masked(self, terms: Terms, where: Expr | None) -> Terms:
-        """The terms, for the rows alone where the condition is true."""
+        """Return the terms for only the rows that satisfy the condition."""
         if where is None:
             return terms
         return {self._mask(known, where): columns for known, columns in terms.items()}
@@ -98,7 +98,7 @@ class Masks:
         return self._known[key]
 
     def over(self, plan: Operator) -> Operator:
-        """The rows with these columns."""
+        """Add these columns to the rows."""
         if not self.columns:
             return plan
         return Project(plan, (*keep(*dict.fromkeys(plan.output)), *self.columns))
@@ -110,16 +110,17 @@ def true(condition: Expr) -> Expr:
 
 
 def both(one: Expr | None, other: Expr | None) -> Expr | None:
-    """Both conditions; None is no condition."""
+    """The conjunction of both conditions; None means no condition."""
     return other if one is None else one if other is None else conjunction(one, other)
 
 
 def through(
     rule: Callable[..., Tagged], plan: Operator, inputs: Sequence[tuple[Operator, Noted]]
 ) -> tuple[Operator, Callable[[Terms], Terms], tuple[str, ...]]:
-    """What eager lineage makes of an operator over inputs with columns of ids: each is passed on, or put together.
+    """Apply a rule of eager lineage to an operator over inputs with columns of ids.
 
-    It gives the operator, how terms over the inputs read above it, and why they may be too many.
+    Return the operator, a function that translates terms over the inputs into terms over the operator, and why the
+    result may be a superset.
     """
     numbers: dict[Known, int] = {}
     tags: dict[int, Tagged] = {}

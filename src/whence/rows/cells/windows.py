@@ -49,7 +49,7 @@ def window(plan: Window, ask: Ask) -> Noted:
     for key in others:
         notes[key] = below.of(key)
     child = masks.over(below.plan)
-    if any(call.python for call in functions) and frames.calls:  # Spark lets functions in Python stand beside no others
+    if any(call.python for call in functions) and frames.calls:  # Spark allows Python functions only alone
         whole = replace(plan, child=replace(plan, child=child, calls=tuple(frames.calls)))
     else:
         whole = replace(plan, child=child, calls=(*plan.calls, *frames.calls))
@@ -65,7 +65,7 @@ def window(plan: Window, ask: Ask) -> Noted:
 
 
 def _inside(call: WindowCall, selection: bool) -> tuple[Reads, Reads]:
-    """What a function reads in the rows of its frame, and in the row itself if there are none."""
+    """What a function reads in the rows of its frame, and in the current row if the frame is empty."""
     none = Reads(())
     if call.name in RANKS:
         return none, none
@@ -81,7 +81,7 @@ def _counts_rows(call: WindowCall) -> bool:
 
 
 def _entered(call: WindowCall) -> Expr | None:
-    """Which rows of the frame count: those that FILTER takes and where the arguments are there."""
+    """The condition for rows of the frame that count: those that FILTER keeps and whose arguments are not NULL."""
     where = call.where
     if (
         call.python
@@ -105,7 +105,7 @@ def _superset(call: WindowCall) -> tuple[str, ...]:
 
 
 class _Frames:
-    """Ids that are collected over frames, in the same node as the functions, so that ties fall the same way."""
+    """Ids collected over frames, in the same operator as the functions, so that ties have the same order."""
 
     def __init__(self) -> None:
         self.calls: list[Named] = []
@@ -129,7 +129,7 @@ class _Frames:
         return self._known[known, frame]
 
     def where_empty(self, terms: Terms, frame: Frame) -> Terms:
-        """The terms of the row itself, where its frame has no row."""
+        """The terms of the row itself, if its frame is empty."""
         if frame not in self._sizes:
             size = fresh("_size", LONG)
             self.calls.append(Named(size, WindowCall("count", (Literal(1, "integer"),), frame, LONG)))

@@ -1,1 +1,1 @@
-"""Whether a pipeline gives the same rows when it runs again."""
+"""Whether a pipeline returns the same rows when it runs again."""

@@ -1,4 +1,4 @@
-"""Whether a function of whole columns gives a row a value that depends on the other rows of its batch."""
+"""Whether a function of columns computes a value that depends on other rows of the batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import types
 from collections.abc import Iterator
 
-# Methods of columns whose value for a row depends on other rows. Spark cuts a table into batches as it likes.
+# Methods of columns whose value for a row depends on other rows. Spark may split a table into any batches.
 BEYOND = frozenset(
     {
         "mean", "sum", "std", "var", "sem", "min", "max", "median", "quantile", "prod", "mode", "nunique", "unique",
@@ -20,9 +20,9 @@ BEYOND = frozenset(
 
 
 def beyond_row(function: object, *, parts: bool = False) -> str | None:
-    """What makes a value depend on other rows; None if nothing in the code says so.
+    """Say why a value depends on other rows; None if the code shows no reason.
 
-    `parts`: the function is given one batch after the other, and may count over all of them.
+    If `parts`, the function gets one batch after another, and may accumulate over them.
 
     >>> beyond_row(lambda column: column - column.mean())
     'it calls mean(), which reads all rows of a batch'
@@ -39,7 +39,7 @@ def beyond_row(function: object, *, parts: bool = False) -> str | None:
 
 
 def _codes_of(function: object, seen: set[int]) -> Iterator[types.CodeType]:
-    """The code of a function and of those inside of it; of functions of Spark's, only of what is inside."""
+    """Yield the code of a function and of functions inside of it; for Spark's own functions, only of those inside."""
     if id(function) in seen:
         return
     seen.add(id(function))
@@ -53,7 +53,7 @@ def _codes_of(function: object, seen: set[int]) -> Iterator[types.CodeType]:
         for cell in function.__closure__ or ():
             try:
                 inside: object = cell.cell_contents
-            except ValueError:  # it was not assigned yet
+            except ValueError:  # not assigned yet
                 continue
             yield from _codes_of(inside, seen)
         named = (function.__globals__.get(name) for name in function.__code__.co_names)

@@ -1,4 +1,4 @@
-"""The time of a run: `current_timestamp()` is one time in each run, and a plan can be fixed to it."""
+"""Fix the time of a run: `current_timestamp()` has one value in each run, which can be written into the plan."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from whence.rows.operators import Operator
 from whence.rows.tree import Tree, transform, walk
 
 INSTANTS = frozenset({"CurrentTimestamp", "Now"})
-LOCAL = frozenset({"CurrentDate", "LocalTimestamp"})  # of the session's time zone
+LOCAL = frozenset({"CurrentDate", "LocalTimestamp"})  # in the session's time zone
 
 
 def reads_clock(plan: Operator) -> bool:
-    """Whether it asks what time it is."""
+    """Whether the plan reads the current time."""
     return any(isinstance(part, Call) and part.name in INSTANTS | LOCAL for part in walk(plan))
 
 
 def pin_time(plan: Operator, time: datetime, zone: str) -> Operator:
-    """The plan with the time fixed to one time, in a time zone. Local times stay calls where the zone is not known.
+    """Return the plan with the current time fixed, in a time zone. If the zone is unknown, local times stay calls.
 
     >>> from whence.rows import Attr, Named, Project, Source
     >>> today = Call("CurrentDate", (), "date", pure=False)
@@ -45,7 +45,7 @@ def pin_time(plan: Operator, time: datetime, zone: str) -> Operator:
 
 
 def zone_of(name: str) -> ZoneInfo | timezone | None:
-    """The time zone that Spark has under a name; None where Python does not know it."""
+    """The time zone with Spark's name; None if Python does not have it."""
     sign, digits = name[:1], name[1:].split(":")
     if sign in "+-" and all(each.isdecimal() for each in digits):
         hours, minutes = (*map(int, digits), 0)[:2]

@@ -1,10 +1,10 @@
-"""Names that say whether code gives the same each time: modules, functions, methods."""
+"""Names of modules, functions and methods that are known to be deterministic or not."""
 
 from __future__ import annotations
 
 from collections import deque
 
-# Modules whose functions give something else each time, and the names in them that do not.
+# Modules whose functions are not deterministic, with the names in them that are exceptions.
 CHANGING: dict[str, frozenset[str]] = {
     "random": frozenset(),
     "secrets": frozenset({"compare_digest"}),
@@ -25,7 +25,7 @@ CHANGING: dict[str, frozenset[str]] = {
     ),
 }  # fmt: skip
 CHANGING["ntpath"] = CHANGING["posixpath"]
-# Single names that are, in modules that are not.
+# Nondeterministic names in other modules.
 NAMED = frozenset(
     {
         "uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7", "uuid.uuid8", "uuid.getnode",
@@ -38,9 +38,9 @@ NAMED = frozenset(
         "sys.getrefcount", "sys.modules",
     }
 )  # fmt: skip
-READERS = frozenset({"pandas", "pyarrow", "polars"})  # whose functions called read_... read files
-TASKS = ("pyspark.taskcontext.", "pyspark.core.files.", "pyspark.files.")  # what is of one task, or one worker
-# Methods whose name says it, whatever they are called on.
+READERS = frozenset({"pandas", "pyarrow", "polars"})  # their functions named read_... read files
+TASKS = ("pyspark.taskcontext.", "pyspark.core.files.", "pyspark.files.")  # values of one task or one worker
+# Methods that are nondeterministic by their name, whatever the object is.
 METHODS = frozenset(
     {
         "now", "utcnow", "today", "uuid1", "uuid4", "urandom", "getrandbits", "randint", "randrange", "shuffle",
@@ -50,8 +50,8 @@ METHODS = frozenset(
         "integers", "choice", "permutation", "rand", "randn", "rvs", "taskAttemptId",
     }
 )  # fmt: skip
-CLOCKS = frozenset({"Timestamp", "to_datetime", "datetime64"})  # that take "now" for an argument
-SEEDS = frozenset({"random_state", "seed", "rng"})  # arguments that make chance the same each time
+CLOCKS = frozenset({"Timestamp", "to_datetime", "datetime64"})  # they accept "now" as an argument
+SEEDS = frozenset({"random_state", "seed", "rng"})  # arguments that make random numbers repeatable
 MUTATING = frozenset(
     {
         "append", "appendleft", "extend", "extendleft", "insert", "pop", "popitem", "popleft", "remove", "clear",
@@ -61,7 +61,7 @@ MUTATING = frozenset(
     }
 )  # fmt: skip
 SHARED = (list, dict, set, bytearray, deque)
-# Functions that change an argument, beside the methods above when they are called on the class.
+# Functions that change an argument, in addition to the methods above when called on the class.
 CHANGES_ARGUMENT = frozenset(
     {
         *(f"_heapq.{name}" for name in ("heappush", "heappop", "heapify", "heapreplace", "heappushpop")),
@@ -71,5 +71,5 @@ CHANGES_ARGUMENT = frozenset(
         "builtins.setattr", "builtins.delattr", "builtins.vars",
     }
 )  # fmt: skip
-ACCESSORS = frozenset({"get", "setdefault", "values", "items", "pop", "popleft", "__getitem__"})  # give what is inside
-PASSING = frozenset({"enumerate", "zip", "iter", "next", "reversed", "filter", "getattr"})  # which do, too
+ACCESSORS = frozenset({"get", "setdefault", "values", "items", "pop", "popleft", "__getitem__"})  # they return parts
+PASSING = frozenset({"enumerate", "zip", "iter", "next", "reversed", "filter", "getattr"})  # these do, too

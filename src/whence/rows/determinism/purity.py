@@ -15,11 +15,11 @@ from typing import Any
 from whence.rows.determinism.names import CHANGING, CLOCKS, METHODS, MUTATING, NAMED, READERS, SEEDS, SHARED, TASKS
 from whence.rows.determinism.shared import Given, Shared, changes_argument
 
-# Libraries whose own code is not looked through: what is known of them is said above.
+# Libraries whose code is not searched: `names` lists what is known about them.
 TRUSTED = frozenset(
     {"numpy", "pandas", "pyarrow", "pyspark", "scipy", "sklearn", "dateutil", "pytz", "torch", "tensorflow", "polars"}
 )
-MOST = 500  # functions that are looked through for one
+MOST = 500  # functions that are searched for one
 ROOTS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 STORES = frozenset({"STORE_SUBSCR", "STORE_ATTR", "DELETE_SUBSCR", "DELETE_ATTR", "STORE_SLICE"})
@@ -29,7 +29,7 @@ NONE: Mapping[str, str] = {}
 
 
 def varies(function: object) -> str | None:
-    """Why a function may give something else for the same arguments; None if nothing in its code says so.
+    """Say why a function may return another value for the same arguments; None if its code shows no reason.
 
     >>> import uuid
     >>> varies(lambda key: f"{key}-{uuid.uuid4()}")
@@ -41,11 +41,11 @@ def varies(function: object) -> str | None:
 
 
 class _FunctionSearch:
-    """What was looked at for one function."""
+    """The search through one function and everything that it uses."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[int, int]] = set()
-        self._held: list[object] = []  # what was seen stays alive: another object may get its id otherwise
+        self._held: list[object] = []  # keep seen objects alive, so that their ids are not reused
         self._waiting: deque[tuple[object, str]] = deque()
 
     def of(self, function: object) -> str | None:
@@ -56,8 +56,8 @@ class _FunctionSearch:
         return None
 
     def _object(self, value: object, path: str) -> Iterator[str]:
-        """Reasons in something that the function uses."""
-        # Each access to a method makes another one, of the same function and object.
+        """Yield reasons in an object that the function uses."""
+        # Each access to a method creates a new object, of the same function and instance.
         key = (id(value.__func__), id(value.__self__)) if isinstance(value, types.MethodType) else (id(value), 0)
         if key in self._seen:
             return
@@ -73,7 +73,7 @@ class _FunctionSearch:
             yield from _judged(value, path)
             if _looked_through(value):
                 yield from self._function(value)
-            else:  # pandas API on Spark puts functions of its own around the user's
+            else:  # pandas API on Spark wraps the user's functions
                 self._waiting.extend((_content_of_cell(cell), path) for cell in value.__closure__ or ())
         elif isinstance(value, staticmethod | classmethod):
             self._waiting.append((value.__func__, path))
@@ -92,7 +92,7 @@ class _FunctionSearch:
             yield from (reason for each in inside[:MOST] for reason in _of_state(each, path))
         else:
             yield from _of_state(value, path)
-            if not _looked_through(type(value)):  # numpy.vectorize(f) holds f
+            if not _looked_through(type(value)):  # numpy.vectorize(f) contains f
                 self._waiting.extend((each, path) for each in getattr(value, "__dict__", {}).values() if callable(each))
                 return
             call = inspect.getattr_static(type(value), "__call__", None)
@@ -100,7 +100,7 @@ class _FunctionSearch:
                 yield from self._function(call, value)
 
     def _given(self, given: Given) -> Iterator[str]:
-        """Reasons in a function that is given an object which later calls see."""
+        """Yield reasons in a function that gets an object which later calls see."""
         callee, owner = given.callee, UNKNOWN
         if isinstance(callee, types.MethodType):
             owner, callee = callee.__self__, callee.__func__
@@ -117,7 +117,7 @@ class _FunctionSearch:
     def _function(
         self, function: types.FunctionType, owner: object = UNKNOWN, given: Mapping[str, str] = NONE
     ) -> Iterator[str]:
-        """`given`: parameters that are, or are part of, what later calls see, and its name."""
+        """`given` maps parameters to the name of the shared object that they are, or are a part of."""
         code = function.__code__
         known = dict(zip(code.co_freevars, map(_content_of_cell, function.__closure__ or ()), strict=False))
         arguments = _parameters(code)
@@ -137,10 +137,10 @@ class _FunctionSearch:
         outside: frozenset[str],
         held: Shared,
     ) -> Iterator[str]:
-        """`known`: variables that hold the same object in every call; `outside`: those of the functions around it."""
+        """`known` has variables with the same object in every call; `outside` has variables of enclosing functions."""
         known = dict(known)
         whole = [step for step in dis.get_instructions(code) if step.opname not in PADDING]
-        starts: dict[tuple[int | None, int | None], str] = {}  # where an expression begins with a shared object
+        starts: dict[tuple[int | None, int | None], str] = {}  # positions where expressions begin with a shared object
         seeded = any(_names_seed(const) for const in code.co_consts) or any(_names_seed(i.argval) for i in whole)
         if CLOCKS.intersection(code.co_names) and any(each in ("now", "today") for each in code.co_consts):
             yield "it reads the current time"
@@ -225,7 +225,7 @@ class _FunctionSearch:
     def _root(
         self, step: dis.Instruction, known: Mapping[str, object], names: Mapping[str, Any], outside: frozenset[str]
     ) -> tuple[object, str, bool]:
-        """What a variable holds, its name, and whether other calls hold the same."""
+        """The value of a variable, its name, and whether other calls have the same object."""
         found = step.argval[-1] if isinstance(step.argval, tuple) else str(step.argval)
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             if found in names:
@@ -254,18 +254,18 @@ def _parameters(code: types.CodeType) -> tuple[str, ...]:
 def _content_of_cell(cell: types.CellType) -> object:
     try:
         return cell.cell_contents
-    except ValueError:  # it was not assigned yet
+    except ValueError:  # not assigned yet
         return UNKNOWN
 
 
 def _start(step: dis.Instruction) -> tuple[int | None, int | None]:
-    """Where its expression begins in the source: `a`, `a.b` and `a.b[0]` begin at the same place."""
+    """The position where its expression begins in the source: `a`, `a.b` and `a.b[0]` begin at the same one."""
     place = step.positions
     return (None, step.offset) if place is None or place.lineno is None else (place.lineno, place.col_offset)
 
 
 def _is_method(step: dis.Instruction) -> bool:
-    """Whether the attribute is called, and not only read: a column may have any name."""
+    """Whether the attribute is called, not only read: a column may have any name."""
     return step.opname == "LOAD_METHOD" or (sys.version_info >= (3, 12) and bool((step.arg or 0) & 1))
 
 
@@ -286,7 +286,7 @@ def _names_seed(const: object) -> bool:
 
 
 def _attribute(owner: object, name: str) -> object:
-    """An attribute without running anything of the user's: properties stay unknown."""
+    """Get an attribute without running the user's code; properties stay unknown."""
     if owner is UNKNOWN:
         return UNKNOWN
     if isinstance(owner, types.ModuleType):
@@ -303,7 +303,7 @@ def _attribute(owner: object, name: str) -> object:
 
 
 def _getter(owner: object, name: str) -> types.FunctionType | None:
-    """The function of the user's that reading an attribute calls."""
+    """The user's function that is called when an attribute is read."""
     if owner is UNKNOWN or not _instance(owner) or not _looked_through(type(owner)):
         return None
     found = inspect.getattr_static(type(owner), name, None)
@@ -312,7 +312,7 @@ def _getter(owner: object, name: str) -> types.FunctionType | None:
 
 
 def _of_module(owner: object, name: str) -> Iterator[str]:
-    """Why the name in a module, or of a class that knows the time, is something else each time."""
+    """Say why a name in a module, or a method of a class such as datetime, is not deterministic."""
     if isinstance(owner, types.ModuleType):
         exceptions = CHANGING.get(owner.__name__)
         if (exceptions is not None and name not in exceptions) or f"{owner.__name__}.{name}" in NAMED:
@@ -322,7 +322,7 @@ def _of_module(owner: object, name: str) -> Iterator[str]:
 
 
 def _judged(value: object, path: str) -> Iterator[str]:
-    """Why a function or class is something else each time, as its full name says."""
+    """Say why a function or class is not deterministic, by its full name."""
     if not isinstance(value, types.FunctionType | types.BuiltinFunctionType | type | types.MethodType):
         return
     owner = getattr(value, "__self__", None)
@@ -345,7 +345,7 @@ def _judged(value: object, path: str) -> Iterator[str]:
 
 
 def _of_state(value: object, path: str) -> Iterator[str]:
-    """Why an object that the function holds gives something else each time it is asked."""
+    """Say why an object that the function contains returns another value each time."""
     kind = type(value)
     if _state(value):
         yield f"it draws from {path or 'an object'!r}, a {kind.__module__}.{kind.__qualname__}"
@@ -359,7 +359,7 @@ def _state(value: object) -> bool:
         return True
     if kind.__module__.startswith("numpy.random"):
         return True
-    return hasattr(kind, "__next__")  # an iterator, which each call moves on
+    return hasattr(kind, "__next__")  # an iterator, which each call advances
 
 
 def _mutable(value: object) -> bool:
@@ -370,13 +370,13 @@ def _mutable(value: object) -> bool:
 
 
 def _changeable(value: object) -> bool:
-    """Whether something may be stored in it."""
+    """Whether something can be stored in it."""
     plain = isinstance(value, str | bytes | int | float | complex | tuple | frozenset | types.NoneType)
     return not plain and not _accumulates(value)
 
 
 def _accumulates(value: object) -> bool:
-    """Whether it is Spark's accumulator: a function can add to it, and cannot read it."""
+    """Whether it is a Spark accumulator: a function can add to it, but not read it."""
     return type(value).__module__ in ("pyspark.accumulators", "pyspark.core.accumulators")
 
 
@@ -391,7 +391,7 @@ def _takes_seed(value: object) -> bool:
 
 
 def _looked_through(value: Callable[..., Any]) -> bool:
-    """Whether its code is the user's, so that it is looked through."""
+    """Whether it is the user's code, which is searched."""
     module = str(getattr(value, "__module__", None) or "")
     top = module.partition(".")[0]
     if top in TRUSTED:

@@ -1,4 +1,4 @@
-"""Why another run of a pipeline may give another result."""
+"""Why another run of a pipeline may return another result."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from whence.rows.printing import line
 from whence.rows.pushdown.unique import unique
 from whence.rows.tree import Tree, walk
 
-STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # what keeps rows in their places
-ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # an output row for each row
-# What reads only some columns of its input.
+STEADY = (o.Source, o.Filter, o.Project, o.Arrange)  # these keep the positions of rows
+ONE_TO_ONE = (o.Filter, o.Project, o.Sort, o.Limit, o.Arrange)  # these return at most one row for each input row
+# These read only some columns of their input.
 NARROW = (o.Filter, o.Project, o.Sort, o.Arrange, o.Join, o.Aggregate, o.Window, o.Generate)
 MOVING = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
-NUMBERED = "DistributedSequenceID"  # a row's number in the order of the rows: another where rows are missing
-ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # the order of rows decides none of their rows
+NUMBERED = "DistributedSequenceID"  # the position of a row in the order of the rows; it changes if rows are missing
+ORDER_PASSES = (o.Filter, o.Project, o.Arrange, o.Sort, o.Join, o.Union)  # their rows do not depend on the order
 PICKED = frozenset({"First", "Last", "AnyValue"})
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why another run could come out differently. `tied`: only if the order of a window leaves rows tied.
+    """Why another run could return another result. If `tied`, only if the order of this window has ties.
 
-    `picked`: chance picks one of several rows that are equal in what counts; mostly it is the same one each time.
+    `picked`: Spark picks one of several rows that are equal in what counts; usually, it is the same one each time.
     """
 
     why: str
@@ -35,13 +35,13 @@ class Cause:
 
 
 def unpinned(plan: o.Operator) -> tuple[str, ...]:
-    """Why another run could make an equal output row from other source rows: one reason each; none if it cannot.
+    """Say why another run could make an equal output row from other source rows; empty if it cannot.
 
-    A limit without an order, `first` and dropDuplicates pick rows. That does no harm where the output shows
-    what was picked: the row asked about is there, or it is not. It does where rows are put together further up, and
-    where a limit takes the first of rows that were repartitioned: with ids beside them, they are dealt out differently.
-    A column that nothing reads does no harm either, whatever its value: pandas API on Spark numbers rows that way, and
-    sorts by these numbers in the end, which decides what comes first and not what is there.
+    A limit without an order, `first` and dropDuplicates pick rows. This is harmless if the output shows what was
+    picked: the row of the question exists, or it does not. It matters if rows are combined further up, and if a limit
+    takes the first of repartitioned rows: with additional id columns, Spark distributes them differently. A column that
+    nothing reads is harmless, too, whatever its value. pandas API on Spark numbers rows in such a column and sorts by
+    it in the end, which affects only the order of the output.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Limit, Literal, Named, Source
     >>> three = Limit(Source("t", 0, (Attr(1, "a", "long"),)), Literal(3, "integer"))
@@ -54,14 +54,14 @@ def unpinned(plan: o.Operator) -> tuple[str, ...]:
 
 
 def causes(plan: o.Operator) -> tuple[Cause, ...]:
-    """The same, with what it depends on."""
+    """The same, with the operators that the reasons depend on."""
     found: dict[Cause, None] = {}
     _add_causes(plan, found, False, frozenset(plan.output), False)
     return tuple(found)
 
 
 def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: frozenset[Attr], ordered: bool) -> None:
-    """`read`: the columns of the output that matter further up; `ordered`: the order of its rows may, too."""
+    """`read` has the output columns that matter further up. `ordered`: the order of the rows may matter, too."""
     computed = () if isinstance(plan, o.Sort) and not ordered else _expressions_read(plan, read)
     for expr in computed:
         for part in walk(expr):
@@ -90,7 +90,7 @@ def _add_causes(plan: o.Operator, found: dict[Cause, None], merged: bool, read: 
 
 
 def _expressions_read(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ...]:
-    """The expressions that matter. An aggregate does even where its value is not read: it may decide witnesses."""
+    """The expressions that matter. An aggregate matters even if its value is not read: it may determine witnesses."""
     if isinstance(plan, o.Project):
         return tuple(column.expr for column in plan.columns if column.attr in read)
     if isinstance(plan, o.Aggregate):
@@ -101,7 +101,7 @@ def _expressions_read(plan: o.Operator, read: frozenset[Attr]) -> tuple[Tree, ..
 
 
 def _placed(expr: Tree) -> bool:
-    """Whether a value may depend on the place of a row among the others."""
+    """Whether a value may depend on the position of a row."""
     return any(isinstance(part, Call) and not part.pure for part in walk(expr))
 
 
@@ -110,13 +110,13 @@ def _aggregates(column: o.Named) -> bool:
 
 
 def _steady(plan: o.Operator) -> bool:
-    """Whether every row has its place among the others each time; what moves rows looks at what they hold."""
+    """Whether every row has the same position in each run. Repartitioning may move a row that has other columns."""
     below = (part for part in walk(plan) if isinstance(part, o.Operator))
     return all(isinstance(part, STEADY) and not (isinstance(part, o.Arrange) and part.what in MOVING) for part in below)
 
 
 def _dealt_out(plan: o.Operator) -> bool:
-    """Whether rows come from other places by turns: which of them are first, another run may decide otherwise."""
+    """Whether rows are distributed round-robin, so that another run may have other rows first."""
     while isinstance(plan, o.Filter | o.Project | o.Arrange):
         if isinstance(plan, o.Arrange) and plan.what in MOVING:
             return True
@@ -125,7 +125,7 @@ def _dealt_out(plan: o.Operator) -> bool:
 
 
 def _ignores_ties(plan: o.Window) -> bool:
-    """Whether ties change no frame: frames are ranges or whole partitions, or no two rows of a partition are tied."""
+    """Whether ties change no frame: frames are ranges or whole partitions, or a partition has no ties."""
     frames = map(frame_of, plan.functions)
     if all(frame.whole or frame.unit == "range" for frame in frames):
         return True
@@ -134,7 +134,7 @@ def _ignores_ties(plan: o.Window) -> bool:
 
 
 def _is_total_order(plan: o.Limit) -> bool:
-    """Whether the data decides which rows are first: an order over all columns leaves only equal rows tied."""
+    """Whether the data determines which rows are first: an order over all columns has ties only between equal rows."""
     below = plan.child
     while isinstance(below, o.Project | o.Arrange):
         below = below.child

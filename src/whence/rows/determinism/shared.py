@@ -1,4 +1,4 @@
-"""Objects that later calls of a function see, followed through one function's code: to other names, and into calls."""
+"""Follow objects that later calls of a function also see, in the function's code: to other names and into calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.rows.determinism.names import ACCESSORS, CHANGES_ARGUMENT, MUTATING,
 
 Place = tuple[int, int]
 CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX", "CALL_FUNCTION_KW"})
-# What makes something new of its operands.
+# Instructions that create a new object from their operands.
 MAKES = (
     "BINARY_OP", "COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY", "BUILD_STRING", "BUILD_LIST", "BUILD_MAP", "BUILD_SET",
     "BUILD_CONST_KEY_MAP", "FORMAT", "DICT_UPDATE", "DICT_MERGE", "LIST_EXTEND", "SET_UPDATE",
@@ -26,17 +26,17 @@ STORING = ("STORE_FAST", "UNPACK", "SWAP", "ROT", "COPY")  # between two names o
 
 @dataclass(slots=True)
 class _Loaded:
-    """A shared object that was loaded, and not yet used up; `inside`: what is taken out of it is a part of it."""
+    """A shared object on the stack; if `inside`, whatever is taken out of it is a part of it."""
 
     start: Place
     path: str
-    place: int | None  # on the stack, if that is known
+    place: int | None  # position on the stack, if known
     inside: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A call that gets a shared object: what is called, with which keywords, and as which of how many arguments."""
+    """A call that gets a shared object: the callee, its keywords, and which argument the object is."""
 
     callee: object
     keywords: tuple[object, ...]
@@ -45,7 +45,7 @@ class Given:
     count: int = 0
 
     def parameter(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Which of a function's parameters may be the object: all, if that is not known."""
+        """The parameters of a function that may be the object; all, if unknown."""
         if self.place is None or not 0 <= self.place < self.count:
             return names
         by_place = self.count - len(self.keywords)
@@ -55,23 +55,24 @@ class Given:
 
 
 class Shared:
-    """What of the code in hand is, or is part of, an object that later calls see. `parts`: such variables.
+    """The variables and stack entries that are shared objects or parts of them. `parts` has the variables.
 
-    Instructions are seen in the order in which they are written, which is the order of evaluation in an expression.
+    Shared objects are those that later calls see. Instructions are read in their order in the code, which is the order
+    of evaluation in an expression.
     """
 
     def __init__(self, code: types.CodeType, parts: dict[str, str]) -> None:
         self._code = code
         self.parts = dict(parts)
         self._loaded: list[_Loaded] = []
-        self._callees: dict[Place, tuple[object, str]] = {}  # by where its expression begins: what is called
+        self._callees: dict[Place, tuple[object, str]] = {}  # the callee, by the position where its expression begins
         self._keywords: tuple[object, ...] = ()
         self._stored = False
         self._depth: int | None = 0  # of the stack, within a statement; None after a jump
         self._before = 0  # the same, before the arguments of a call were taken
 
     def load(self, step: dis.Instruction, path: str, *, inside: bool = True) -> None:
-        """A shared object is loaded."""
+        """Note that a shared object is loaded."""
         if (span := _span(step)) is not None:
             self._loaded.append(_Loaded(span[0], path, None if self._depth is None else self._depth - 1, inside))
 
@@ -81,13 +82,13 @@ class Shared:
         return next((each.path for each in self._loaded if span is not None and each.start == span[0]), None)
 
     def follow(self, step: dis.Instruction) -> Iterator[Given]:
-        """See one instruction; the calls that get something shared."""
+        """Read one instruction, and yield the calls that get a shared object."""
         name, span = step.opname, _span(step)
         if self._stored and not name.startswith(STORING):
             self._loaded.clear()  # the statement has ended
             self._stored, self._depth = False, 0
         self._count_stack(step)
-        if name in ("KW_NAMES", "LOAD_CONST"):  # names of keywords come right before the call
+        if name in ("KW_NAMES", "LOAD_CONST"):  # the names of keywords come directly before the call
             const = self._code.co_consts[step.arg or 0]
             self._keywords = const if isinstance(const, tuple) else ()
         if span is None:
@@ -104,7 +105,7 @@ class Shared:
             self._loaded = [each for each in self._loaded if not span[0] <= each.start <= span[1]]
 
     def called(self, step: dis.Instruction, value: object, name: str) -> None:
-        """What a name, or an attribute, stands for: it may be called next."""
+        """Note the value of a name or attribute, because it may be called next."""
         if (span := _span(step)) is not None:
             self._callees[span[0]] = value, name
 
@@ -144,7 +145,7 @@ class Shared:
 
 
 def changes_argument(callee: object, keywords: tuple[object, ...]) -> bool:
-    """Whether compiled code changes what it is given."""
+    """Whether compiled code changes its argument."""
     if "out" in keywords:
         return True
     if isinstance(callee, types.MethodDescriptorType):  # list.append, np.add.at
@@ -154,7 +155,7 @@ def changes_argument(callee: object, keywords: tuple[object, ...]) -> bool:
 
 
 def _span(step: dis.Instruction) -> tuple[Place, Place] | None:
-    """Where the expression of an instruction begins and ends in the source."""
+    """The positions where the expression of an instruction begins and ends in the source."""
     place = step.positions
     if place is None or place.lineno is None or place.col_offset is None:
         return None

@@ -1,4 +1,4 @@
-"""Plans as JSON: versioned, of whence's own operators, read without running anything that is in them."""
+"""Plans as JSON: versioned, made of whence's own operators, and read without running anything in them."""
 
 from whence.rows.documents.origins import NotHeld
 from whence.rows.documents.reading import StoredPlan, read_plan

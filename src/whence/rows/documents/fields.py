@@ -1,4 +1,4 @@
-"""The kinds of fields of a document's nodes: how each is written, read and checked."""
+"""The types of fields in a document's nodes: how each is written, read and checked."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from whence.rows.operators import Named, Operator
 from whence.rows.tree import Tree
 
 WIDEST_INTEGER = 1 << 63
-PARAMETER = re.compile(r"(-?\d{1,9}(?:\.-?\d{1,9})*)?:(-?\d{1,19})")  # a table of a trace plan, and a column of it
+PARAMETER = re.compile(r"(-?\d{1,9}(?:\.-?\d{1,9})*)?:(-?\d{1,19})")  # a table of a trace plan, and the id of a column
 
 
 class Writes(Protocol):
-    """Knows the numbers of the nodes and columns that are in the document already."""
+    """Gives out the numbers of nodes and columns in the document."""
 
     def add(self, tree: Tree) -> int: ...
     def number(self, part: object) -> int: ...
@@ -28,7 +28,7 @@ class Writes(Protocol):
 
 
 class Reads(Protocol):
-    """Knows the nodes that were read already."""
+    """Returns the nodes that were already read."""
 
     def node(self, number: object, kind: type, where: str) -> Any: ...
     def column(self, number: int) -> int: ...
@@ -36,21 +36,21 @@ class Reads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """How one kind of field is written and read."""
+    """How one type of field is written and read."""
 
     write: Callable[[Any, Writes], object]
     read: Callable[[Any, Reads, str], Any]
 
 
 def part(kind: type) -> Field:
-    """Another node, which comes before this one."""
+    """A reference to an earlier node."""
     return Field(
         lambda value, writer: writer.number(value), lambda given, reader, where: reader.node(given, kind, where)
     )
 
 
 def many(of: Field) -> Field:
-    """A list."""
+    """A list of fields."""
 
     def read(given: Any, reader: Reads, where: str) -> tuple[Any, ...]:
         if not isinstance(given, list):
@@ -61,7 +61,7 @@ def many(of: Field) -> Field:
 
 
 def optional(of: Field) -> Field:
-    """It, or null."""
+    """The field or null."""
     return Field(
         lambda value, writer: None if value is None else of.write(value, writer),
         lambda given, reader, where: None if given is None else of.read(given, reader, where),
@@ -100,7 +100,7 @@ def _frame(given: Any, _: Reads, where: str) -> Frame:
 
 
 def _inside(value: Inside, writer: Writes) -> object:
-    """What a function computes is no part of its tree: it comes into the document here."""
+    """Write a translated function. It is not a part of the function's tree, so its nodes are added here."""
     return [[writer.add(each) for each in value.parameters], writer.add(value.value), writer.add(value.domain)]
 
 
@@ -111,7 +111,7 @@ def _inside_of(given: Any, reader: Reads, where: str) -> Inside:
 
 
 def _parameter(value: str, writer: Writes) -> object:
-    """A parameter of a trace plan speaks of a column by its number, which is another one in a document."""
+    """Write the name of a parameter of a trace plan. It contains the id of a column, which documents renumber."""
     found = PARAMETER.fullmatch(value)
     return value if found is None else f"{found[1] or ''}:{writer.column(int(found[2]))}"
 

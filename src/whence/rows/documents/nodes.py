@@ -1,7 +1,7 @@
 """The nodes of a document, one line per class: its name and its fields.
 
-Fields that have their default value are left out. A field of a class that is not listed has to be an `origin`, which no
-document holds. A name that is here stays; a class that changes its meaning gets another one, and a new `VERSION`.
+Fields that have their default value are left out. A field that is not listed must be an `origin`, which documents do
+not contain. A name is never changed; if a class changes its meaning, it gets another name and a new `VERSION`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from whence.rows.documents.fields import (
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """A class of operators or expressions as documents have it."""
+    """A class of operators or expressions in documents."""
 
     name: str
     made: Any  # the class

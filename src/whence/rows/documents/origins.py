@@ -1,4 +1,4 @@
-"""Parts of a plan that a document does not hold: code, and Spark objects."""
+"""Parts of a plan that a document does not contain: code and Spark objects."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from whence.rows.expressions import AggCall, Udf, WindowCall
 from whence.rows.operators import Cogroup, GroupedMap, Opaque, Values
 
-# Functions that whence itself adds to plans and predicates. A function of any other name that a document holds is one
-# that the pipeline called. It is never looked up in Spark by its name: some of those run whatever they are given.
+# Functions that whence itself adds to plans and predicates. Any other function in a document was called by the
+# pipeline. It is never looked up in Spark by name, because some functions of Spark run whatever they are given.
 OWN_FUNCTIONS = frozenset(
     {
         "DistributedSequenceID",
@@ -27,13 +27,13 @@ OWN_FUNCTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NotHeld:
-    """Stands where a plan has an origin and its document has none: what is missing, and why."""
+    """Replaces an origin that the document does not contain; `why` says what is missing."""
 
     why: str
 
 
 def opaque_reason(node: object) -> str | None:
-    """Why a part of a plan cannot be computed from its document; None if it can, or if its name says what it is."""
+    """Say why a part of a plan cannot be computed from its document; None if it can, or if its name says what it is."""
     if isinstance(node, Udf):
         return f"{_name_in_detail(node.detail) or node.name} is a Python function, whose code the log does not hold"
     if isinstance(node, AggCall | WindowCall) and node.python:
@@ -48,6 +48,6 @@ def opaque_reason(node: object) -> str | None:
 
 
 def _name_in_detail(detail: str) -> str:
-    """The name of a function as Catalyst's details have it: `name="f"`."""
+    """The name of a function in Catalyst's details: `name="f"`."""
     _, found, rest = detail.partition('name="')
     return rest.partition('"')[0] if found else ""

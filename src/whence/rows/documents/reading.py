@@ -1,4 +1,4 @@
-"""Documents into plans. A document is data from anywhere: each part of it is checked, and none is run."""
+"""Read documents into plans. A document is untrusted data: each part is checked, and none is run."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ MOST_NODES = 500_000
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """A plan that was read from a document, and how its rows are traced, if the document says."""
+    """A plan that was read from a document, and its trace plan, if the document has one."""
 
     plan: Operator
     trace: TracePlan | None
 
 
 def read_plan(document: object, leaves: Mapping[int, object] | None = None, *, new_columns: bool = True) -> StoredPlan:
-    """The plan that a document holds.
+    """Read the plan in a document.
 
-    `leaves` are the origins of its sources, by occurrence. Its columns are new ones of this process, which meet no
-    others; with `new_columns=False` they have the numbers of the document.
+    `leaves` has the origins of its sources, by occurrence. Columns get new ids in this process, which are unique; with
+    `new_columns=False` they have the ids in the document.
 
     >>> from whence.rows import Attr, Filter, IsNull, Source
     >>> from whence.rows.documents import plan_document
@@ -52,12 +52,12 @@ def read_plan(document: object, leaves: Mapping[int, object] | None = None, *, n
     try:
         plan = OPERATOR.read(top["plan"], reader, "plan")
         return StoredPlan(plan, None if top["trace"] is None else _trace(top["trace"], reader))
-    except BadType as error:  # operators check what they are made of
+    except BadType as error:  # operators validate their fields
         raise Damaged(f"the stored plan is not valid: {error}") from error
 
 
 class _Reader:
-    """The nodes, read from first to last: each may refer to those before it, so there are no cycles."""
+    """Reads the nodes from first to last. Each may refer only to earlier ones, so there are no cycles."""
 
     def __init__(self, nodes: object, leaves: Mapping[int, object], new_columns: bool) -> None:
         if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
@@ -67,7 +67,7 @@ class _Reader:
         self._made: list[Any] = []
         self._depths: list[int] = []
         self._sizes: list[int] = []
-        self._used: list[int] = []  # by the node that is being read
+        self._used: list[int] = []  # the nodes that the current node refers to
         for number, node in enumerate(nodes):
             where = f"node {number} of the stored plan"
             try:
@@ -84,7 +84,7 @@ class _Reader:
             self._sizes.append(size)
 
     def node(self, number: object, kind: type, where: str) -> Any:
-        """A node that was read before, of a kind."""
+        """Return an earlier node; raise unless it has the type."""
         if type(number) is not int or not 0 <= number < len(self._made):
             raise Damaged(f"{where}: the number of an earlier node is expected, not {str(number)[:60]!r}")
         found = self._made[number]
@@ -121,7 +121,7 @@ class _Reader:
         return self._with_origin(kind, given, opaque)
 
     def _with_origin(self, kind: NodeKind, given: dict[str, Any], opaque: str | None) -> Any:
-        """The node. Where it had an origin, it says that the document has none."""
+        """Make the node. If its class has an origin, it gets one that says what the document lacks."""
         if not _has_origin(kind.made):
             return kind.made(**given)
         origin: object = NotHeld(opaque or "the log does not hold its code")
@@ -168,7 +168,10 @@ def _trace(given: object, reader: _Reader) -> TracePlan:
 
 
 def _require_tables(trace: TracePlan) -> None:
-    """Raise unless a table comes before those that are searched with its rows, so that a question comes to an end."""
+    """Raise unless each table comes before the tables that are searched with its rows.
+
+    Otherwise a question might not end.
+    """
     known: set[PlanPath] = {OUTPUT}
     for saved in trace.saved:
         lost = set(saved.columns) - set(saved.operator.output)
@@ -189,7 +192,7 @@ def _record(kinds: dict[str, Field]) -> Field:
 
 
 def _fields(given: object, names: set[str], where: str) -> dict[str, Any]:
-    """An object of JSON with just these fields."""
+    """Check that it is a JSON object with exactly these fields."""
     if not isinstance(given, dict):
         raise Damaged(f"{where} is not an object: {type(given).__name__}")
     if set(given) != names:

@@ -1,4 +1,4 @@
-"""Constants and types of a plan as JSON has them."""
+"""Constants and types of a plan as JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 
 from whence.errors import BadType, Damaged
 
-LONGEST = 1 << 20  # characters of a text
-DIGITS = 200  # of a decimal, and the largest exponent
-DEEPEST_TYPE = 100  # types within types
+LONGEST = 1 << 20  # characters of a string
+DIGITS = 200  # digits of a decimal, and its largest exponent
+DEEPEST_TYPE = 100  # nesting depth of types
 NAME = re.compile(r"[a-z][a-z0-9_]*( [a-z]+)*(\([0-9a-zA-Z_:, ]{0,40}\))?( collate [A-Za-z0-9_]+)?")
 
-# Nested types and their fields. No user-defined types: Spark makes an object of the class that such a type names.
+# Nested types and their fields. User-defined types are refused: Spark creates an object of the class that such a type
+# names.
 NESTED = {
     "array": {"type", "elementType", "containsNull"},
     "map": {"type", "keyType", "valueType", "valueContainsNull"},
@@ -26,7 +27,7 @@ FIELD = {"name", "type", "nullable", "metadata"}
 
 
 def value_json(value: object) -> object:
-    """A constant. What JSON has is itself; anything else is an object that names its kind.
+    """Convert a constant to JSON. Types that JSON lacks become an object that names the type.
 
     >>> value_json(Decimal("1.50")), value_json(float("nan")), value_json(7)
     ({'decimal': '1.50'}, {'float': 'nan'}, 7)
@@ -40,7 +41,7 @@ def value_json(value: object) -> object:
 
 
 def value_of(given: object, where: str) -> object:
-    """The constant that JSON stands for.
+    """Convert JSON to a constant.
 
     >>> value_of({"date": "2024-02-29"}, "node 3")
     datetime.date(2024, 2, 29)
@@ -61,7 +62,7 @@ def value_of(given: object, where: str) -> object:
 
 
 def type_json(dtype: str) -> object:
-    """A type: its name, or the object that Spark's JSON has for a nested one."""
+    """Convert a type to JSON: its name, or Spark's JSON object for a nested type."""
     if not dtype.startswith("{"):
         made: object = dtype
     else:
@@ -76,7 +77,7 @@ def type_json(dtype: str) -> object:
 
 
 def type_of(given: object, where: str) -> str:
-    """The type that JSON stands for, as expressions have it."""
+    """Convert JSON to a type as expressions have it."""
     _require_type(given, where, DEEPEST_TYPE)
     return given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
 

@@ -1,4 +1,4 @@
-"""Plans into documents."""
+"""Write plans into documents."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from whence.rows.tree import Tree, depth, upwards
 
 VERSION = 1
 FORMAT = "whence plan"
-DEEPEST = 1_000  # parts within one another
-MOST_PARTS = 1_000_000  # of a plan, what is shared being counted each time
+DEEPEST = 1_000  # nesting depth
+MOST_PARTS = 1_000_000  # nodes of a plan; shared ones count at each occurrence
 OPAQUE = "opaque"  # the field that says why a node cannot be computed from the document
 
 
 def plan_document(plan: Operator, trace: TracePlan | None = None) -> dict[str, Any]:
-    """A plan, and how its rows are traced, as JSON has it. Columns are numbered again, in the order of the nodes.
+    """Convert a plan and its trace plan to a JSON document. Columns are renumbered in the order of the nodes.
 
     >>> from whence.rows import Attr, Filter, IsNull, Source
     >>> a = Attr(71, "a", "long")
@@ -40,17 +40,17 @@ def plan_document(plan: Operator, trace: TracePlan | None = None) -> dict[str, A
 
 
 class _Writer:
-    """The nodes so far. Equal ones are there once."""
+    """The nodes so far, without duplicates."""
 
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = []
-        self._numbers: dict[str, int] = {}  # of a node, by its text
-        self._known: dict[int, tuple[object, int]] = {}  # by identity, with the part itself: its id may be given again
+        self._numbers: dict[str, int] = {}  # by the JSON of a node
+        self._known: dict[int, tuple[object, int]] = {}  # by id; keeping the part prevents that its id is reused
         self._columns: dict[int, int] = {}
         self._parts = 0
 
     def add(self, tree: Tree) -> int:
-        """The number of a tree, which is in the document from now on."""
+        """Add a tree to the document, and return its number."""
         if depth(tree) > DEEPEST:
             raise TooLarge(f"a plan with more than {DEEPEST} nested parts is not stored")
         for each in upwards(tree):

@@ -1,4 +1,4 @@
-"""Questions to DuckDB: the rows of files for which a predicate holds."""
+"""Ask DuckDB for the rows of files that satisfy a predicate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROW = Attr(0, "_row", "long", nullable=False)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Rows of files or computed from them, the predicate, and the table that it may speak of beside them."""
+    """Rows of files, or computed from files; the predicate; and an optional second table that the predicate reads."""
 
     rows: Files | DuckQuery
     where: Expr
@@ -54,11 +54,11 @@ def select(
     columns: tuple[Attr, ...] | None = None,
     known: dict[str, Any] | None = None,
 ) -> pa.Table | None:
-    """The rows of files for which `where` holds: for some row of `table`, if one is given.
+    """Return the rows of files that satisfy `where`; with `table`, those that satisfy it together with some row of it.
 
-    All columns, or `columns`; with `identity` also `_row`, the file's place in `rows.paths` and the row's in the
-    file. Without a table in the order of the files. None where DuckDB is not known to answer as Spark would. `known`
-    has answers to queries before this one, and gets its own.
+    The answer has all columns, or `columns`; with `identity` also `_row`, made of the index of the file in `rows.paths`
+    and the index of the row in the file. Without a table, rows are in the order of the files. Return None if DuckDB is
+    not known to answer as Spark would. `known` caches answers by query.
     """
     wanted = rows.columns if columns is None else columns
     rows.require(wanted)
@@ -70,12 +70,12 @@ def select(
 
 
 def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -> pa.Table | None:
-    """The rows of files that have these numbers; None where DuckDB is not known to read them as Spark does."""
+    """Return the rows of files with these row numbers; None if DuckDB is not known to read them as Spark does."""
     import pyarrow as pa
 
     if not rows.readable(rows.columns, True):
         return None
-    # By the number in the file alone, parts of it are left out.
+    # A filter on the row number of one file lets DuckDB skip parts of it.
     number = "r.file_row_number" if len(rows.paths) == 1 else row_sql("r")
     with connected() as connection:
         connection.register("handed", pa.table({"n": numbers}))
@@ -88,8 +88,10 @@ def numbered(rows: Files, numbers: pa.ChunkedArray, *, identity: bool = False) -
 
 
 def equal_rows(rows: Files, table: pa.Table) -> pa.ChunkedArray | None:
-    """The numbers of the rows of files that are equal to a row of a table with the same columns, in their order; None
-    where DuckDB is not known to read them as Spark does. NULL is equal to NULL."""
+    """Return the numbers of the rows of files that equal a row of a table with the same columns, in the same order.
+
+    NULL equals NULL. Return None if DuckDB is not known to read the files as Spark does.
+    """
     if not rows.readable(rows.columns, True):
         return None
     held, own = rows.names("r"), [f"c{place}" for place in range(table.num_columns)]
@@ -104,7 +106,7 @@ def equal_rows(rows: Files, table: pa.Table) -> pa.ChunkedArray | None:
 
 
 def _select_list(rows: Files | DuckQuery, wanted: tuple[Attr, ...], identity: bool) -> str:
-    """The columns that are wanted, named by their places, and the row's number after them."""
+    """The requested columns, named by position, and then the row number."""
     names = rows.names("r")
     shown = [f"{names[attr]} AS c{place}" for place, attr in enumerate(wanted)]
     if identity:
@@ -118,7 +120,7 @@ def count(
     table: pa.Table | Files | DuckQuery | None = None,
     table_columns: tuple[Attr, ...] = (),
 ) -> int | None:
-    """How many rows `select` would give; None where DuckDB is not known to answer as Spark would."""
+    """Return the number of rows that `select` would return; None if DuckDB is not known to answer as Spark would."""
     found = _answer(Question(rows, where, table, table_columns), "count(*) AS c0", (), False)
     return None if found is None else int(found.column(0)[0].as_py())
 
@@ -135,7 +137,7 @@ def _answer(
         if rest is None:
             return None
         query = f"SELECT {shown} {rest}"
-        if known is None or MATCHED in rest:  # the table that is matched with is this connection's
+        if known is None or MATCHED in rest:  # this answer depends on a table of this connection
             return connection.sql(query).to_arrow_table()
         if query not in known:
             known[query] = connection.sql(query).to_arrow_table()
@@ -145,9 +147,10 @@ def _answer(
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What DuckDB cannot read or compute (a string that is not UTF-8, an encoding, too little memory) goes no further.
+    """Suppress errors of DuckDB about data that it cannot read or compute.
 
-    Spark then reads the data, or raises the error. Any other error would be a bug of whence.
+    Examples are invalid UTF-8, an unknown encoding, and too little memory. Spark then reads the data, or raises the
+    error. Any other error would be a bug in whence.
     """
     import duckdb
 
@@ -157,7 +160,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _query(connection: Any, asked: Question) -> str | None:
-    """The query from FROM on."""
+    """The SQL query from FROM on."""
     rows = asked.rows
     if asked.table is None:
         return _filtered(rows, asked.where)
@@ -175,7 +178,7 @@ def _query(connection: Any, asked: Question) -> str | None:
     values = given.values(connection)
     if values is not None:
         return _filtered(rows, _valued(rest, values))
-    # A join leaves row groups out by what the table holds, as literals do, and is faster than a list of them.
+    # A join skips row groups by the values in the table, as literals do, and is faster than a list of literals.
     joined = translated(given.equalities(rest) if given.rows else FALSE, {**rows.names("r"), **given.names("g")})
     return None if joined is None else f"{_from_sql(rows, TRUE)}{MATCHED}{joined}"
 
@@ -186,7 +189,7 @@ def _filtered(rows: Files | DuckQuery, where: Expr) -> str | None:
 
 
 def _from_sql(rows: Files | DuckQuery, where: Expr) -> str:
-    """The rows as a query has them, without most of those for which the predicate does not hold."""
+    """The FROM clause, already without most rows that do not satisfy the predicate."""
     return f"FROM {(rows.narrowed(where) if isinstance(rows, DuckQuery) else rows).sql()} AS r"
 
 
@@ -196,7 +199,7 @@ def _valued(predicate: Expr, values: dict[Attr, Literal]) -> Expr:
 
 
 def _as_spark(found: pa.Table, columns: tuple[Attr, ...]) -> pa.Table | None:
-    """The answer under its own names, in the types in which Spark would have it; None if they are others."""
+    """Return the answer with its column names and Spark's types; None if DuckDB's types differ."""
     import pyarrow as pa
 
     wanted = [arrow_type(attr.dtype) for attr in columns]

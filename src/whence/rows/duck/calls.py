@@ -1,4 +1,4 @@
-"""Functions that give the same value in both engines for every argument, one entry each."""
+"""Functions that return the same value in both engines for every argument."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from whence.rows.questions.rows import INTEGERS
 
 Of: TypeAlias = Callable[[Expr], str]  # the SQL of an argument
 Size: TypeAlias = tuple[int, int]  # precision and scale
-Made: TypeAlias = Callable[[Call, Of], str | None]  # the SQL of a call; None where it is not the same
+Made: TypeAlias = Callable[[Call, Of], str | None]  # the SQL of a call; None if it may differ
 
 
 def _cast_sql(call: Call, of: Of) -> str | None:
-    """Only where every value of one type is one of the other, or, for a double, has one that is nearest."""
+    """Translate only casts to a type that has every value of the old one, or, for a double, the nearest value."""
     (arg,) = call.args
     return f"CAST({of(arg)} AS {duckdb_type(call.dtype)})" if _widens(arg.dtype, call.dtype) else None
 
@@ -73,7 +73,7 @@ def _concat(call: Call, of: Of) -> str | None:
 
 
 def _length_sql(call: Call, of: Of) -> str | None:
-    """Characters, which both count by code points."""
+    """The number of characters; both engines count code points."""
     (text,) = call.args
     return f"CAST(length({of(text)}) AS INTEGER)" if text.dtype == "string" else None
 
@@ -83,14 +83,14 @@ def _part_of_date(function: str) -> Made:
         (day,) = call.args
         if day.dtype != "date":
             return None
-        said = of(day)  # the last day that there is, and the first, are infinite to DuckDB
+        said = of(day)  # DuckDB treats the first and the last day as infinite
         return f"CASE WHEN isinf({said}) THEN {_refusal('infinite')} ELSE CAST({function}({said}) AS INTEGER) END"
 
     return make
 
 
 def _refusal(what: str) -> str:
-    """An expression that ends the query: Spark is to be asked."""
+    """An expression that raises an error in the query, so that Spark is asked instead."""
     return f"CAST(error('{what}') AS INTEGER)"
 
 
@@ -132,7 +132,10 @@ def _is_nan(call: Call, of: Of) -> str | None:
 
 
 def _arithmetic_sql(sign: str) -> Made:
-    """Of integers and decimals. Not of floats: DuckDB makes `x <= -5` of `-x >= 5`, which is another thing for NaN."""
+    """Arithmetic of integers and decimals.
+
+    Floats are refused, because DuckDB rewrites `-x >= 5` as `x <= -5`, which differs for NaN.
+    """
 
     def make(call: Call, of: Of) -> str | None:
         left, right = call.args
@@ -141,7 +144,8 @@ def _arithmetic_sql(sign: str) -> Made:
             return _checked_range(f"CAST({of(left)} AS {wide}) {sign} CAST({of(right)} AS {wide})", call.dtype)
         if _is_not_rounded(sign, decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)):
             kind = duckdb_type(call.dtype)
-            # A product is as wide as both together; a sum is of the wider of the two, which may be too narrow.
+            # DuckDB's type of a product has the digits of both; that of a sum has those of the wider one, which may not
+            # suffice.
             sides = [of(each) if sign == "*" else f"CAST({of(each)} AS {kind})" for each in call.args]
             return f"CAST({sides[0]} {sign} {sides[1]} AS {kind})"
         return None
@@ -157,12 +161,12 @@ def _negative_sql(call: Call, of: Of) -> str | None:
 
 
 def _wider(dtype: str) -> str:
-    """A type with room for a product of two."""
+    """A type in which a product of two values fits."""
     return "HUGEINT" if dtype == "long" else "BIGINT"
 
 
 def _checked_range(made: str, dtype: str) -> str:
-    """What was computed wider; what then does not fit ends the query: Spark's modes differ about it."""
+    """Narrow a result that was computed in a wider type. An overflow raises an error, because Spark's modes differ."""
     bits = INTEGERS[dtype]
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     inside = f"({made}) BETWEEN CAST('{low}' AS HUGEINT) AND CAST('{high}' AS HUGEINT)"
@@ -170,7 +174,7 @@ def _checked_range(made: str, dtype: str) -> str:
 
 
 def _is_not_rounded(sign: str, left: Size | None, right: Size | None, result: Size | None) -> bool:
-    """Whether a result has room for every digit after the point, so that it is not rounded."""
+    """Whether the result type has all digits after the point, so that nothing is rounded."""
     if left is None or right is None or result is None:
         return False
     if sign == "*":
@@ -178,14 +182,14 @@ def _is_not_rounded(sign: str, left: Size | None, right: Size | None, result: Si
     else:
         scale = max(left[1], right[1])
         digits = max(left[0] - left[1], right[0] - right[1]) + scale + 1
-    return result == (min(digits, WIDEST), scale)  # what has more digits ends the query in DuckDB
+    return result == (min(digits, WIDEST), scale)  # DuckDB raises an error if a value has more digits
 
 
 def _divide(call: Call, of: Of) -> str | None:
-    """Of decimals, rounded half up; computed in integers.
+    """Divide decimals, rounded half up; computed with integers.
 
-    Spark rounds to 38 digits after the point before it rounds to those of the result, which is the same unless the
-    divisor is so large that a quotient can lie that close to the middle.
+    Spark rounds to 38 digits after the point before it rounds to the scale of the result. This gives the same, unless
+    the divisor is so large that a quotient can be that close to the middle.
     """
     left, right = call.args
     before, by, result = decimal(left.dtype), decimal(right.dtype), decimal(call.dtype)
@@ -201,18 +205,18 @@ def _divide(call: Call, of: Of) -> str | None:
 
 
 def whole(value: str, scale: int, integer: str = "HUGEINT") -> str:
-    """A decimal in units of its last digit."""
+    """A decimal as an integer, in units of its last digit."""
     return f"CAST({value} * CAST('1{'0' * scale}' AS DECIMAL({scale + 1},0)) AS {integer})"
 
 
 def scaled(units: str, scale: int, kind: str, digits: int = WIDEST) -> str:
-    """The decimal that has so many units in its last digit."""
+    """The decimal with this number of units in its last digit."""
     unit = f"CAST('{'0.' + '0' * (scale - 1) + '1' if scale else '1'}' AS DECIMAL({scale + 1},{scale}))"
     return f"CAST(CAST({units} AS DECIMAL({digits},0)) * {unit} AS {kind})"
 
 
 def _remainder(call: Call, of: Of) -> str | None:
-    """Of a division by a positive number: by others there are errors and overflows."""
+    """The remainder of a division by a positive constant; other divisors may cause errors and overflows."""
     left, right = call.args
     if call.dtype not in INTEGERS or not _of_one_type(call, call.args) or not isinstance(right, Literal):
         return None
@@ -244,6 +248,6 @@ CALLS: dict[str, Made] = {
     "Subtract": _arithmetic_sql("-"),
     "UnaryMinus": _negative_sql,
     "Year": _part_of_date("year"),
-    "coalesce": _coalesce,  # whence's own
+    "coalesce": _coalesce,  # whence's own function
     "if": _if,
 }

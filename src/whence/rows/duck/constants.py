@@ -1,4 +1,4 @@
-"""Constants that Spark would compute before it reads a row: dates and intervals, numbers, casts of literals."""
+"""Constants that Spark computes before it reads a row: dates and intervals, numbers, casts of literals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whence.rows.questions.rows import INTEGERS
 from whence.rows.tree import Tree, transform
 
 DAY = 24 * 3600 * 1_000_000  # microseconds
-# Each has one argument: what Spark computes in its place.
+# Each has one argument: the expression by which Spark replaces it.
 STANDING = frozenset({"Between", "Extract", "NullIf", "Nvl", "Nvl2"})
 
 _identity = re.compile(r"id=(CommonExpressionId\(\d+,\w+\))")
@@ -26,7 +26,7 @@ _day = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def computed(predicate: Expr) -> Expr:
-    """The predicate with its constants computed, and what stands for other expressions spelled out: BETWEEN, nvl.
+    """Compute the constants in a predicate, and replace functions such as BETWEEN and nvl by their definitions.
 
     >>> from whence.rows import Attr, Compare
     >>> day = Call("DateAddYMInterval", (Literal(date(2024, 1, 31), "date"), Literal("1", "interval month")), "date")
@@ -39,7 +39,7 @@ def computed(predicate: Expr) -> Expr:
 
 
 def _without_names(part: Tree) -> Tree:
-    """Spark writes some functions as others, with names for operands that occur twice: here without names."""
+    """Inline the common subexpressions by which Spark defines some functions."""
     if not isinstance(part, Call):
         return part
     if part.name in STANDING and len(part.args) == 1:
@@ -69,18 +69,18 @@ def _simplified(part: Tree) -> Tree:
     values = [arg.value for arg in part.args if isinstance(arg, Literal)]
     if len(values) != len(part.args):
         return part
-    if None in values:  # none of these functions makes something of nothing
+    if None in values:  # these functions return NULL for NULL
         return Literal(None, part.dtype)
     kinds = tuple(arg.dtype for arg in part.args)
     try:
         value = FOLDS[part.name](part.dtype, kinds, *values)
-    except OverflowError:  # a day that Python's calendar does not have
+    except OverflowError:  # a day outside of Python's calendar
         return part
     return part if value is None else Literal(value, part.dtype)
 
 
 def _whole_years(fact: Compare) -> Expr:
-    """A year compared with a number, as days compared with days: so row groups are left out."""
+    """Rewrite a comparison of a year as a comparison of days, by which DuckDB can skip row groups."""
     call, year = fact.left, fact.right
     if not isinstance(call, Call) or call.name != "Year" or not isinstance(year, Literal):
         return fact
@@ -110,7 +110,7 @@ def _cast_value(dtype: str, kinds: tuple[str, ...], value: object) -> object:
     if kind in INTEGERS and decimal(dtype) and type(value) is int:
         return exactly(Decimal(value), dtype)
     if dtype == "double" and (kind in INTEGERS or decimal(kind)) and isinstance(value, int | Decimal):
-        return float(value)  # the nearest, in Java as in Python
+        return float(value)  # rounded to the nearest in Java and in Python
     if dtype == "double" and kind == "string":
         return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}.get(str(value))
     if decimal(kind) and isinstance(value, Decimal):
@@ -118,7 +118,7 @@ def _cast_value(dtype: str, kinds: tuple[str, ...], value: object) -> object:
     if kind == "string" and dtype == "date" and isinstance(value, str) and _day.fullmatch(value):
         try:
             return date.fromisoformat(value)
-        except ValueError:  # no such day: Spark says what it makes of it
+        except ValueError:  # an invalid day: Spark decides
             return None
     return None
 
@@ -152,7 +152,7 @@ def _negative_value(dtype: str, kinds: tuple[str, ...], value: object) -> object
 
 
 def _amount(value: object) -> int | None:
-    """Months of a year-month interval, microseconds of a day-time one."""
+    """Months of a year-month interval, or microseconds of a day-time interval."""
     if type(value) is int:
         return value
     return int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value, re.ASCII) else None

@@ -1,4 +1,4 @@
-"""Read footers of Parquet files, to see whether Spark and DuckDB read the same values."""
+"""Read footers of Parquet files to check whether Spark and DuckDB read the same values."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from whence.rows.duck.literals import is_text
 from whence.rows.duck.types import arrow_type, decimal, leaves, same_shape
 from whence.rows.expressions import Attr
 
-# Days before 1582-10-15 and instants (microseconds) before 1900-01-01 are other numbers in old files.
+# Old files count days before 1582-10-15 and timestamps (in microseconds) before 1900-01-01 differently.
 FIRST = {"date": -141_427, "timestamp": -2_208_988_800_000_000}
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One physical column, described by the Spark type that it is read as by both engines; None if there is none."""
+    """One physical column, and the Spark type as which both engines read it, or None."""
 
     dtype: str | None
-    ancient: bool  # it may hold days or instants that some writers count differently
+    ancient: bool  # it may contain days or timestamps that some writers count differently
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as a file has it: its Arrow type (for the nesting) and its leaves."""
+    """A column of a file: its Arrow type (for the nesting) and its leaves."""
 
     arrow: Any
     leaves: tuple[Leaf, ...]
@@ -36,14 +36,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """The columns of a file by name; `clear` unless two names differ only in case."""
+    """The columns of a file by name. `clear` is False if two names differ only in case."""
 
     columns: dict[str, Column]
     clear: bool
 
 
 def readable(paths: Iterable[str], columns: tuple[Attr, ...], absent: frozenset[str] = frozenset()) -> bool:
-    """Whether both engines read the same values from all of the files, none of which has a column of `absent`."""
+    """Whether both engines read the same values from all files, and no file has a column in `absent`."""
     return all(_readable(path, columns, absent) for path in paths)
 
 
@@ -57,7 +57,7 @@ def _readable(path: str, columns: tuple[Attr, ...], absent: frozenset[str]) -> b
 
 
 def _is_local_file(path: str, columns: tuple[Attr, ...]) -> bool:
-    """Whether the path is one of a local file, and says nothing of the columns as a partitioned directory does."""
+    """Whether the path is a local file, and no directory in it is a partition of one of the columns."""
     if not os.path.isabs(path) or "\0" in path or not is_text(path):
         return False
     partitioned = {part.split("=", 1)[0].lower() for part in path.split(os.sep)[:-1] if "=" in part}
@@ -83,14 +83,14 @@ def _footer(path: str) -> Footer | None:
 
 @lru_cache(maxsize=1024)
 def _read_footer(path: str, *_state: int) -> Footer | None:
-    """The footer of a file with this inode, size and time."""
+    """Read the footer. The inode, size and time of the file are part of the cache key."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         meta = pq.read_metadata(path)
         fields = list(meta.schema.to_arrow_schema())
-    except (pa.ArrowException, OSError):  # this reader cannot read it, so DuckDB is not asked: Spark decides
+    except (pa.ArrowException, OSError):  # PyArrow cannot read it, so it is left to Spark
         return None
     if _old_statistics(str(meta.created_by)):
         return None
@@ -104,7 +104,7 @@ def _read_footer(path: str, *_state: int) -> Footer | None:
 
 
 def _old_statistics(created_by: str) -> bool:
-    """Whether the writer put strings into an order of signed bytes, by which row groups would be left out wrongly."""
+    """Whether the writer compared strings as signed bytes: DuckDB would skip row groups wrongly."""
     return re.match(r"parquet-mr version 1\.[0-9]\.", created_by) is not None
 
 
@@ -121,14 +121,14 @@ def _leaf_count(kind: Any) -> int:
 
 def _leaf_of_schema(meta: Any, index: int) -> Leaf:
     column = meta.schema.column(index)
-    if column.physical_type == "INT96":  # it has no minimum, so its writer has to be known
+    if column.physical_type == "INT96":  # it has no minimum, so only the writer tells
         return Leaf("timestamp", not _written_by_spark(meta, (3, 1), b"org.apache.spark.legacyINT96"))
     dtype = _dtype_of_parquet(column)
     return Leaf(dtype, dtype in FIRST and _ancient(meta, index, dtype))
 
 
 def _written_by_spark(meta: Any, since: tuple[int, int], unless: bytes) -> bool:
-    """Whether a Spark wrote the file that counts days as it does now, and says nothing else."""
+    """Whether the file says that it was written by a Spark version with today's calendar, and not in legacy mode."""
     said = meta.metadata or {}
     version = re.match(rb"(\d+)\.(\d+)", said.get(b"org.apache.spark.version", b""))
     return version is not None and (int(version[1]), int(version[2])) >= since and unless not in said
@@ -160,7 +160,7 @@ def _dtype_of_parquet(column: Any) -> str | None:
 
 
 def _logical(logical: Any) -> str:
-    """The logical type in a word; unsigned integers, other units of time and the rest are `OTHER`."""
+    """The logical type as a string; unsigned integers, other time units and all other types are `OTHER`."""
     import json
 
     kind = logical.type
@@ -175,9 +175,10 @@ def _logical(logical: Any) -> str:
 
 
 def _ancient(meta: Any, index: int, dtype: str) -> bool:
-    """Whether the file may count some of its days or instants in the calendar that Spark 2 had.
+    """Whether some days or timestamps of the file may be in the calendar of Spark 2.
 
-    Spark 3 and newer say so in the file. Of other writers Spark's settings decide, unless all values are recent.
+    Spark 3 and later say so in the file. For other writers it depends on Spark's settings, unless all values are
+    recent.
     """
     said = meta.metadata or {}
     if _written_by_spark(meta, (3, 0), b"org.apache.spark.legacyDateTime"):

@@ -13,12 +13,12 @@ from whence.rows.duck.translate import translated
 from whence.rows.duck.types import arrow_type, duckdb_type
 from whence.rows.expressions import And, Attr, Compare, Expr, Literal, Or
 
-NAME = "given"  # of the temporary table, one in each connection
+NAME = "given"  # the temporary table of a connection
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Distinct rows in a temporary table of a connection: how many, and in which of its columns there is no NULL."""
+    """Distinct rows in a temporary table: their count, and the columns without NULL."""
 
     columns: tuple[Attr, ...]
     rows: int
@@ -28,9 +28,9 @@ class Given:
         return {attr: f"{alias}.k{place}" for place, attr in enumerate(self.columns)}
 
     def equalities(self, predicate: Expr) -> Expr:
-        """The predicate with `=` for `<=>` where rows are selected alike: by `=` row groups are left out in joining.
+        """Replace `<=>` by `=` if that selects the same rows: DuckDB skips row groups of a join only for `=`.
 
-        Not below NOT: of NULL, `<=>` says FALSE there, and `=` does not say.
+        Not below NOT: for NULL, `<=>` is FALSE there, but `=` is NULL.
         """
         if isinstance(predicate, And | Or):
             return type(predicate)(tuple(map(self.equalities, predicate.args)))
@@ -41,7 +41,7 @@ class Given:
         return predicate
 
     def values(self, connection: Any) -> dict[Attr, Literal] | None:
-        """The values of the one row; None if there are more, or one of them has no Python form."""
+        """The values of the only row; None if there are more rows, or if Python cannot represent a value."""
         if self.rows != 1:
             return None
         columns = [f"k{place}" for place in range(len(self.columns))]
@@ -49,16 +49,19 @@ class Given:
 
 
 def values_of(table: Any, columns: tuple[Attr, ...]) -> dict[Attr, Literal] | None:
-    """The first row of an Arrow table as literals; None if one of the values has no Python form."""
+    """Return the first row of an Arrow table as literals; None if Python cannot represent a value."""
     try:
         row = [column[0].as_py() for column in table.columns]
-    except (ValueError, OverflowError):  # a day beyond Python's calendar
+    except (ValueError, OverflowError):  # a day outside of Python's calendar
         return None
     return {attr: Literal(value, attr.dtype) for attr, value in zip(columns, row, strict=True)}
 
 
 def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, needed: Iterable[Attr]) -> Given | None:
-    """The distinct rows of the needed columns for which `only` holds, into a temporary table; None if it is outside."""
+    """Write the distinct rows of the needed columns that satisfy `only` to a temporary table.
+
+    Return None if `only` cannot be translated, or DuckDB does not read the columns as Spark does.
+    """
     kept = tuple(needed)
     if isinstance(table, Files | DuckQuery):
         table.require(columns)
@@ -70,7 +73,7 @@ def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, need
         if fitting is None:
             return None
         connection.register("handed", fitting)
-        # Copied first: a filter on the Arrow table itself would be Arrow's to judge, with its own view of NaN.
+        # Copy first: Arrow itself would evaluate a filter on its table, and it treats NaN differently.
         connection.execute("CREATE TEMP TABLE copied AS SELECT * FROM handed")
         connection.unregister("handed")
         source, names = "copied AS t", {attr: f"t.a{place}" for place, attr in enumerate(columns)}
@@ -86,7 +89,7 @@ def put(connection: Any, table: Any, columns: tuple[Attr, ...], only: Expr, need
 
 
 def one_row(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> dict[Attr, Literal] | None:
-    """The used values of an Arrow table of one row; None if it is none, or has others than its columns say."""
+    """The used values of an Arrow table with one row; None if it has more rows, or types other than its columns'."""
     if isinstance(table, Files | DuckQuery) or table.num_rows != 1:
         return None
     kept = tuple(attr for attr in columns if attr in used)
@@ -95,7 +98,7 @@ def one_row(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> dict[Attr
 
 
 def _used_columns(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> Any:
-    """The used columns of an Arrow table, named by their places; None if one is not of its attribute's type."""
+    """The used columns of an Arrow table, named by position; None if one does not have its attribute's type."""
     import pyarrow as pa
 
     if table.num_columns != len(columns):
@@ -117,7 +120,7 @@ def _used_columns(table: Any, columns: tuple[Attr, ...], used: set[Attr]) -> Any
 
 
 def _same_values(old: Any, new: Any) -> bool:
-    """Whether a type is the other but for how Arrow lays it out."""
+    """Whether two types differ only in Arrow's memory layout."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(old):

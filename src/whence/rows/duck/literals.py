@@ -1,4 +1,4 @@
-"""Values as DuckDB's SQL writes them: never more of a value in the text than a quoted string or digits."""
+"""Write values as SQL of DuckDB. A value becomes only a quoted string or digits, so that it cannot inject SQL."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from whence.rows.duck.types import WIDEST, decimal, duckdb_type
 from whence.rows.expressions import Literal
 from whence.rows.questions.rows import INTEGERS
 
-ROOM = 4 * WIDEST  # digits: enough for any exact step between decimals of 38
+ROOM = 4 * WIDEST  # digits that suffice for exact steps between decimals of 38
 
 
 def quoted(text: str) -> str | None:
-    """A string in quotes; None for what is not text.
+    """Quote a string; None if it is not valid Unicode.
 
     >>> quoted("it's")
     "'it''s'"
@@ -27,7 +27,7 @@ def quoted(text: str) -> str | None:
 
 
 def is_text(text: str) -> bool:
-    """Whether it can be written in UTF-8: half of a surrogate pair cannot."""
+    """Whether it can be encoded in UTF-8; a lone surrogate cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -36,7 +36,7 @@ def is_text(text: str) -> bool:
 
 
 def identifier(name: str) -> str:
-    """A name in quotes.
+    """Quote a name.
 
     >>> identifier('a "b"')
     '"a ""b\"""'
@@ -45,7 +45,7 @@ def identifier(name: str) -> str:
 
 
 def literal_sql(literal: Literal) -> str | None:
-    """A literal of the very type that it has in Spark; None if its value is not one of that type.
+    """Write a literal in its exact Spark type; None if the value does not have this type.
 
     >>> literal_sql(Literal(Decimal("1.5"), "decimal(15,2)"))
     "CAST('1.50' AS DECIMAL(15,2))"
@@ -76,7 +76,7 @@ def _literal_sql(value: object, dtype: str) -> str | None:
         return ("TRUE" if value else "FALSE") if isinstance(value, bool) else None
     if dtype == "string":
         return value if isinstance(value, str) else None
-    if dtype == "binary":  # as text it would be Java's name of the object
+    if dtype == "binary":  # Spark's string of it would be the name of a Java object
         return value.hex() if isinstance(value, bytes) else None
     if dtype == "date":
         return value.isoformat() if isinstance(value, date) and not isinstance(value, datetime) else None
@@ -87,7 +87,7 @@ def _literal_sql(value: object, dtype: str) -> str | None:
 
 
 def exactly(value: Decimal, dtype: str) -> Decimal | None:
-    """The number with just the digits of a decimal type; None if it has more.
+    """Return the number with the scale of a decimal type; None if it has more digits.
 
     >>> exactly(Decimal("0.125"), "decimal(15,2)") is None
     True
@@ -108,14 +108,14 @@ def _float(value: object, dtype: str) -> str | None:
         return None
     if math.isfinite(value) and dtype == "float":
         try:
-            (value,) = struct.unpack("f", struct.pack("f", value))  # rounded here, as a cast in Spark rounds
+            (value,) = struct.unpack("f", struct.pack("f", value))  # round as a cast in Spark does
         except OverflowError:
             return None
     return repr(value)
 
 
 def _instant(value: object, dtype: str) -> str | None:
-    """Local times have no zone, instants have one: what has not is text whose meaning the session decides."""
+    """Write a timestamp. A local time must have no time zone, and an instant must have one."""
     if not isinstance(value, datetime) or (value.tzinfo is None) != (dtype == "timestamp_ntz"):
         return None
     if dtype == "timestamp_ntz":

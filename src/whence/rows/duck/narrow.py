@@ -27,18 +27,18 @@ from whence.rows.pushdown.pins import substituted
 from whence.rows.tree import walk
 
 Cut: TypeAlias = Callable[[Operator, Attr], Operator]
-"""Some rows of a source, chosen by a column of it."""
+"""Selects rows of a source by one of its columns."""
 Values: TypeAlias = tuple[Operator | None, Attr]
-"""Rows that have all values of a column in one of theirs; None if no such rows are known."""
+"""Rows and one of their columns, which contains all values of another column; None if no such rows are known."""
 
-# Joins that show no right row without a match: what is said of the left side leaves out nothing else, and a right row
-# that matches none of it is not missed.
+# The output of these joins has no right (or left) row without a match. So a condition on a left (right) column can be
+# pushed into its side: rows of the other side that then have no match are not in the output anyway.
 BY_LEFT = frozenset({"inner", "cross", "left", "single", "semi", "anti", "existence"})
 BY_RIGHT = frozenset({"inner", "cross", "right"})
 
 
 def narrowed(op: Operator, where: Expr) -> Operator:
-    """The operator over less of its sources. Of the rows for which `where` holds, it gives the same.
+    """Return the operator over fewer source rows. It gives the same rows among those that satisfy `where`.
 
     >>> from whence.rows.expressions import AggCall, Literal
     >>> a, b, n = Attr(1, "a", "long"), Attr(2, "b", "long"), Attr(3, "n", "long")
@@ -47,7 +47,7 @@ def narrowed(op: Operator, where: Expr) -> Operator:
     >>> type(one.child).__name__, type(one.child.child).__name__
     ('Filter', 'Source')
     """
-    if not _makes_groups(op):  # DuckDB does as well
+    if not _makes_groups(op):  # DuckDB pushes the conditions down itself
         return op
     for fact in conjuncts(where):
         for attr in fact.attrs if len(fact.attrs) == 1 else ():
@@ -56,7 +56,7 @@ def narrowed(op: Operator, where: Expr) -> Operator:
 
 
 def loosened(op: Operator) -> Operator | None:
-    """The operator without joins that only let rows through by groups of others: it gives the same rows, and more.
+    """Return the operator without semi and anti joins over groups: it gives the same rows, and more.
 
     None if it has no such join.
     """
@@ -79,7 +79,7 @@ def _values_in(fact: Expr, attr: Attr) -> Cut:
 
 
 def _narrowed(op: Operator, attr: Attr, cut: Cut) -> Operator:
-    """The operator over the part of a source that has certain values in a column, if the column is one of a source."""
+    """Restrict the source that a column comes from to certain values of the column, if it comes from a source."""
     if isinstance(op, Source):
         return cut(op, attr) if attr in op.columns else op
     if isinstance(op, Filter | Sort | Arrange):
@@ -101,7 +101,7 @@ def _narrowed(op: Operator, attr: Attr, cut: Cut) -> Operator:
 
 
 def _before(op: Project | Aggregate, attr: Attr) -> Attr | None:
-    """The column of the child that a column is; of a group, only a key is one."""
+    """The child's column that a column is a copy of. In a group, only keys are copies."""
     columns = op.columns if isinstance(op, Project) else op.outputs
     found = next((column.expr for column in columns if column.attr == attr), None)
     if not isinstance(found, Attr) or (isinstance(op, Aggregate) and found not in op.keys):
@@ -110,7 +110,7 @@ def _before(op: Project | Aggregate, attr: Attr) -> Attr | None:
 
 
 def _reduced(op: Operator) -> Operator:
-    """Each join whose one side groups rows: only those that may match one of the other side."""
+    """For each join with groups on one side, restrict this side to rows that may match the other side."""
     if isinstance(op, Join) and op.how in BY_LEFT:
         pairs = list(filter(None, (_equal_columns(op, fact) for fact in conjuncts(op.condition))))
         right = _less(op.right, [(_origin_of_values(op.left, one), other) for one, other in pairs])
@@ -124,7 +124,7 @@ def _reduced(op: Operator) -> Operator:
 
 
 def _equal_columns(op: Join, fact: Expr) -> tuple[Attr, Attr] | None:
-    """The columns of both sides that a condition says are equal."""
+    """The columns of both sides that a conjunct sets equal."""
     if not isinstance(fact, Compare) or fact.op != "=":
         return None
     for one, other in ((fact.left, fact.right), (fact.right, fact.left)):
@@ -134,7 +134,7 @@ def _equal_columns(op: Join, fact: Expr) -> tuple[Attr, Attr] | None:
 
 
 def _less(op: Operator, facts: list[tuple[Values, Attr]]) -> Operator:
-    """A side of a join with the rows that have, in a column, one of the values there: one value is best to look for."""
+    """Restrict a side of a join to rows with values of the other side; a constant is best."""
     if not _makes_groups(op):
         return op
     alone = [(value, attr) for values, attr in facts if (value := _only_value(*values)) is not None]
@@ -149,7 +149,7 @@ def _less(op: Operator, facts: list[tuple[Values, Attr]]) -> Operator:
 
 
 def _only_value(rows: Operator | None, column: Attr) -> Literal | None:
-    """The one value that a column has there."""
+    """The only value of a column in the rows, if a filter fixes it."""
     while isinstance(rows, Filter):
         for fact in conjuncts(rows.condition):
             if isinstance(fact, Compare) and fact.op in ("=", "<=>"):
@@ -165,14 +165,14 @@ def _makes_groups(op: Operator) -> bool:
 
 
 def _among(rows: Operator, column: Attr) -> Cut:
-    """The rows that have one of the values of a column."""
+    """Select rows that have one of the values of a column."""
     key = fresh(column.name, column.dtype, column.nullable)
     values = Project(rows, (Named(key, column),))
     return lambda cut, at: Join(cut, values, "semi", Compare("=", at, key))
 
 
 def _origin_of_values(op: Operator, attr: Attr) -> Values:
-    """Where the values of a column come from: a source, with what chooses among its rows. It may have more of them."""
+    """Find the source rows that the values of a column come from, with their filters. They may have more values."""
     if isinstance(op, Source):
         return (op if attr in op.columns else None), attr
     if isinstance(op, Filter):

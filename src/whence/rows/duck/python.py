@@ -1,7 +1,7 @@
-"""What translations of Python functions are made of, beside what Spark's own plans have.
+"""SQL for functions in translations of Python functions, in addition to functions in Spark's plans.
 
-Each of these is the same in both engines for the arguments that translations give it. Calls that were read from a
-plan of Spark's are not written this way: they may have other arguments.
+Each gives the same result in both engines, for the arguments that translations pass. Calls that were read from a Spark
+plan are not translated this way, because they may have other arguments.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from whence.rows.questions.rows import INTEGERS
 
 Of: TypeAlias = Callable[[Expr], str]
 Made: TypeAlias = Callable[[Call, Of], str | None]
-NUMBER = r"[ \t\n]*[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?[ \t\n]*"  # a decimal point only where it may be one
+NUMBER = r"[ \t\n]*[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?[ \t\n]*"  # strings that are numbers in both engines
 
 
 def python_sql(call: Call, of: Of) -> str | None:
-    """The SQL of a call in a translation; None if it is none of these."""
+    """The SQL of a call in a translation; None if it is not one of these."""
     made = CALLS.get(call.name)
     return None if made is None or call.origin is not None else made(call, of)
 
@@ -30,7 +30,7 @@ def _refused(dtype: str, what: str) -> str:
 
 
 def _same_function(function: str, *constants: int) -> Made:
-    """A function of the same name and arguments; those at the given places are constants."""
+    """A function with the same name and arguments; the arguments at `constants` must be literals."""
 
     def make(call: Call, of: Of) -> str | None:
         if call.args[0].dtype != "string" or any(not isinstance(call.args[place], Literal) for place in constants):
@@ -41,7 +41,7 @@ def _same_function(function: str, *constants: int) -> Made:
 
 
 def _case(function: str) -> Made:
-    """Of other letters than those of ASCII the engines know different ones."""
+    """Refuse strings beyond ASCII, for which the engines differ in upper and lower case."""
 
     def make(call: Call, of: Of) -> str | None:
         (text,) = call.args
@@ -114,7 +114,7 @@ def _micros(call: Call, of: Of) -> str | None:
 
 
 def _clock(call: Call, of: Of) -> str | None:
-    """Of microseconds since 1970, by the clock of UTC."""
+    """A date or a part of a time, from microseconds since 1970 in UTC."""
     (micros,) = call.args
     stamp = f"make_timestamp({of(micros)})"
     if call.dtype == "date":

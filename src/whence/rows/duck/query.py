@@ -1,4 +1,4 @@
-"""Rows that DuckDB computes from files: the part of a pipeline for which it gives the same results as Spark."""
+"""Rows that DuckDB computes from files, for the part of a pipeline for which it gives the same results as Spark."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from whence.rows.pushdown.pins import substituted
 
 @dataclass(frozen=True, slots=True)
 class DuckQuery:
-    """The rows that an operator gives in some of its columns, computed when they are asked for.
+    """The rows of an operator in some of its columns, computed on demand.
 
-    `files` are those of each source below, by its occurrence. `columns` are what the `shown` ones are called outside.
-    Equal rows come once, or with `every` as often as they are there. Where the numbers of source rows are among the
-    columns, hardly two rows are equal, and those that are may come twice.
+    `files` has the files of each source below, by occurrence. `columns` are the attributes of the `shown` columns
+    outside. Equal rows are returned once, or with `every`, as often as they occur. If row numbers of sources are among
+    the columns, hardly any rows are equal, and duplicates are not removed.
 
     >>> from whence.rows import Source
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -43,21 +43,21 @@ class DuckQuery:
             object.__setattr__(self, "columns", self.shown)
 
     def called(self, columns: tuple[Attr, ...]) -> DuckQuery:
-        """The same rows under other attributes."""
+        """Return the same rows with other attributes."""
         return replace(self, columns=columns)
 
     def require(self, columns: Iterable[Attr]) -> None:
-        """Raise for a column that it does not have."""
+        """Raise if a column is not among the columns."""
         for attr in columns:
             if attr not in self.columns:
                 raise BadType(f"the rows have no column {attr}: they have {', '.join(map(str, self.columns))}")
 
     def names(self, alias: str) -> dict[Attr, str]:
-        """How each column is written in a query."""
+        """The SQL expression of each column."""
         return {attr: f"{alias}.c{place}" for place, attr in enumerate(self.columns)}
 
     def readable(self, columns: Iterable[Attr], identity: bool = False) -> bool:
-        """Whether DuckDB gives the rows that Spark gives. Rows that are computed have no identity."""
+        """Whether DuckDB gives the same rows as Spark. Computed rows have no row numbers."""
         query = self._query()
         if identity or query is None:
             return False
@@ -72,7 +72,7 @@ class DuckQuery:
         return f"(SELECT {'' if self.every or made[1].numbered else 'DISTINCT '}{shown} FROM ({made[0]}) AS v)"
 
     def narrowed(self, where: Expr) -> DuckQuery:
-        """The query, which need not give rows for which a predicate over its columns does not hold."""
+        """Return a query over fewer source rows. It may omit rows that do not satisfy the predicate."""
         shown: dict[Attr, Expr] = dict(zip(self.columns, self.shown, strict=True))
         operator = narrowed(self.operator, substituted(where, shown))
         if operator is self.operator:
@@ -81,12 +81,12 @@ class DuckQuery:
         return self if made._query() is None else made
 
     def size(self) -> int:
-        """Bytes of the files."""
+        """The total size of the files in bytes."""
         paths = {path for each in self.files.values() for path in each.paths}
         return sum(os.stat(path).st_size for path in paths)
 
     def _query(self) -> tuple[str, QueryBuilder] | None:
-        """The query and what it reads; None if the operator is not proven to mean the same. It is made once."""
+        """The query and what it reads; None if the operator is not known to mean the same in DuckDB. It is cached."""
         if not self._built:
             query = QueryBuilder(self.files)
             try:

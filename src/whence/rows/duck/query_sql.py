@@ -1,4 +1,4 @@
-"""Operators as SQL for DuckDB: those that DuckDB is known to compute as Spark does."""
+"""Translate operators to SQL for DuckDB, if DuckDB is known to compute them as Spark does."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ JOINED = {
     "left": "LEFT JOIN",
     "right": "RIGHT JOIN",
     "full": "FULL JOIN",
-    "single": "LEFT JOIN",  # of at most one match: Spark would have said if there were more
+    "single": "LEFT JOIN",  # at most one match: otherwise Spark would have raised an error
     "semi": "SEMI JOIN",
     "anti": "ANTI JOIN",
 }
 
 
 class NotTranslatable(Exception):
-    """An operator that is not proven to mean the same to both engines. `DuckQuery` catches it."""
+    """The operator is not known to mean the same in both engines. `DuckQuery` catches it."""
 
 
 def column_name(attr: Attr) -> str:
-    """How a query calls a column."""
+    """The name of a column in a query."""
     return f"x{attr.id}" if attr.id >= 0 else f"y{-attr.id}"
 
 
 class QueryBuilder:
-    """Operators as SELECTs, each with no more columns than the one above it needs."""
+    """Translate operators to nested SELECTs, each with only the columns that are needed above it."""
 
     def __init__(self, files: Mapping[int, Files]) -> None:
         self._files = files
-        self.read: dict[int, set[Attr]] = {}  # of each use of a source, the columns
-        self.numbered: set[int] = set()  # the uses whose rows are numbered
+        self.read: dict[int, set[Attr]] = {}  # the columns of each use of a source
+        self.numbered: set[int] = set()  # the uses of sources whose rows are numbered
 
     @singledispatchmethod
     def of(self, op: Operator, needed: frozenset[Attr]) -> str:
@@ -81,11 +81,11 @@ class QueryBuilder:
 
     @of.register
     def _(self, op: Sort, needed: frozenset[Attr]) -> str:
-        return self.of(op.child, needed)  # only a limit sees the order
+        return self.of(op.child, needed)  # only a limit depends on the order
 
     @of.register
     def _(self, op: Limit, needed: frozenset[Attr]) -> str:
-        """The first rows of an order. Where the order does not decide which they are, Spark does."""
+        """The first rows of an order. If there are ties at the end, the query raises an error, and Spark decides."""
         order, count = op.child, op.count.value if isinstance(op.count, Literal) else None
         if op.offset is not None or type(count) is not int or not isinstance(order, Sort) or not order.everywhere:
             raise NotTranslatable("Limit")
@@ -165,7 +165,7 @@ class QueryBuilder:
         values = [(attr, _grouping_sql(key, names)) for key, attr in keys.items()]
         by = f" GROUP BY {', '.join(value for _, value in values)}" if values else ""
         values += [(attr, _aggregate_sql(call, names)) for call, attr in calls.items()]
-        if not values:  # one row, whatever lies below
+        if not values:  # a global aggregate has one row, whatever is below
             values = [(fresh("rows", "long"), "count(*)")]
         groups = _select(values, f"({child}) AS a")
         inner = (*keys.values(), *calls.values())
@@ -182,7 +182,7 @@ def _select(columns: Iterable[tuple[Attr, str]], rows: str) -> str:
 
 
 def _needed_columns(columns: Iterable[Named], needed: frozenset[Attr]) -> list[Named]:
-    """The columns that are needed; one may be shown twice."""
+    """The columns that are needed, without duplicates."""
     return list({column.attr: column for column in columns if column.attr in needed}.values())
 
 
@@ -200,21 +200,21 @@ def _computed_sql(columns: Iterable[Named], names: Mapping[Attr, str]) -> list[t
 
 
 def _required(sql: str | None) -> str:
-    """The SQL of an expression that DuckDB means as Spark does."""
+    """Raise unless the expression was translated."""
     if sql is None:
         raise NotTranslatable("an expression")
     return sql
 
 
 def _grouping_sql(expr: Expr, names: Mapping[Attr, str]) -> str:
-    """A value that is the same for all that are equal: of floats, zero has two."""
+    """The SQL of a value to group by. Floats are refused, because 0.0 and -0.0 are equal but different."""
     if expr.dtype in FLOATS:
         raise NotTranslatable(expr.dtype)
     return _required(value_sql(expr, names))
 
 
 def _over_groups(expr: Expr, keys: Mapping[Expr, Attr], calls: dict[AggCall, Attr]) -> Expr:
-    """An output of a group over columns of their own for keys and calls, which are met from above."""
+    """Replace group keys and aggregate calls in an output by attributes; outermost expressions first."""
 
     def change(part: Tree) -> Tree:
         if isinstance(part, Expr) and part in keys:
@@ -232,7 +232,7 @@ def _aggregate_sql(call: AggCall, names: Mapping[Attr, str]) -> str:
     if call.python or len(call.args) != 1:
         raise NotTranslatable(call.name)
     (arg,) = call.args
-    if call.name == "bool_or":  # whence's own
+    if call.name == "bool_or":  # whence's own function
         return f"bool_or({_required(translated(arg, names))})"
     word = "DISTINCT " if call.distinct else ""
     where = "" if call.where is None else f" FILTER (WHERE {_required(translated(call.where, names))})"
@@ -252,13 +252,13 @@ def _no_sql(*_: str) -> None:
 
 
 def _sum(value: str, word: str, where: str, old: str, new: str) -> str | None:
-    """Of integers it is a long, which DuckDB refuses to make of a larger number; of decimals one with more digits."""
+    """SUM. Of integers it is a long, and DuckDB raises an error on overflow; of decimals it has more digits."""
     before, after = decimal(old), decimal(new)
     made = f"CAST(sum({word}{value}){where} AS {duckdb_type(new)})"
     if before and after and before[1] == after[1]:
-        if after[0] == before[0] + 10:  # room for any number of rows that there can be
+        if after[0] == before[0] + 10:  # enough for any number of rows
             return made
-        if after[0] == WIDEST:  # Spark says that it does not fit as soon as some of the rows do not
+        if after[0] == WIDEST:  # Spark overflows even if only a partial sum does
             most = f"CAST(max(abs({value})){where} AS DOUBLE) * count({value}){where}"
             refusal = f"CAST(error('overflow') AS {duckdb_type(new)})"
             return f"CASE WHEN {most} >= 1e{WIDEST - 1 - after[1]} THEN {refusal} ELSE {made} END"
@@ -266,7 +266,7 @@ def _sum(value: str, word: str, where: str, old: str, new: str) -> str | None:
 
 
 def _average(value: str, word: str, where: str, old: str, new: str) -> str | None:
-    """Of decimals: four digits more, rounded half up, which is computed here in integers."""
+    """AVG of decimals: four more digits, rounded half up, computed with integers."""
     before, after = decimal(old), decimal(new)
     if not before or not after or after != (before[0] + 4, before[1] + 4) or after[0] + after[1] + 1 > WIDEST:
         return None

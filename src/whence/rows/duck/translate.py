@@ -13,18 +13,18 @@ from whence.rows.duck.types import duckdb_type
 from whence.rows.expressions import TRUE, And, Attr, Call, Compare, Expr, In, IsNull, Literal, Not, Or, Udf
 from whence.rows.tree import Tree, depth
 
-LONGEST = 10_000  # characters of a function with its arguments: some write an argument twice, and so do those in it
-DEEPEST = 100  # expressions within expressions: more are for Spark
+LONGEST = 10_000  # characters of a call with its arguments: some repeat an argument, and nesting multiplies that
+DEEPEST = 100  # nesting depth of expressions; deeper ones are left to Spark
 
 
 class NotTranslatable(Exception):
-    """A part of a predicate that is not proven to mean the same to both engines. It never leaves this package."""
+    """A part of a predicate is not known to mean the same in both engines. It never leaves this package."""
 
 
 def translated(predicate: Expr, names: Mapping[Attr, str]) -> str | None:
-    """The predicate in DuckDB's SQL, NULL where Spark has NULL; None if a part of it is outside of the subset.
+    """Return the predicate as DuckDB SQL, with NULL for the same rows as in Spark; None if it is not translatable.
 
-    `names` says how each column is written, quotes and all.
+    `names` has the SQL expression of each column.
 
     >>> a = Attr(1, "a", "long")
     >>> translated(Compare("<", a, Literal(5, "long")), {a: '"a"'})
@@ -38,7 +38,7 @@ def translated(predicate: Expr, names: Mapping[Attr, str]) -> str | None:
 
 
 def value_sql(expr: Expr, names: Mapping[Attr, str]) -> str | None:
-    """Any expression in the same way: its value, in the type that it has in Spark."""
+    """Translate any expression: its value, in Spark's type."""
     if depth(expr) > DEEPEST:
         return None
     try:
@@ -79,7 +79,7 @@ class _Sql:
         left, right = self.of(expr.left), self.of(expr.right)
         if expr.op != "<=>":
             return f"({left} {'<>' if expr.op == '!=' else expr.op} {right})"
-        # Row groups are left out by `=`, not by IS NOT DISTINCT FROM.
+        # DuckDB skips row groups for `=`, but not for IS NOT DISTINCT FROM.
         for value, one, other in ((expr.right, left, right), (expr.left, right, left)):
             if isinstance(value, Literal):
                 return f"({one} IS NULL)" if value.value is None else f"({one} IS NOT NULL AND {one} = {other})"
@@ -103,7 +103,7 @@ class _Sql:
 
     @_of.register
     def _(self, expr: In) -> str:
-        if not expr.values:  # a setting of Spark's says what it is for NULL
+        if not expr.values:  # its value for NULL depends on a setting of Spark
             raise NotTranslatable("IN of nothing")
         for each in expr.values:
             one_type(expr.arg, each)
@@ -124,7 +124,7 @@ class _Sql:
         return said
 
     def _function(self, udf: Udf) -> str:
-        """What a user's function computes; arguments that its translation leaves out end the query."""
+        """Inline the translation of a user's function; arguments outside of its domain raise an error in the query."""
         if udf.inside is None or not udf.deterministic or udf.inside.value.dtype != udf.dtype:
             raise NotTranslatable(f"the function {udf.name}")
         value, domain = udf.over(udf.inside.value), udf.over(udf.inside.domain)
@@ -145,6 +145,6 @@ class _Sql:
 
 
 def one_type(left: Expr, right: Expr) -> None:
-    """Spark compares values of one type: where the plan has two, what it would do is not known here."""
+    """Raise unless both sides have the same type, because Spark's implicit casts are not known here."""
     if left.dtype != right.dtype:
         raise NotTranslatable(f"{left.dtype} compared with {right.dtype}")

@@ -15,13 +15,13 @@ DUCKDB = {
     "float": "FLOAT",
     "double": "DOUBLE",
     "boolean": "BOOLEAN",
-    "string": "VARCHAR",  # only this name: a collation has its own in the type
+    "string": "VARCHAR",  # only this name: a string type with a collation has another name
     "binary": "BLOB",
     "date": "DATE",
     "timestamp": "TIMESTAMP WITH TIME ZONE",
     "timestamp_ntz": "TIMESTAMP",
 }
-# How many digits the largest value of an integer type has.
+# The digits of the largest value of each integer type.
 DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 19}
 FLOATS = frozenset({"float", "double"})
 WIDEST = 38
@@ -43,7 +43,7 @@ def decimal(dtype: str) -> tuple[int, int] | None:
 
 
 def duckdb_type(dtype: str) -> str | None:
-    """DuckDB's name of a type that has the same values and the same order there.
+    """DuckDB's name of a type with the same values and order; None if there is none.
 
     >>> duckdb_type("decimal(15,2)"), duckdb_type("string collate UTF8_LCASE")
     ('DECIMAL(15,2)', None)
@@ -53,7 +53,7 @@ def duckdb_type(dtype: str) -> str | None:
 
 
 def leaves(dtype: str) -> tuple[str, ...] | None:
-    """The simple types inside of a type, in the order in which Parquet stores them; None if one is not known here.
+    """The simple types inside of a type, in the order of Parquet's columns; None if one is not supported.
 
     >>> leaves('{"type":"array","elementType":"long","containsNull":true}')
     ('long',)
@@ -76,11 +76,11 @@ def _inner_types(nested: dict[str, Any]) -> list[Any]:
         return [nested["elementType"]]
     if nested["type"] == "map":
         return [nested["keyType"], nested["valueType"]]
-    return [nested["type"]]  # a user's own type: no simple type has its name
+    return [nested["type"]]  # a user-defined type: no simple type has its name
 
 
 def arrow_type(dtype: str) -> Any:
-    """The Arrow type in which Spark hands out a type, and in which DuckDB's answer has to come."""
+    """The Arrow type of Spark's results, which DuckDB's answer must have, too."""
     import pyarrow as pa
 
     size = decimal(dtype)
@@ -117,12 +117,12 @@ def _nested_type(nested: Any) -> Any:
 
 
 def same_shape(one: Any, other: Any) -> bool:
-    """Whether two Arrow types nest in the same way, with the same names; simple types are not looked at."""
+    """Whether two Arrow types have the same nesting and field names; simple types are not compared."""
     return _same_type(one, other, lambda a, b: True)
 
 
 def same_type(one: Any, other: Any) -> bool:
-    """Whether two Arrow types are the same, but for what a list calls its elements."""
+    """Whether two Arrow types are the same, except for the names of list elements."""
     return _same_type(one, other, lambda a, b: bool(a == b))
 
 

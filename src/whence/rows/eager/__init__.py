@@ -1,4 +1,4 @@
-"""Eager lineage: the plan rewritten so that every row is annotated with the ids of its source rows."""
+"""Eager lineage: rewrite the plan so that every row is annotated with the ids of its source rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from whence.rows.questions.restrict import sources
 __all__ = ["FUNCTIONS", "RULES", "WITNESSES", "IdColumns", "Ids", "Tagged", "eager"]
 
 FUNCTIONS = (o.GroupedMap, o.Cogroup, o.Opaque)
-WITNESSES = ("rows", "group")  # of min, max, first, last, any: the rows that attain them, or the whole group
+WITNESSES = ("rows", "group")  # for min, max, first, last, any: the rows that attain the value, or the whole group
 
-# The lineage of each operator, as a rewriting. Aggregate alone depends on the choice of witnesses.
+# The rewrite of each operator. Only that of Aggregate depends on `witness`.
 RULES: dict[type[o.Operator], Callable[..., Tagged]] = {
     o.Source: rows.source,
     o.Values: rows.values,
@@ -43,9 +43,9 @@ RULES: dict[type[o.Operator], Callable[..., Tagged]] = {
 
 
 def eager(plan: o.Operator, witness: str = "rows", *, tried: bool = False) -> Tagged:
-    """The plan with ids: its output is the plan's, and one column of ids for each use of a source.
+    """Rewrite the plan so that its output has an additional column of ids for each use of a source.
 
-    `tried`: users' functions of groups are called with fewer rows as well, for the rows that give a row by themselves.
+    If `tried`, user functions of groups are also called with fewer rows, to find rows that produce an output row alone.
 
     >>> from whence.rows import AggCall, Aggregate, Attr, Named, Source, keep
     >>> a, n = Attr(1, "a", "long"), Attr(2, "n", "long")

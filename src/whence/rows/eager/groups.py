@@ -1,4 +1,4 @@
-"""Groups: the ids of all their rows, or of the rows that attain their values.
+"""Groups: collect the ids of all rows, or of the rows that attain the aggregates.
 
 before: Aggregate by city: city, sum(n) as total
           Source sales: city, n
@@ -29,7 +29,7 @@ from whence.rows.operators import Aggregate, Distinct, Named, Project, Window, k
 
 
 def distinct(plan: Distinct, tag: Tag) -> Tagged:
-    """All the duplicates: the rows that agree on the keys."""
+    """Collect the ids of all duplicates: the rows with equal keys."""
     below = tag(plan.child)
     ids, collect = gathered(below.ids)
     picked = {attr: fresh(attr.name, attr.dtype) for attr in dict.fromkeys(plan.picks)}
@@ -40,7 +40,10 @@ def distinct(plan: Distinct, tag: Tag) -> Tagged:
 
 
 def aggregate(plan: Aggregate, tag: Tag, witness: str) -> Tagged:
-    """The group's rows; where every aggregate is min, max, first, last or any, the rows that attain one of them."""
+    """Collect the ids of the group's rows, or of the rows that attain an aggregate.
+
+    The latter if every aggregate is min, max, first, last or any.
+    """
     below = tag(plan.child)
     if any(call.python for call in plan.calls):
         return _beside(plan, below)
@@ -53,7 +56,7 @@ def aggregate(plan: Aggregate, tag: Tag, witness: str) -> Tagged:
 
 
 def _pivot_ids(plan: Aggregate, listed: Expr, below: Tagged) -> Tagged:
-    """A pivot: the ids of the rows whose values are listed; of all rows where none is."""
+    """A pivot: collect the ids of the rows whose values are listed, or of all rows if none is."""
     masked = {number: replace(new_ids(number, each.many), many=each.many) for number, each in below.ids.items()}
     columns = tuple(
         Named(new.attr, Call("if", (listed, below.ids[number].attr, nothing(new.many)), new.attr.dtype))
@@ -73,9 +76,9 @@ def _pivot_ids(plan: Aggregate, listed: Expr, below: Tagged) -> Tagged:
 
 
 def _beside(plan: Aggregate, below: Tagged) -> Tagged:
-    """Spark lets an aggregate in Python stand beside no other: the ids are collected first, over the group's rows.
+    """Collect the ids with a window function, because Spark allows a Python aggregate only without other aggregates.
 
-    They are the same for all rows of a group, so that they may be keys of it.
+    They are the same for all rows of a group, so they can be additional group keys.
     """
     whole = Frame("rows", None, None)
     lists: dict[int, Attr] = {}
@@ -98,9 +101,9 @@ def _distinct_ids(lists: Expr, many: bool) -> Expr:
 
 
 def _attained(plan: Aggregate, below: Tagged) -> Tagged:
-    """Each group's rows as a list of (values, passes, ids), of which those with the aggregate's value are kept.
+    """Collect the rows of each group as a list of (values, passes, ids), and keep those with the aggregate's value.
 
-    Where a FILTER clause lets no row of the group through, no row attains anything and the whole group is kept.
+    If a FILTER clause removes all rows of the group, no row attains a value, and the whole group is kept.
     """
     calls = plan.calls
     results = [fresh(f"_value_{index}", call.dtype) for index, call in enumerate(calls)]
@@ -140,7 +143,7 @@ def _attained(plan: Aggregate, below: Tagged) -> Tagged:
 
 
 def _condition_of_call(plan: Aggregate, call: AggCall) -> Expr | None:
-    """Which rows a call counts: those of a FILTER clause, or of the value whose column it makes in a pivot."""
+    """The condition for rows that a call counts: of a FILTER clause, or for the value of its column in a pivot."""
     if plan.listed is not None and isinstance(call.args[0], Call) and call.args[0].name == "If":
         return call.args[0].args[0]
     return call.where

@@ -1,4 +1,4 @@
-"""The columns that hold row ids, and the expressions that combine them."""
+"""The columns of row ids, and the expressions that combine them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIST = '{"type":"array","elementType":"long","containsNull":true}'
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """A column of ids: one id a row, or a list of them; NULL is none."""
+    """A column of ids: one id per row, or a list of them. NULL means none."""
 
     attr: Attr
     many: bool = False
@@ -26,11 +26,11 @@ IdColumns: TypeAlias = Mapping[int, Ids]  # by the occurrence of the source
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """An operator with columns of ids, and which columns these are."""
+    """An operator with columns of ids; `ids` says which columns these are."""
 
     plan: Operator
     ids: IdColumns
-    reasons: tuple[str, ...] = ()  # why the ids are more than the lineage
+    reasons: tuple[str, ...] = ()  # why there may be more ids than the lineage has
 
 
 def array_of(dtype: str) -> str:
@@ -60,12 +60,12 @@ def new_ids(occurrence: int, many: bool = True) -> Ids:
 
 
 def nothing(many: bool) -> Expr:
-    """No ids."""
+    """The expression for no ids."""
     return Literal(None, LIST if many else LONG)
 
 
 _ZERO = Call("array", (Literal(0, LONG),), LIST)
-EMPTY = Call("array_except", (_ZERO, _ZERO), LIST)  # `array()` alone would be of no type
+EMPTY = Call("array_except", (_ZERO, _ZERO), LIST)  # `array()` alone would have no type
 
 
 def as_list(ids: Ids) -> Expr:
@@ -76,15 +76,15 @@ def as_list(ids: Ids) -> Expr:
 
 
 def collected(ids: Ids) -> Expr:
-    """The ids of all rows of a group, each once: an aggregate."""
+    """The aggregate that collects the ids of all rows of a group, without duplicates."""
     if ids.many:
-        # Rows that met the same rows in a semi-join have equal lists: each is kept once.
+        # Rows that matched the same rows in a semi-join have equal lists; collect each once.
         lists = AggCall("collect_set", (ids.attr,), array_of(LIST))
         return Call("array_distinct", (Call("flatten", (lists,), LIST),), LIST)
     return AggCall("collect_set", (ids.attr,), LIST)
 
 
 def gathered(ids: IdColumns) -> tuple[dict[int, Ids], tuple[Named, ...]]:
-    """New columns for the ids of a group, and how they are computed."""
+    """Return new columns for the ids of a group, and their expressions."""
     fresh_ids = {occurrence: new_ids(occurrence) for occurrence in ids}
     return fresh_ids, tuple(Named(fresh_ids[number].attr, collected(each)) for number, each in ids.items())

@@ -30,10 +30,10 @@ from whence.rows.operators import Aggregate, Join, Named, Operator, Project, kee
 
 
 def join(plan: Join, tag: Tag) -> Tagged:
-    """The joined rows; an outer join's missing side has NULL for ids, which is none."""
+    """Keep the ids of both sides. The missing side of an outer join has NULL for ids, which means none."""
     left = tag(plan.left)
     if plan.how == "anti":
-        return replace(left, plan=replace(plan, left=left.plan))  # nothing from the inner side
+        return replace(left, plan=replace(plan, left=left.plan))  # no ids from the right side
     right = tag(plan.right)
     reasons = left.reasons + right.reasons
     if plan.how in ("semi", "existence"):
@@ -43,7 +43,7 @@ def join(plan: Join, tag: Tag) -> Tagged:
 
 
 def _matched(plan: Join, left: Tagged, right: Tagged, reasons: tuple[str, ...]) -> Tagged:
-    """The left row and all rows of the right that match it."""
+    """Add the ids of all right rows that match the left row."""
     pairs = _equalities(plan)
     if pairs is not None:
         return _by_keys(plan, left, right, pairs, reasons)
@@ -51,7 +51,7 @@ def _matched(plan: Join, left: Tagged, right: Tagged, reasons: tuple[str, ...]) 
 
 
 def _equalities(plan: Join) -> list[tuple[str, Expr, Expr]] | None:
-    """The condition as equalities of something left and something right; None if there is more to it."""
+    """Return the condition as equalities of a left and a right expression; None if it has other conjuncts."""
     of_left, of_right = frozenset(plan.left.output), frozenset(plan.right.output)
     found = []
     for each in conjuncts(plan.condition):
@@ -69,7 +69,7 @@ def _equalities(plan: Join) -> list[tuple[str, Expr, Expr]] | None:
 def _by_keys(
     plan: Join, left: Tagged, right: Tagged, pairs: list[tuple[str, Expr, Expr]], reasons: tuple[str, ...]
 ) -> Tagged:
-    """The right side in groups by the keys, then a plain join: each left row meets one group at most."""
+    """Group the right side by the keys, then join: each left row matches at most one group."""
     keys = tuple(dict.fromkeys(b for _, _, b in pairs))
     columns = {key: fresh(f"_key_{index}", key.dtype) for index, key in enumerate(keys)}
     ids, collect = gathered(right.ids)
@@ -84,7 +84,7 @@ def _by_keys(
 
 
 def _by_pairs(plan: Join, left: Tagged, right: Tagged, reasons: tuple[str, ...]) -> Tagged:
-    """Any condition: all pairs, put together again by a number given to each left row."""
+    """For any condition, make all pairs, and group them by a number that each left row gets."""
     number = fresh("_row", LONG, nullable=False)
     mark = Call("monotonically_increasing_id", (), LONG, pure=False)
     numbered = Project(left.plan, (*keep(*_unique(left.plan.output)), Named(number, mark)))
@@ -92,7 +92,7 @@ def _by_pairs(plan: Join, left: Tagged, right: Tagged, reasons: tuple[str, ...])
     marked = Project(right.plan, (*keep(*_unique(right.plan.output)), Named(marker, Literal(1, LONG))))
     pairs = Join(numbered, marked, "inner" if plan.how == "semi" else "left", plan.condition)
     ids, collect = gathered(right.ids)
-    # Lists count as none where the left join found nothing, because collecting skips NULL.
+    # Where the left join has no match, the ids are NULL, and collecting skips NULL.
     found = fresh("_matched", LONG)
     outputs = [Named(attr, AggCall("first", (attr,), attr.dtype)) for attr in _unique(left.plan.output)]
     renamed = {named.attr: fresh(named.attr.name, named.attr.dtype) for named in outputs}

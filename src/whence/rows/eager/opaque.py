@@ -1,6 +1,6 @@
-"""Python functions of tables come from all rows of the input, a superset that says so; those of groups from the group.
+"""Python functions: rows of a function of tables come from all input rows (a superset); those of groups from the group.
 
-before: GroupedMap f by city      after: GroupedMap (f, and the list of ids beside its rows) by city
+before: GroupedMap f by city      after: GroupedMap (f, with the list of ids for its rows) by city
           Source sales: city, n            Source sales: city, n, id
 """
 
@@ -15,13 +15,13 @@ from whence.rows.operators import Aggregate, Cogroup, GroupedMap, Join, Named, O
 
 
 def opaque(plan: Opaque, tag: Tag, tried: bool = False) -> Tagged:
-    """All ids of all inputs, joined to each row; those of one row, where each row is made of one.
+    """Join all ids of all inputs to each row. If each row is made from one row, it gets only the ids of that row.
 
-    `tried`: the function is called with fewer rows, to see whether these give the row again.
+    If `tried`, the function is called with fewer rows, to see whether these produce the row again.
     """
     if plan.by_row or (tried and plan.triable):
         (below,) = map(tag, plan.inputs)
-        child, around, one = _with_lists(below, plan.inputs[0].output)  # the function sees all columns: no ids
+        child, around, one = _with_lists(below, plan.inputs[0].output)  # the function must not see the columns of ids
         made = replace(plan, inputs=(child,), annotated=around, tried=not plan.by_row)
         why = f"{plan.why} is opaque: only single rows and batches were tried"
         return Tagged(made, one, below.reasons if plan.by_row else (*below.reasons, why))
@@ -38,14 +38,17 @@ def opaque(plan: Opaque, tag: Tag, tried: bool = False) -> Tagged:
 
 
 def grouped(plan: GroupedMap, tag: Tag, tried: bool = False) -> Tagged:
-    """The group's rows; their ids go around the user's function. `tried`: those that give the row by themselves."""
+    """Pass the ids of the group around the user's function.
+
+    If `tried`, pass only those of rows that produce the row alone.
+    """
     below = tag(plan.child)
     child, around, ids = _with_lists(below)
     return Tagged(replace(plan, child=child, annotated=around, tried=tried), ids, below.reasons)
 
 
 def cogrouped(plan: Cogroup, tag: Tag, tried: bool = False) -> Tagged:
-    """The rows of the group on both sides."""
+    """Pass the ids of the group on both sides around the user's function."""
     left, right = tag(plan.left), tag(plan.right)
     one, around, ids = _with_lists(left)
     two, more, others = _with_lists(right)
@@ -56,7 +59,10 @@ def cogrouped(plan: Cogroup, tag: Tag, tried: bool = False) -> Tagged:
 def _with_lists(
     below: Tagged, kept: tuple[Attr, ...] | None = None
 ) -> tuple[Operator, tuple[tuple[Attr, Attr], ...], dict[int, Ids]]:
-    """The input, or some of its columns, with ids as lists; what goes around the function; where it comes out."""
+    """Return the input with ids as lists, the pairs for `annotated`, and the columns of ids in the output.
+
+    With `kept`, the input has only these columns.
+    """
     lists = {number: new_ids(number) for number in below.ids}
     columns = tuple(Named(lists[number].attr, as_list(each)) for number, each in below.ids.items())
     ids = {number: new_ids(number) for number in below.ids}

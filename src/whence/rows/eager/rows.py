@@ -31,7 +31,7 @@ Tag = Callable[..., Tagged]
 
 
 def source(plan: Source, tag: Tag) -> Tagged:
-    """Every row has its own id."""
+    """Give every row its own id."""
     if plan.is_domain_copy:
         return Tagged(plan, {})
     row_id = plan.row_id or fresh(f"_id_{plan.occurrence}", LONG, nullable=False)
@@ -43,7 +43,7 @@ def values(plan: Values, tag: Tag) -> Tagged:
 
 
 def one_input(plan: Filter | Sort | Limit | Sample | Arrange, tag: Tag) -> Tagged:
-    """Filter, sort, limit, sample, arrange: the row is the row."""
+    """Filter, sort, limit, sample, arrange: pass the ids on."""
     below = tag(plan.child)
     return replace(below, plan=replace(plan, child=below.plan))
 
@@ -55,7 +55,7 @@ def project(plan: Project, tag: Tag) -> Tagged:
 
 
 def generate(plan: Generate, tag: Tag) -> Tagged:
-    """The row that was expanded."""
+    """Pass on the ids of the row that was expanded."""
     below = tag(plan.child)
     kept = (*plan.kept, *(each.attr for each in below.ids.values()))
     return replace(below, plan=replace(plan, child=below.plan, kept=kept))
@@ -64,7 +64,7 @@ def generate(plan: Generate, tag: Tag) -> Tagged:
 def expand(plan: Expand, tag: Tag) -> Tagged:
     below = tag(plan.child)
     more = tuple(each.attr for each in below.ids.values())
-    # The copies are new columns: one attribute may not be both input and output of an Expand.
+    # The ids get new attributes, because an attribute must not be both input and output of an Expand.
     ids = {number: replace(each, attr=new_ids(number, each.many).attr) for number, each in below.ids.items()}
     columns = (*plan.columns, *(each.attr for each in ids.values()))
     rows = tuple((*projection, *more) for projection in plan.projections)
@@ -72,7 +72,7 @@ def expand(plan: Expand, tag: Tag) -> Tagged:
 
 
 def union(plan: Union, tag: Tag) -> Tagged:
-    """The row, from its own branch: the ids of the other branches' sources are none."""
+    """Pass on the ids of the row's branch. The ids for sources of other branches are NULL."""
     branches = [tag(each) for each in plan.inputs]
     many = {number: each.many for branch in branches for number, each in branch.ids.items()}
     ids = {number: new_ids(number, is_many) for number, is_many in many.items()}

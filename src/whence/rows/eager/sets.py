@@ -13,7 +13,7 @@ from whence.rows.operators import Aggregate, Except, Filter, Generate, Intersect
 
 
 def intersect(plan: Intersect, tag: Tag) -> Tagged:
-    """Both sides: all rows of either that are equal to it."""
+    """Collect the ids of all equal rows on both sides."""
     left, right = _each_row_once(tag(plan.left), plan.left), _each_row_once(tag(plan.right), plan.right)
     joined = Join(left.plan, right.plan, "inner", _rows_equal(left.columns, right.columns))
     ids = {**left.ids, **right.ids}
@@ -24,7 +24,7 @@ def intersect(plan: Intersect, tag: Tag) -> Tagged:
 
 
 def subtract(plan: Except, tag: Tag) -> Tagged:
-    """The left side: nothing of the right is in it."""
+    """Collect the ids of all equal rows on the left. The right contributes nothing."""
     left = _each_row_once(tag(plan.left), plan.left)
     right = _each_row_once(Tagged(plan.right, {}), plan.right)
     same = _rows_equal(left.columns, right.columns)
@@ -48,7 +48,7 @@ class _Grouped:
 
 
 def _each_row_once(below: Tagged, original: Operator) -> _Grouped:
-    """Each different row once, with how often it is there and the ids of all."""
+    """Group equal rows, with their count and the ids of all of them."""
     attrs = tuple(dict.fromkeys(original.output))
     renamed = {attr: fresh(attr.name, attr.dtype) for attr in attrs}
     count = fresh("_count", LONG)

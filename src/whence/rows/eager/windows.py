@@ -18,7 +18,7 @@ LISTS = array_of(LIST)
 
 
 def window(plan: Window, tag: Tag) -> Tagged:
-    """Ids are collected over the same frames, in the same node, so that ties fall the same way."""
+    """Collect ids over the same frames in the same operator, so that ties have the same order."""
     below = tag(plan.child)
     frames = tuple(dict.fromkeys(map(frame_of, plan.functions)))
     reasons = below.reasons + tuple(filter(None, map(vague, plan.functions)))
@@ -33,7 +33,7 @@ def window(plan: Window, tag: Tag) -> Tagged:
             lists[number].append(Call("flatten", (column,), LIST) if each.many else column)
     ids = {number: new_ids(number) for number in below.ids}
     python = any(call.python for call in plan.functions)
-    if python:  # Spark lets functions in Python stand beside no others
+    if python:  # Spark allows Python functions only without others
         inner = replace(plan, child=below.plan, calls=tuple(calls))
         whole = replace(plan, child=inner) if calls else replace(plan, child=below.plan)
     else:

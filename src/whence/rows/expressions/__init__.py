@@ -1,4 +1,4 @@
-"""Expressions of whence's own: immutable, comparable, without Spark."""
+"""whence's own expressions: immutable, comparable, without Spark."""
 
 from whence.rows.expressions.aggregates import WITNESSED, AggCall
 from whence.rows.expressions.base import Attr, Expr, Literal, Outer, Param, attrs_of, fresh, like

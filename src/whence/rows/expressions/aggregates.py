@@ -1,4 +1,4 @@
-"""Aggregate functions: values of a group of rows."""
+"""Aggregate functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from whence.rows.expressions.base import Expr
 
-# "min, max, first, last or any": some rows of the group attain the value, and these are its lineage.
+# Some rows of the group attain the value; these rows are its lineage.
 WITNESSED = frozenset({"Min", "Max", "First", "Last", "AnyValue", "BoolOr"})
 
 
@@ -20,9 +20,9 @@ class AggCall(Expr):
     distinct: bool = False
     where: Expr | None = None
     detail: str = ""
-    python: bool = False  # a user's function in Python: Spark lets it stand beside no built-in aggregate
+    python: bool = False  # a user's Python function: Spark does not allow it together with built-in aggregates
     origin: object = field(default=None, compare=False, repr=False)
-    varies: str = field(default="", compare=False)  # why it may give something else for the same rows
+    varies: str = field(default="", compare=False)  # why it may return another value for the same rows
     code: str = field(default="", compare=False, repr=False)  # a hash of a function in Python
 
     @property

@@ -1,4 +1,4 @@
-"""What every expression is, and the leaves: attributes, literals, parameters, outer references."""
+"""The base class of expressions, and the leaves: attributes, literals, parameters, outer references."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _fresh = count(-1, -1)
 class Expr(Tree):
     """A value computed from one row. Its `dtype` is Catalyst's name of the type: `long`, `decimal(15,2)`, or JSON."""
 
-    __slots__ = ("_attrs", "_deterministic", "_fallible")  # found once: an expression never changes
+    __slots__ = ("_attrs", "_deterministic", "_fallible")  # computed once: an expression never changes
     _attrs: frozenset[Attr]
     _deterministic: bool
     _fallible: bool  # for `whence.rows.fallible.may_fail`
     dtype: str
-    pure: bool = True  # False: a function that may give another value for the same arguments
+    pure: bool = True  # False: a function that may return another value for the same arguments
 
     @property
     def attrs(self) -> frozenset[Attr]:
-        """The attributes it reads from its row: of a subquery only what that takes from outside."""
+        """The attributes that it reads from its row. For a subquery, these are only its outer references."""
         try:
             return self._attrs
         except AttributeError:
@@ -34,7 +34,7 @@ class Expr(Tree):
 
     @property
     def deterministic(self) -> bool:
-        """Whether it gives the same value for the same row, every time."""
+        """Whether it always has the same value for the same row."""
         try:
             return self._deterministic
         except AttributeError:
@@ -50,7 +50,7 @@ class Expr(Tree):
 
 def _exprs(expr: Expr) -> Iterator[Expr]:
     """The expression and those below it, without the plans of subqueries."""
-    left = [expr]  # an explicit stack: expressions nest deeper than Python's calls may
+    left = [expr]  # an explicit stack, because expressions may nest deeper than Python's recursion limit
     while left:
         each = left.pop()
         yield each
@@ -70,7 +70,7 @@ def _attrs(expr: Expr) -> Iterator[Attr]:
 
 @dataclass(frozen=True, slots=True)
 class Attr(Expr):
-    """A column of an operator's output, known by its id alone (Catalyst's exprId): names may repeat.
+    """A column of an operator's output. Its id (Catalyst's exprId) identifies it, because names may repeat.
 
     >>> Attr(7, "price", "double") == Attr(7, "renamed", "double")
     True
@@ -90,20 +90,20 @@ class Attr(Expr):
 
 
 def fresh(name: str, dtype: str, nullable: bool = True) -> Attr:
-    """A new attribute: its id is negative, so that it never meets one of Catalyst's."""
+    """Return a new attribute. Its id is negative, so that it differs from all of Catalyst's."""
     return Attr(next(_fresh), name, dtype, nullable)
 
 
 def like(attr: Attr) -> Attr:
-    """Another column of the same name and type."""
+    """Return a new attribute with the same name and type."""
     return fresh(attr.name, attr.dtype, attr.nullable)
 
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expr):
-    """A constant; `value` is a plain Python object (Decimal, date, datetime ... included), None is NULL.
+    """A constant. `value` is a Python object (including Decimal, date, datetime ...); None is NULL.
 
-    A literal of a type without a Python form keeps Catalyst's text of it as its value, and its origin.
+    A literal of a type without a Python equivalent has Catalyst's string of it as its value, and its origin.
     """
 
     value: object
@@ -113,7 +113,7 @@ class Literal(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Param(Expr):
-    """A value that is known only when a question is asked: `v` in PredTrace's `col = v`."""
+    """A value that is known only when a question is asked, such as `v` in PredTrace's `col = v`."""
 
     name: str
     dtype: str
@@ -121,7 +121,7 @@ class Param(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Outer(Expr):
-    """Inside a subquery: a column of the query around it."""
+    """A column of the enclosing query, inside a subquery."""
 
     attr: Attr
 

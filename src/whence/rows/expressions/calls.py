@@ -1,4 +1,4 @@
-"""Functions of a row: arithmetic, casts, built-ins, users' functions."""
+"""Functions of a row: arithmetic, casts, built-in functions and UDFs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Call(Expr):
     """A function of its arguments, named after Catalyst's class (`Add`, `Cast`, `Year`, `CaseWhen` ...).
 
-    `detail` holds whatever else decides the value (a time zone, an escape character, the ANSI mode), as text: two
-    calls are equal only if it is. `origin` leads back to the Catalyst expression, which is how Spark runs it; a call
-    without one is made by whence, and its name is that of the SQL function.
+    `detail` is a string with everything else that determines the value (a time zone, an escape character, the ANSI
+    mode); equal calls have equal details. `origin` refers to the Catalyst expression, which Spark runs. whence made a
+    call without an origin; its name is that of the SQL function.
     """
 
     name: str
@@ -30,9 +30,9 @@ class Call(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What a user's function computes: `value` over `parameters`, for arguments for which `domain` is not false.
+    """The translation of a user's function: `value` over `parameters`, valid for arguments where `domain` is not false.
 
-    For arguments for which the function raises an error, the value means nothing.
+    For arguments for which the function raises an error, the value has no meaning.
     """
 
     parameters: tuple[Attr, ...]
@@ -42,12 +42,11 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Udf(Call):
-    """A user's function (Python, pandas, Scala): its arguments are all that is known, unless `inside` says more.
+    """A user's function (Python, pandas, Scala). Only its arguments are known, unless `inside` has its translation.
 
-    Spark always runs the user's own function, to which `origin` leads. `varies` says why it may give something else
-    for the same arguments, if its code shows that; `closed` why nothing is known of the inside; `code` is a hash of
-    what the function is made of, the same in every session; `title` is what the user calls it; `holds` names the data
-    that it brings along.
+    Spark always runs the user's function itself, to which `origin` refers. `varies` says why it may return another
+    value for the same arguments, if its code shows that. `closed` says why it is not translated. `code` is a hash of
+    the function, the same in every session. `title` is the user's name for it. `holds` names the data that it contains.
     """
 
     varies: str = field(default="", compare=False)
@@ -58,7 +57,7 @@ class Udf(Call):
     holds: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def over(self, expr: Expr) -> Expr:
-        """An expression of the inside, over the arguments."""
+        """Return an expression over the parameters as one over the arguments."""
         from whence.rows.tree import transform
 
         assert self.inside is not None

@@ -1,4 +1,4 @@
-"""Three-valued logic and comparisons: the language of predicates."""
+"""Three-valued logic and comparisons, which predicates are made of."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from whence.errors import BadType
 from whence.rows.expressions.base import Expr, Literal
 
-# `<=>` is equality that takes NULL for a value: never NULL itself.
+# `<=>` is equality in which NULL equals NULL; its result is never NULL.
 COMPARISONS = ("=", "<=>", "!=", "<", "<=", ">", ">=")
 TRUE = Literal(True, "boolean")
 FALSE = Literal(False, "boolean")
 
 
 class Logic(Expr):
-    """Whatever is a boolean by construction."""
+    """The base class of expressions that are always boolean."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class Logic(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Logic):
-    """`left op right` as Spark compares: both sides of one type, NaN equal to itself and above all numbers."""
+    """`left op right`, as Spark compares: both sides have one type; NaN equals itself and exceeds all numbers."""
 
     op: str
     left: Expr
@@ -38,14 +38,14 @@ class Compare(Logic):
 
 @dataclass(frozen=True, slots=True)
 class And(Logic):
-    """All of them; `conjunction` makes one without nesting."""
+    """All arguments are true. `conjunction` makes one without nesting."""
 
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Logic):
-    """Any of them."""
+    """At least one argument is true."""
 
     args: tuple[Expr, ...]
 
@@ -64,14 +64,14 @@ class IsNull(Logic):
 
 @dataclass(frozen=True, slots=True)
 class In(Logic):
-    """`arg IN (values)`: NULL when no value is equal and one, or the argument, is NULL."""
+    """`arg IN (values)`: NULL if no value is equal, and a value or the argument is NULL."""
 
     arg: Expr
     values: tuple[Expr, ...]
 
 
 def conjuncts(predicate: Expr | None) -> tuple[Expr, ...]:
-    """The predicate as a flat list of what must all hold; none for TRUE or no predicate."""
+    """Return the conjuncts of a predicate as a flat tuple; empty for TRUE or None."""
     if predicate is None or (isinstance(predicate, Literal) and predicate == TRUE):
         return ()
     if not isinstance(predicate, And):
@@ -86,7 +86,7 @@ def conjuncts(predicate: Expr | None) -> tuple[Expr, ...]:
 
 
 def conjunction(*predicates: Expr | None) -> Expr:
-    """All predicates together, flat, each once.
+    """Return the conjunction of all predicates, flat and without duplicates.
 
     >>> from whence.rows import Attr, IsNull
     >>> a = IsNull(Attr(1, "a", "long"))
@@ -102,7 +102,7 @@ def conjunction(*predicates: Expr | None) -> Expr:
 
 
 def disjunction(*predicates: Expr) -> Expr:
-    """Any of the predicates, flat, each once; FALSE for none."""
+    """Return the disjunction of the predicates, flat and without duplicates; FALSE for none."""
     flat: dict[Expr, None] = {}
     for each in predicates:
         flat.update(dict.fromkeys(each.args if isinstance(each, Or) else (each,)))

@@ -1,4 +1,4 @@
-"""What rows are ordered by."""
+"""Sort keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whence.rows.expressions.base import Expr
 
 @dataclass(frozen=True, slots=True)
 class SortKey(Expr):
-    """One key of an order, and where its NULLs go."""
+    """One sort key, and whether NULLs come first."""
 
     expr: Expr
     ascending: bool = True

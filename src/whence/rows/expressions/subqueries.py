@@ -1,4 +1,4 @@
-"""Queries inside expressions. `whence.spark` turns them into joins before anything else sees the plan."""
+"""Subqueries in expressions. `whence.spark` turns them into joins before any other code reads the plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScalarQuery(Expr):
-    """The one value of a query: NULL for no row, an error for more than one."""
+    """The one value of a query: NULL for no row; more than one row is an error."""
 
     plan: Operator
     dtype: str
@@ -23,7 +23,7 @@ class ScalarQuery(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Exists(Logic):
-    """Whether the query has a row."""
+    """Whether the query returns a row."""
 
     plan: Operator
     origin: object = field(default=None, compare=False, repr=False)

@@ -1,4 +1,4 @@
-"""Window functions: values of the rows around a row."""
+"""Window functions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from whence.rows.expressions.base import Expr
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Which rows around the current one: `unit` is rows or range; a bound of None is unbounded, 0 the current row.
+    """The rows around the current row that a function reads. `unit` is rows or range; a bound of None is unbounded, 0
+    is the current row.
 
-    A bound is the distance in rows, or what is added to the order key; before the current row it is negative. A
-    bound that is not a plain number (an interval) is its text; `origin` then leads to the frame itself.
+    A bound is a distance in rows, or a value added to the order key; it is negative before the current row. A bound
+    that is not a number (an interval) is a string; `origin` then refers to Catalyst's frame.
     """
 
     unit: str
@@ -37,7 +38,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class WindowCall(Expr):
-    """A function over a frame. Partition and order are those of the Window operator that holds it."""
+    """A function over a frame. The Window operator that contains it has the partitioning and the order."""
 
     name: str
     args: tuple[Expr, ...]
@@ -46,5 +47,5 @@ class WindowCall(Expr):
     detail: str = ""
     python: bool = False
     origin: object = field(default=None, compare=False, repr=False)
-    varies: str = field(default="", compare=False)  # why it may give something else for the same rows
-    where: Expr | None = None  # FILTER: which rows of the frame enter it
+    varies: str = field(default="", compare=False)  # why it may return another value for the same rows
+    where: Expr | None = None  # FILTER: the rows of the frame that count

@@ -1,4 +1,4 @@
-"""Python functions translated into expressions, where that is possible."""
+"""Translate Python functions into expressions, if possible."""
 
 from whence.rows.functions.batches import translate_columns
 from whence.rows.functions.fingerprint import code_of

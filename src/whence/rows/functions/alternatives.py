@@ -60,7 +60,7 @@ def pairs(left: Value, right: Value, change: Callable[[Item, Item], Item | Value
 
 
 def truth(value: Value) -> Expr:
-    """Python's truth of a value."""
+    """Return the condition that Python's `bool(value)` is True."""
     if len(value) == 1:
         return _true(value[0].item)
     return either(FALSE, *(both(one.guard, _true(one.item)) for one in value))
@@ -96,7 +96,7 @@ def truth_value(expr: Expr) -> Value:
 
 
 def items_of(value: Value) -> tuple[Value, ...] | None:
-    """The elements of a list that is known, in order."""
+    """Return the elements of a list of known length, in order; None if the value is no such list."""
     if len(value) != 1:
         return None
     item = value[0].item
@@ -112,5 +112,5 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
 
 
 def none_or(expr: Expr, item: Item) -> Value:
-    """A column: None where it is NULL."""
+    """Return the value of a column: None if it is NULL."""
     return (Alternative(IsNull(expr), Const(None)), Alternative(negated(IsNull(expr)), item))

@@ -1,4 +1,4 @@
-"""From a function of whole columns to an expression over the values of a row."""
+"""Translate a function of columns (`pandas_udf`) into an expression over the values of a row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whence.rows.functions.values import Float, Str, both, case
 
 
 def translate_columns(function: object, arguments: Sequence[str], returns: str) -> Inside | Untranslated:
-    """What a scalar `pandas_udf` computes for a row, as an expression; or why it stays opaque.
+    """Translate a scalar `pandas_udf` into an expression over one row; or say why it stays opaque.
 
     >>> str(translate_columns(len, ["string"], "long"))
     'it is not a plain function, but an object of type builtin_function_or_method'
@@ -63,7 +63,7 @@ def _column(attr: Attr) -> Column:
 
 
 def _results(function: Any, columns: list[list[Any]], parameters: tuple[Attr, ...]) -> list[Any]:
-    """What the function gives for some rows, as Python's values."""
+    """Call the function with some rows, and return its results as Python values."""
     import pandas as pd
 
     kinds = ["float64" if each.dtype == "double" else "object" for each in parameters]
@@ -73,13 +73,13 @@ def _results(function: Any, columns: list[list[Any]], parameters: tuple[Attr, ..
 
 
 def _batch_differs(function: Any, found: Inside, returns: str) -> str | None:
-    """A row whose value in a batch of all suggested rows is another one than by itself."""
+    """Find a row whose result in a batch of all suggested rows differs from its result alone."""
     rows = [row for row in suggested(found.parameters, found.value, found.domain) if _inside(found.domain, found, row)]
     if not rows:
         return None
     try:
         made = _results(function, [list(column) for column in zip(*rows, strict=True)], found.parameters)
-    except Exception:  # where it raises an error, its translation may say anything
+    except Exception:  # if it raises an error, its translation may have any value
         return None
     if len(made) != len(rows):
         return f"{len(rows)} rows at once: it gives {len(made)}"

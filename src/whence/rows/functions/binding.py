@@ -1,4 +1,4 @@
-"""Arguments of a call bound to the parameters of a function."""
+"""Bind the arguments of a call to the parameters of a function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.rows.functions.values import Value, const
 def bound(
     function: types.FunctionType, node: Definition, args: list[Value], kwargs: dict[str, Value]
 ) -> dict[str, Value]:
-    """The parameters of a function with the values of a call."""
+    """Map the parameters of a function to the values of a call."""
     wanted = node.args
     flags = function.__code__.co_flags
     if flags & 0x2A0:  # generators and coroutines

@@ -1,4 +1,4 @@
-"""Calls inside a function: of methods, of Python's own functions, of the user's functions."""
+"""Calls inside a function: methods, built-in functions, and the user's functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MISSING = frozenset({"isna", "isnull", "notna", "notnull"})
 
 
 def call(node: ast.Call, at: Looking) -> Value:
-    """What a call gives."""
+    """Return the symbolic result of a call."""
     from whence.rows.functions.expressions import evaluate
 
     function = evaluate(node.func, at)
@@ -66,7 +66,7 @@ def _call_value(function: Item, node: ast.Call, at: Looking) -> Value:
 
 
 def called(function: object, args: list[Value], kwargs: dict[str, Value], at: Looking) -> Value:
-    """A call of a known object."""
+    """Return the symbolic result of calling a known object."""
     from whence.rows.functions.looking import look
 
     if isinstance(function, functools.partial):
@@ -89,7 +89,7 @@ def called(function: object, args: list[Value], kwargs: dict[str, Value], at: Lo
 
 
 def _name(function: object) -> str:
-    """The full name of one of Python's own functions; of anything else what it is."""
+    """The full name of a built-in or standard function; a description of any other object."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if isinstance(name, str) and getattr(builtins, name, None) is function:
         return name
@@ -99,7 +99,7 @@ def _name(function: object) -> str:
 
 
 def _library(function: types.FunctionType) -> Callable[[list[Value], Looking], Value] | None:
-    """Functions of libraries whose meaning is known."""
+    """Return the translation of a library function, if there is one."""
     module = function.__module__ or ""
     if module.startswith("pandas.") and function.__name__ in MISSING:
         return missing if function.__name__.startswith("is") else not_missing

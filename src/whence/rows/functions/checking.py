@@ -1,4 +1,4 @@
-"""A function against its translation, on values that its own conditions suggest."""
+"""Compare a function with its translation, on values that its own conditions suggest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whence.rows.tree import walk
 
 MOST = 400  # rows of arguments
 SECONDS = 1.0
-EACH = 40  # values of an argument
+EACH = 40  # values of one argument
 TEXTS = ("", "a", "A b", " x ", "é", "ẞ\u0130", "0", "-7", "3.5", "abc def", "x,y,z", "a_b", "\u00a0", "nan", "12345")
 FLOATS = (0.0, -0.0, 1.0, -1.5, 2.5, 0.1, 1e300, -1e300, math.inf, -math.inf, math.nan, 1e-300, 9007199254740993.0)
 DAYS = (
@@ -26,14 +26,14 @@ DAYS = (
     date(2024, 2, 29),
     date(1, 1, 1),
     date(9999, 12, 31),
-    *(date(2023, month, 30 - month) for month in range(1, 13)),  # on all days of the week
+    *(date(2023, month, 30 - month) for month in range(1, 13)),  # these include all days of the week
 )
 
 
 def disagreement(
     function: Any, parameters: tuple[Attr, ...], value: Expr, domain: Expr, returns: str, travels: str
 ) -> str | None:
-    """Arguments for which the two differ, as text; None if none is found."""
+    """Describe arguments for which the two differ; None if none are found."""
     until = time.monotonic() + SECONDS
     for row in suggested(parameters, value, domain):
         if time.monotonic() > until:
@@ -58,17 +58,17 @@ def disagreement(
 
 
 def suggested(parameters: tuple[Attr, ...], value: Expr, domain: Expr) -> Iterator[tuple[Any, ...]]:
-    """Rows of arguments for a translation: edges, nothing, and what its conditions compare with."""
+    """Yield rows of arguments for a translation: edge cases, NULL, and the constants in its conditions."""
     constants = [each.value for tree in (value, domain) for each in walk(tree) if isinstance(each, Literal)]
     return itertools.islice(_rows([_values(each.dtype, constants) for each in parameters]), MOST)
 
 
 class _Fails(Exception):
-    """Spark refuses what the function returned."""
+    """Spark raises an error for the returned value."""
 
 
 def _arrived(row: tuple[Any, ...], parameters: tuple[Attr, ...], travels: str) -> tuple[Any, ...]:
-    """The arguments as the function is given them."""
+    """The arguments as Spark passes them to the function."""
     if travels != "pandas":
         return row
     pairs = zip(row, parameters, strict=True)
@@ -76,7 +76,7 @@ def _arrived(row: tuple[Any, ...], parameters: tuple[Attr, ...], travels: str) -
 
 
 def as_spark(value: Any, returns: str, travels: str) -> Any:
-    """What Spark makes of a returned value."""
+    """Convert a returned value as Spark does."""
     pickled = travels == "pickle"
     if value is None or (travels == "pandas" and returns == "double" and value != value):
         return None
@@ -112,7 +112,7 @@ def as_spark(value: Any, returns: str, travels: str) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are one: NaN is NaN, and 1 is not True."""
+    """Whether two values are the same: NaN is NaN, but 1 is not True."""
     if one is None or other is None:
         return one is other
     if isinstance(one, float) and isinstance(other, float):
@@ -121,7 +121,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _rows(columns: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Every value of every column beside the first of the others, then all combinations as long as there is time."""
+    """First pair values of all columns, then every value with the first values of the others, then all combinations."""
     if not columns:
         yield ()
         return
@@ -137,7 +137,7 @@ def _rows(columns: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
 
 
 def _values(dtype: str, constants: list[object]) -> list[Any]:
-    """Values of a column: none, edges, and what the conditions compare with, and its neighbours."""
+    """Values for a column: edge cases, constants in the conditions and their neighbours, and None."""
     found: list[Any] = []
     if dtype in INTEGERS:
         bits = INTEGERS[dtype]
@@ -174,7 +174,7 @@ def _values(dtype: str, constants: list[object]) -> list[Any]:
         found += DAYS
     elif dtype in ("timestamp", "timestamp_ntz"):
         for each in constants:
-            if type(each) is int and -(1 << 55) < each < 1 << 57:  # in years that Python has
+            if type(each) is int and -(1 << 55) < each < 1 << 57:  # in the range of Python's years
                 found += [datetime(1970, 1, 1) + timedelta(microseconds=each + step) for step in (0, 1, -1)]
         found += [datetime(*day.timetuple()[:3], 23, 59, 58, 999_999) for day in DAYS]
         found += [datetime(1969, 12, 31, 5, 6, 7, 8), datetime(1970, 1, 1), datetime(2024, 2, 29, 12)]
@@ -183,7 +183,7 @@ def _values(dtype: str, constants: list[object]) -> list[Any]:
 
 
 def _spread(values: list[Any]) -> list[Any]:
-    """Not all of them, but from everywhere."""
+    """Choose EACH values, spread evenly over the list."""
     if len(values) <= EACH:
         return values
     step = len(values) / EACH

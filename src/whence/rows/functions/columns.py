@@ -1,7 +1,7 @@
-"""Functions of whole columns (`pandas_udf`) that do the same to each value: what they compute for one.
+"""Functions of columns (`pandas_udf`) that treat each value alone: what they compute for one row.
 
-A column of doubles has NaN where Spark has NULL, a column of text None. Every operation here gives a value for each
-value, whatever stands beside it in the batch; all others are refused.
+For NULL, a column of doubles has NaN, and a column of strings has None. Every operation here computes a value from the
+same row only, whatever the other rows of the batch are. All other operations are refused.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ NAN = Literal(math.nan, "double")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a column has in a row. Text may be NULL, which is a missing value; nothing else is."""
+    """The value of a column in one row. Only a string may be NULL, which means that it is missing."""
 
     cell: Cell
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A method of a column, or of `column.str`, about to be called."""
+    """A bound method of a column, or of `column.str`."""
 
     owner: Column
     name: str
@@ -67,7 +67,7 @@ class Member:
 
 
 def cell_of(function: types.FunctionType, arguments: list[Column], at: Looking) -> Cell:
-    """What a function of columns gives for one row; a refusal where that is not known."""
+    """Return the result of a function of columns for one row; raise Refusal if it cannot be translated."""
     definition = source_of(function).definition
     wanted = definition.args
     names = [each.arg for each in (*wanted.posonlyargs, *wanted.args)]
@@ -81,7 +81,7 @@ def cell_of(function: types.FunctionType, arguments: list[Column], at: Looking) 
 
 
 class _Columns:
-    """One call of a function, with columns for its arguments."""
+    """One call of a function with columns as arguments."""
 
     def __init__(self, at: Looking, env: dict[str, Any]) -> None:
         self._at, self._env = at, env
@@ -111,7 +111,7 @@ class _Columns:
             raise Refusal("only functions of columns that assign variables and return are translated")
 
     def value(self, node: ast.expr) -> Any:
-        """A column, a constant, or something that is about to be called."""
+        """Return a column, a constant or a callable."""
         self._at.findings.budget.step()
         try:
             return self._value(node)
@@ -151,7 +151,7 @@ class _Columns:
             raise Refusal("a list of values that are not constants") from None
 
     def _cell(self, value: Any) -> Cell:
-        """A column's or a constant's value in the row."""
+        """The value of a column or constant in the row."""
         if isinstance(value, Column):
             return value.cell
         item = lifted(Const(value))
@@ -245,7 +245,7 @@ class _Columns:
         raise Refusal(f"it calls {getattr(function, '__name__', 'something unknown')}")
 
     def _chosen(self, guard: Expr, then: Any, otherwise: Any) -> Column:
-        """One column where a condition holds, else another."""
+        """One column if a condition is true, otherwise another."""
         if then is None or otherwise is None:
             known = self._cell(otherwise if then is None else then)
             if not isinstance(known, Str):
@@ -328,7 +328,7 @@ class _Columns:
         return Column(Bool(either(FALSE, *(self._truth(self._compared(ast.Eq(), owner, each)) for each in values))))
 
     def _looked_up(self, owner: Column, table: dict[Any, Any]) -> Column:
-        """`column.map(dict)`: what is no key gives a missing value."""
+        """`column.map(dict)`: a value that is no key becomes a missing value."""
         kinds = {type(each) for each in table.values()}
         if not isinstance(owner.cell, Str) or len(table) > ITEMS or not all(type(each) is str for each in table):
             raise Refusal("it looks up something other than a string")

@@ -1,4 +1,4 @@
-"""The value of a translation for given arguments, as Spark computes it: what translations are checked with."""
+"""Evaluate a translation for given arguments as Spark does, to check the translation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whence.rows.functions.values import INTEGERS, microseconds
 
 
 def evaluated(expr: Expr, row: Mapping[Attr, Any]) -> Any:
-    """The value of an expression that a translation is made of; None is NULL."""
+    """Return the value of an expression that a translation consists of; None is NULL."""
     if isinstance(expr, Attr):
         return row[expr]
     if isinstance(expr, Literal):
@@ -63,7 +63,7 @@ def _case(expr: Call, row: Mapping[Attr, Any]) -> Any:
 
 
 def compared(op: str, left: Any, right: Any) -> bool | None:
-    """Spark's order: NaN is equal to itself and above all numbers."""
+    """Compare as Spark does: NaN equals itself and is greater than all numbers."""
     if op == "<=>":
         return left is right if left is None or right is None else compared("=", left, right)
     if left is None or right is None:
@@ -80,7 +80,7 @@ def _key(value: Any) -> tuple[int, Any]:
 
 
 def _wrapped(expr: Call, value: Any) -> Any:
-    """A result in its type; integers of translations never overflow."""
+    """Check the range of a result; integers of translations never overflow."""
     if expr.dtype in INTEGERS:
         bits = INTEGERS[expr.dtype]
         if not -(1 << bits - 1) <= value < 1 << bits - 1:

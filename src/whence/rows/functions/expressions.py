@@ -1,4 +1,4 @@
-"""Expressions of Python, for any argument."""
+"""Evaluate Python expressions symbolically."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(node: ast.expr, at: Looking) -> Value:
-    """What an expression gives."""
+    """Return the symbolic value of an expression."""
     at.findings.budget.step()
     try:
         return _evaluate(node, at)
@@ -79,7 +79,7 @@ def _evaluate(node: ast.expr, at: Looking) -> Value:
 
 
 def condition(node: ast.expr, at: Looking) -> Expr:
-    """Whether an expression is true, without making a value of it."""
+    """Return the condition that an expression is true, without a symbolic value for it."""
     at.findings.budget.step()
     if isinstance(node, ast.BoolOp):
         stops = FALSE if isinstance(node.op, ast.And) else TRUE
@@ -115,7 +115,7 @@ def _unary(node: ast.UnaryOp, at: Looking) -> Value:
 
 
 def _bool_op(node: ast.BoolOp, at: Looking) -> Value:
-    """`a and b` is one of the two."""
+    """`a and b` is one of the two values."""
     first, *rest = node.values
     value = evaluate(first, at)
     for other in rest:

@@ -12,17 +12,17 @@ from typing import Any
 
 from whence.rows.functions.values import is_plain
 
-MOST = 10_000  # objects that are looked at
-LIBRARIES = frozenset({"numpy", "pandas", "pyarrow", "pyspark"})  # their versions say what they do
-LONGEST = 10_000_000  # characters of their text
+MOST = 10_000  # objects that are visited
+LIBRARIES = frozenset({"numpy", "pandas", "pyarrow", "pyspark"})  # their version determines what they do
+LONGEST = 10_000_000  # characters of all strings
 
 
 class _Unknown(Exception):
-    """Something whose value is not all in its text."""
+    """The value of an object does not follow from its string."""
 
 
 def code_of(function: object) -> str:
-    """A hash of a function's code, constants, defaults, closure and globals; empty if one of them is no plain value.
+    """Return a hash of a function's code, constants, defaults, closure and globals; "" if one of them is unknown.
 
     >>> code_of(lambda x: x + 1) == code_of(lambda x: x + 1), code_of(lambda x: x + 1) == code_of(lambda x: x + 2)
     (True, False)

@@ -1,4 +1,4 @@
-"""The values of a function's globals where Spark calls it."""
+"""The values of a function's globals on Spark's workers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from whence.rows.functions.values import is_plain
 
 
 def global_value(function: types.FunctionType, name: str) -> object:
-    """The value of a global variable.
+    """Return the value of a global variable.
 
-    A function travels to Spark's workers with its globals, unless its module can be imported there: then it has the
-    values that importing gives, which is checked for constants.
+    Spark sends a function to its workers with its globals, unless the workers can import its module. Then the globals
+    have the values after the import, so they must be constants.
     """
     value = function.__globals__[name]
     if isinstance(value, types.ModuleType | types.FunctionType | type | types.BuiltinFunctionType):
@@ -28,7 +28,7 @@ def global_value(function: types.FunctionType, name: str) -> object:
 
 
 def _by_name(function: types.FunctionType) -> bool:
-    """Whether the function is one that workers import."""
+    """Whether the workers import the function by its name."""
     module = sys.modules.get(function.__module__ or "")
     if module is None or function.__module__ == "__main__":
         return False
@@ -36,7 +36,7 @@ def _by_name(function: types.FunctionType) -> bool:
 
 
 def _written_once(module: ast.Module, name: str, value: object) -> bool:
-    """Whether a module assigns a constant to a name, once and for good."""
+    """Whether a module assigns a constant to a name exactly once."""
     written = [node for node in ast.walk(module) if isinstance(node, ast.Name) and node.id == name]
     if sum(isinstance(node.ctx, ast.Store | ast.Del) for node in written) != 1:
         return False

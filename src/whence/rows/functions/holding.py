@@ -7,14 +7,14 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-MOST = 8  # that are named
-DEEPEST = 8  # functions within functions
+MOST = 8  # names in the result
+DEEPEST = 8  # nesting of functions
 COLLECTIONS = (dict, list, set, frozenset, tuple)
 TABLES = frozenset({"DataFrame", "Series", "ndarray", "Table", "Broadcast", "Index"})
 
 
 def held_by(function: object) -> tuple[str, ...]:
-    """The data that a function holds, in words: what it was made of is in no plan.
+    """Describe the data that a function contains, because no plan shows where this data came from.
 
     >>> rates = {"eur": 1.0, "nok": 0.09}
     >>> held_by(lambda currency: rates.get(currency))
@@ -50,7 +50,7 @@ def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
         try:
             yield name, cell.cell_contents
-        except ValueError:  # it was not assigned yet
+        except ValueError:  # not assigned yet
             continue
     for name in code.co_names:
         if name in function.__globals__:

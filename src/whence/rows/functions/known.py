@@ -1,4 +1,4 @@
-"""Functions of Python and its libraries whose meaning is known: `len`, `round`, `re.search`, `pandas.isna`."""
+"""Translations of functions of Python and its libraries: `len`, `round`, `re.search`, `pandas.isna`."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _is_finite(item: Item, at: Looking) -> Item:
 
 
 def _day(kind: type[date]) -> Builtin:
-    """`date(2024, 1, 31)` and `datetime(2024, 1, 31, 12)`, of constants."""
+    """`date(2024, 1, 31)` and `datetime(2024, 1, 31, 12)`, with constant arguments."""
 
     def make(args: list[Value], at: Looking) -> Value:
         known = [constant(arg) for arg in args]
@@ -206,7 +206,7 @@ def _isinstance(args: list[Value], at: Looking) -> Value:
 
 
 def _extreme(op: str) -> Builtin:
-    """`min` and `max`: the first of those that are equal, and what Python's comparisons make of NaN."""
+    """`min` and `max`: of equal values the first, with Python's comparisons of NaN."""
 
     def make(args: list[Value], at: Looking) -> Value:
         values = items_of(args[0]) if len(args) == 1 else tuple(args)
@@ -262,7 +262,7 @@ def _str(item: Item, at: Looking) -> Item:
 
 
 def regular(name: str, args: list[Value], at: Looking) -> Value:
-    """`re.search` and its kin: whether there is a match, and nothing else of it."""
+    """`re.search`, `re.match` and `re.fullmatch`: whether there is a match; nothing else of it is translated."""
     pattern = constant(args[0]) if len(args) == 2 else None
     if pattern is None or type(pattern.value) is not str:
         raise Refusal("a regular expression that is not a constant, or has flags")

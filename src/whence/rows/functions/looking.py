@@ -33,43 +33,43 @@ from whence.rows.functions.values import (
     negated,
 )
 
-UNROLLED = 256  # turns of a loop
+UNROLLED = 256  # iterations of a loop
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Pass)
 IMPORTS = frozenset({"re", "math", "datetime", "string", "pandas", "numpy"})
 
 
 @dataclass
 class Findings:
-    """What was found out about a function and all functions that it calls."""
+    """The conditions found for a function and all functions that it calls."""
 
     budget: Budget = field(default_factory=Budget)
     domain: dict[Expr, None] = field(default_factory=dict)
 
     def requires(self, condition: Expr) -> None:
-        """The translation holds only where this is not false."""
+        """Note that the translation is valid only where the condition is not false."""
         self.domain[condition] = None
 
     def fails(self, when: Expr, kind: type[Exception]) -> None:
-        """What fails after the function has returned is caught by nothing in it."""
+        """Do nothing: no `try` in the function catches an error after it has returned."""
 
 
 @dataclass
 class Looking:
-    """One call of one function."""
+    """The symbolic execution of one call of a function."""
 
     function: types.FunctionType
     findings: Findings
     env: dict[str, Value] = field(default_factory=dict)
     path: list[Expr] = field(default_factory=list)  # conditions inside of this call
-    outer: tuple[Expr, ...] = ()  # those around it
-    facts: list[Expr] = field(default_factory=list)  # what holds for rows that have not returned
-    partial: set[str] = field(default_factory=set)  # variables that some rows have not assigned
+    outer: tuple[Expr, ...] = ()  # conditions around the call
+    facts: list[Expr] = field(default_factory=list)  # true for rows that have not returned
+    partial: set[str] = field(default_factory=set)  # variables that are not assigned in all rows
     returns: list[tuple[Expr, Value]] = field(default_factory=list)
-    errors: list[tuple[Expr, type[Exception]]] | None = None  # what a `try` around it may catch
-    skipped: Expr = FALSE  # rows that have left this turn of a loop
-    broken: Expr = FALSE  # rows that have left the loop
+    errors: list[tuple[Expr, type[Exception]]] | None = None  # errors that an enclosing `try` may catch
+    skipped: Expr = FALSE  # rows that left this iteration of a loop
+    broken: Expr = FALSE  # rows that left the loop
 
-    # --- what operations say
+    # --- called by operations
 
     def requires(self, condition: Expr) -> None:
         self.findings.requires(condition)
@@ -81,7 +81,7 @@ class Looking:
 
     @contextmanager
     def under(self, guard: Expr) -> Iterator[None]:
-        """Where a condition holds."""
+        """Execute under a condition."""
         self.path.append(guard)
         try:
             yield
@@ -93,7 +93,7 @@ class Looking:
         return either(self.skipped, self.broken)
 
     def possible(self, value: Value) -> Value:
-        """The value without alternatives that cannot be, where this is."""
+        """Return the value without alternatives that are impossible here."""
         if len(value) < 2:
             return value
         known = {fact for each in (*self.facts, *self.path) for fact in facts_of(each)}
@@ -137,10 +137,10 @@ class Looking:
             return
         raise Refusal("it changes an object")
 
-    # --- statements: whether rows go on after them
+    # --- statements: they return whether rows continue after them
 
     def block(self, statements: list[ast.stmt]) -> str:
-        """`""`, "returned", or "left": a loop was left, and what follows it is reached."""
+        """Return `""`, "returned", or "left" if the statements left a loop, after which execution continues."""
         known = len(self.facts)
         try:
             for statement in statements:
@@ -213,7 +213,7 @@ class Looking:
             one = self.block(node.body)
         after, self.env = self.env, before
         if one == "returned":
-            # Rows that returned are chosen by the order of the branches: what follows need not exclude them.
+            # Returned values are selected in the order of branches, so the code after this need not exclude these rows.
             self.facts.append(negated(guard))
             with self.under(negated(guard)) if self.errors is not None else self.under(TRUE):
                 return self.block(node.orelse)
@@ -245,13 +245,13 @@ class Looking:
         for turn in turns:
             self.skipped = around
             left = self.broken
-            self.broken = FALSE  # rows that have left the loop do not see the next turns
+            self.broken = FALSE  # rows that left the loop do not run the next iterations
             self.assign(node.target, turn)
             self.broken = left
             if self.block(node.body) == "returned" and self.away == FALSE:
                 self.skipped, self.broken = outer
                 return "returned"
-        if self.broken != FALSE:  # another value for rows that have left the loop: not followed
+        if self.broken != FALSE:  # these rows have another value of the loop variable, which is not translated
             for each in ast.walk(node.target):
                 if isinstance(each, ast.Name):
                     self.env.pop(each.id, None)
@@ -259,7 +259,7 @@ class Looking:
         return ""
 
     def _try(self, node: ast.Try) -> str:
-        """Of plain statements. Where one of them fails, the handler's values are the values."""
+        """Execute a `try` of simple statements. If one of them fails, the handler determines the values."""
         if node.orelse or node.finalbody or not all(isinstance(each, SIMPLE) for each in node.body):
             raise Refusal("a try with compound statements is not translated")
         around, self.errors = self.errors, []
@@ -328,7 +328,7 @@ class Looking:
 def look(
     function: types.FunctionType, args: list[Value], kwargs: dict[str, Value], around: Looking | Findings
 ) -> Value:
-    """What a call of a function gives."""
+    """Return the symbolic result of a call of a function."""
     inside = _opened(function, args, kwargs, around)
     result: Value = ()
     for guard, value in reversed(inside.returns):
@@ -337,7 +337,7 @@ def look(
 
 
 def returned(function: types.FunctionType, args: list[Value], findings: Findings) -> list[tuple[Expr, Value]]:
-    """What a function returns, and when: the first condition that holds decides."""
+    """Return what a function returns and under which condition; the first condition that is true counts."""
     return _opened(function, args, {}, findings).returns
 
 
@@ -365,7 +365,7 @@ def _opened(
 
 
 def _in_order(errors: list[tuple[Expr, type[Exception]]]) -> list[tuple[Expr, type[Exception]]]:
-    """The same errors, each where none of those before it was raised; of one kind alone, the order does not matter."""
+    """Restrict each error to rows without an earlier error. For errors of one type, the order is irrelevant."""
     if len({kind for _, kind in errors}) < 2:
         return errors
     found: list[tuple[Expr, type[Exception]]] = []

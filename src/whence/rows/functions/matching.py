@@ -1,4 +1,4 @@
-"""`match` statements, written as `if` statements that mean the same."""
+"""Rewrite `match` statements as equivalent `if` statements."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from whence.rows.functions.refusal import Refusal
 
 
 def as_ifs(node: ast.Match) -> list[ast.stmt]:
-    """The statements that do what a `match` does, for patterns of constants, `|`, names and `_`.
+    """Return statements equivalent to a `match`, for patterns of constants, `|`, names and `_`.
 
     >>> source = "match x:\\n  case 1 | 2: y = 'few'\\n  case None: y = 'none'\\n  case _: y = 'many'"
     >>> print("; ".join(ast.unparse(each) for each in as_ifs(ast.parse(source).body[0])).replace(chr(10), " "))
     subject 1:0 = x; if subject 1:0 == 1 or subject 1:0 == 2:     y = 'few' elif subject 1:0 is None:     y = 'none' \
 else:     y = 'many'
     """
-    subject = f"subject {node.lineno}:{node.col_offset}"  # no name of the user's has a space
+    subject = f"subject {node.lineno}:{node.col_offset}"  # names in the user's code have no spaces
     first = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
     statements = [first, *_ladder(node.cases, subject)]
     for each in statements:

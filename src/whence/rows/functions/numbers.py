@@ -1,4 +1,4 @@
-"""Python's arithmetic and comparisons in expressions that mean the same to Spark."""
+"""Python's arithmetic and comparisons as expressions with the same results in Spark."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from whence.rows.functions.values import (
     widest,
 )
 
-EXACT = 1 << 53  # whole numbers up to it are doubles, each one
-NEVER = "evalMode=LEGACY"  # NULL where ANSI mode has an error
+EXACT = 1 << 53  # doubles represent all integers up to it
+NEVER = "evalMode=LEGACY"  # NULL instead of an error as in ANSI mode
 TRY = "evalMode=TRY"
 HIGHEST_POWER = 8
 LARGEST_DIVISOR = 1 << 31
@@ -48,20 +48,20 @@ class Raised(Exception):
 
 
 class Context(Protocol):
-    """What an operation may say about itself."""
+    """What an operation can report to its caller."""
 
     def requires(self, condition: Expr) -> None:
-        """The translation holds only where this is not false."""
+        """Note that the translation is valid only where the condition is not false."""
 
     def fails(self, when: Expr, kind: type[Exception]) -> None:
-        """Python raises an error where this holds."""
+        """Note that Python raises an error where the condition is true."""
 
 
 Number = Int | Float
 
 
 def number(item: Item) -> Number | None:
-    """The number that a value is: a truth value is one, too."""
+    """Return the value as a number; a boolean is one, too. None if it is not a number."""
     item = lifted(item)
     if isinstance(item, Bool):
         if item.expr in (TRUE, FALSE):
@@ -71,7 +71,7 @@ def number(item: Item) -> Number | None:
 
 
 def as_float(item: Number, context: Context) -> Expr:
-    """A number as a double. Python rounds large whole numbers as Spark does."""
+    """Return a number as a double. Python rounds large integers as Spark does."""
     if isinstance(item, Float):
         return item.expr
     if item.expr.dtype != "long":
@@ -80,7 +80,7 @@ def as_float(item: Number, context: Context) -> Expr:
 
 
 def exactly_float(item: Number, context: Context) -> Expr:
-    """A number as a double that is equal to it: others are left to Python."""
+    """Return a number as an equal double. Numbers that have none are outside of the domain."""
     if isinstance(item, Int) and not -EXACT <= item.low <= item.high <= EXACT:
         small = both(Compare(">=", item.expr, long(-EXACT)), Compare("<=", item.expr, long(EXACT)))
         if item.expr.dtype == "long":
@@ -118,7 +118,7 @@ def multiply(a: Item, b: Item, context: Context) -> Item:
 def divide(a: Item, b: Item, context: Context) -> Item:
     left, right = _numbers(a, b)
     _not_zero(right, context)
-    if isinstance(left, Int) and isinstance(right, Int):  # Python rounds the quotient once
+    if isinstance(left, Int) and isinstance(right, Int):  # Python rounds the quotient only once
         sides = exactly_float(left, context), exactly_float(right, context)
     else:
         sides = as_float(left, context), as_float(right, context)
@@ -178,12 +178,12 @@ def absolute(a: Item, context: Context) -> Item:
 
 
 def truncated(item: Float, context: Context) -> Item:
-    """`int(x)` of a float that is small enough."""
+    """`int(x)` of a float of at most 2^53."""
     return Int(Call("Cast", (_small(item, context),), "long", NEVER), -EXACT, EXACT)
 
 
 def rounded(item: Float, context: Context) -> Item:
-    """`round(x)`: halves to the even number, as rint does."""
+    """`round(x)`: halves are rounded to the even number, as by rint."""
     return Int(Call("Cast", (Call("Rint", (_small(item, context),), "double"),), "long", NEVER), -EXACT, EXACT)
 
 
@@ -287,7 +287,7 @@ _NAMES = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
 def compared(op: str, a: Item, b: Item, context: Context) -> Expr:
-    """`a op b`: a condition that is NULL only where Python has raised an error."""
+    """`a op b` as a condition, which is NULL only if Python raises an error."""
     a, b = lifted(a), lifted(b)
     left, right = number(a), number(b)
     if left is not None and right is not None:
@@ -343,7 +343,7 @@ def _in(item: Int, dtype: str) -> Expr:
 
 
 def _with_constant(op: str, left: Int, value: object) -> Expr:
-    """A whole number compared with a constant float: exactly, without making it a float."""
+    """Compare an integer with a constant float exactly, without converting it to a float."""
     assert isinstance(value, float)
     if value != value:
         return TRUE if op == "!=" else FALSE
@@ -361,7 +361,7 @@ def _refused() -> Expr:
 
 
 def _floats(op: str, left: Expr, right: Expr) -> Expr:
-    """NaN is equal to nothing in Python, and equal to itself and above all others in Spark."""
+    """Compare floats. NaN equals nothing in Python; in Spark, it equals itself and is greater than all others."""
     for each in (left, right):
         if isinstance(each, Literal) and each.value != each.value:
             return TRUE if op == "!=" else FALSE

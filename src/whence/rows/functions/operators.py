@@ -93,7 +93,7 @@ def binary(op: ast.operator, left: Value, right: Value, at: Looking) -> Value:
 
 
 def _folded(kind: type[ast.operator], a: object, b: object) -> object:
-    """An operation on two constants."""
+    """Compute an operation on two constants."""
     if isinstance(a, str) and isinstance(b, str) and kind is ast.Add and len(a) + len(b) <= TEXT:
         return a + b
     if not isinstance(a, int | float) or not isinstance(b, int | float):
@@ -183,7 +183,7 @@ def _contained(item: Item, inside: Item, at: Looking) -> Expr:
 
 
 def _listed_equal(item: Item, value: Value, at: Looking) -> Expr:
-    """`in` of a list goes by identity first: a NaN is in the list that it was put into, and in no other."""
+    """`in` of a list compares identity first: a NaN object is in a list only if it is the same object."""
     found = lifted(item)
     if isinstance(found, Float) and any(isinstance(lifted(one.item), Float) for one in value):
         at.requires(negated(numbers.is_nan(found.expr)))
@@ -191,7 +191,7 @@ def _listed_equal(item: Item, value: Value, at: Looking) -> Expr:
 
 
 def one_of(item: Item, values: list[object], at: Looking) -> Expr:
-    """Whether a value is equal to one of some constants."""
+    """Whether a value equals one of some constants."""
     if any(not is_plain(value) for value in values):
         raise Refusal("it searches among objects")
     if isinstance(item, Const) and is_plain(item.value):

@@ -1,4 +1,4 @@
-"""Numbers in text: `int(s)` and `float(s)`."""
+"""Parse numbers in strings: `int(s)` and `float(s)`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from whence.rows.functions.texts import FIGURES, integer, sliced
 from whence.rows.functions.values import Float, Int, Item, both, case, either, negated, text
 
 SIGN, POINT = "+-", "."
-AROUND = " \t\n\r\x0b\x0c"  # what may stand around a number in ASCII text: less than strip() removes
+AROUND = " \t\n\r\x0b\x0c"  # ASCII characters that may surround a number: fewer than strip() removes
 MOST_FIGURES = 15
 
 
 def parsed(expr: Expr, fraction: bool, context: Context) -> Item:
-    """`int(s)` or `float(s)` of texts that are plain numbers, or that are surely none."""
+    """`int(s)` or `float(s)` for strings that are plain numbers, or that are certainly not numbers."""
     clean = Call("StringTrim", (expr, text(AROUND)), "string")
     unsigned = case(
         either(*(Call("StartsWith", (clean, text(sign)), "boolean") for sign in SIGN)), sliced(clean, 1, None), clean
@@ -39,7 +39,7 @@ def parsed(expr: Expr, fraction: bool, context: Context) -> Item:
 
 
 def _no_number(clean: Expr, fraction: bool) -> Expr:
-    """Empty, or with an ASCII character in it that no number has. Figures of other scripts are numbers, too."""
+    """Whether it is empty or has an ASCII character that no number has. Digits of other scripts are digits, too."""
     never = "".join(chr(code) for code in range(0x21, 0x7F))
     allowed = FIGURES + "+-_" + (".eEinfatyINFATY" if fraction else "")
     never = "".join(each for each in never if each not in allowed)

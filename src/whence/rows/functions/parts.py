@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from whence.rows.functions.looking import Looking
 
 OF_DATES = {"year": "Year", "month": "Month", "day": "DayOfMonth"}
-CLOCK = frozenset({"ClockDate", "ClockPart"})  # calls of our own, which Spark does not have
+CLOCK = frozenset({"ClockDate", "ClockPart"})  # whence's own calls, which Spark does not have
 OF_CLOCKS = {"hour": 23, "minute": 59, "second": 59, "microsecond": 999_999}
 
 
 def day_of(item: Stamp) -> Date:
-    """The date of a point in time."""
+    """Return the date of a datetime."""
     return Date(Call("ClockDate", (item.expr,), "date"))
 
 
@@ -118,7 +118,7 @@ def looked_up(table: dict[object, object], key: Item, default: Value | None, at:
     if isinstance(key, Items | Split | Match | Method) or (isinstance(key, Const) and not is_plain(key.value)):
         raise Refusal("it looks up something that is not a plain value")
     groups: dict[tuple[type, object], list[object]] = {}
-    for each, value in table.items():  # keys of one value together
+    for each, value in table.items():  # group the keys by value
         groups.setdefault((type(value), repr(value)), []).append(each)
     tests = [(one_of(key, keys, at), table[keys[0]]) for keys in groups.values()]
     tests = [(test, value) for test, value in tests if test != FALSE]

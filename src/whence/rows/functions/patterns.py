@@ -1,4 +1,4 @@
-"""Regular expressions that mean the same to Python, Java and RE2, for ASCII text."""
+"""Regular expressions that mean the same in Python, Java and RE2, for ASCII strings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from whence.rows.functions.refusal import Refusal
 
-PORTABLE = "portable"  # the detail of a call of RLike whose pattern is spelled here
+PORTABLE = "portable"  # the detail of a call of RLike with such a pattern
 MOST = 255  # repetitions
 LONGEST = 2_000  # characters
 CATEGORIES = {"DIGIT": "0-9", "SPACE": r"\x{9}-\x{d}\x{1c}-\x{20}", "WORD": "0-9A-Za-z_"}
 
 
 def spelled(pattern: str, method: str) -> str:
-    r"""A pattern such that a search finds it where Python's `method` finds the given one, in the same texts.
+    r"""Return a pattern that `search` finds in the same strings in which Python's `method` finds the given one.
 
     >>> spelled(r"\d+-x?$", "match")
     '\\A(?:[0-9]{1,}\\x{2d}(?:x){0,1}\\n?\\z)'
@@ -22,7 +22,7 @@ def spelled(pattern: str, method: str) -> str:
     if len(pattern) > LONGEST:
         raise Refusal("a regular expression is very long")
     try:
-        parsed: Any = re._parser.parse(pattern)  # type: ignore[attr-defined]  # what `re` itself calls
+        parsed: Any = re._parser.parse(pattern)  # type: ignore[attr-defined]  # `re` itself calls it
     except re.error as error:
         raise Refusal("a regular expression that `re` refuses") from error
     if parsed.state.flags & ~re.UNICODE:

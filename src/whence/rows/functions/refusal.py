@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 STEPS = 20_000  # statements and expressions that are visited for one function
 SECONDS = 2.0
-NESTED = 16  # functions that call one another
-LARGEST = 4_000  # expressions in a translation, each counted where it stands
-ITEMS = 1_000  # of a dictionary, set or list that is looked into
+NESTED = 16  # depth of nested calls
+LARGEST = 4_000  # nodes of a translation, counted at each occurrence
+ITEMS = 1_000  # elements of a dictionary, set or list that is searched
 TEXT = 100_000  # characters of a constant
 
 
@@ -23,12 +23,12 @@ class Refusal(Exception):
         self.why, self.line = why, line
 
     def at(self, node: ast.AST) -> Refusal:
-        """The same, with the line if none is known yet."""
+        """Add the line number, if there is none yet."""
         return self if self.line is not None else Refusal(self.why, getattr(node, "lineno", None))
 
 
 class Budget:
-    """How much may still be done for one function."""
+    """The remaining budget for one function."""
 
     def __init__(self) -> None:
         self._steps, self._until, self._nested = STEPS, time.monotonic() + SECONDS, 0
@@ -40,7 +40,7 @@ class Budget:
 
     @contextmanager
     def nested(self) -> Iterator[None]:
-        """Inside of a function that is called."""
+        """Count a nested call."""
         self._nested += 1
         try:
             if self._nested > NESTED:

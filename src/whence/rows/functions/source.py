@@ -1,4 +1,4 @@
-"""The source of a function, if it compiles to the function's own code."""
+"""Find the source of a function, and check that it compiles to the function's code."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MADE = types.CodeType
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A definition, and the file around it."""
+    """A definition, and the syntax tree of its file."""
 
     definition: Definition
     module: ast.Module
 
 
 def source_of(function: types.FunctionType) -> Source:
-    """The definition of a function. The code that its text compiles to is compared with the function's own."""
+    """Return the definition of a function. Raise Refusal if its source no longer compiles to the function's code."""
     code = function.__code__
     text = "".join(linecache.getlines(code.co_filename))
     if not text:
@@ -48,7 +48,7 @@ def _parsed(text: str, name: str) -> tuple[ast.Module, dict[str, list[MADE]]]:
     try:
         module = ast.parse(text)
         whole = compile(text, name, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a cell with magic commands, say
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a notebook cell with magic commands
         raise Refusal("its source is not a Python file") from error
     found: dict[str, list[MADE]] = {}
     left = [whole]
@@ -69,13 +69,13 @@ def _definitions(module: ast.Module, name: str) -> Iterator[Definition]:
 
 
 def _lines(node: Definition) -> int:
-    """The line that code objects name: of the first decorator, if there is one."""
+    """The first line in a code object: that of the first decorator, if there is one."""
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
     return decorators[0].lineno if decorators else node.lineno
 
 
 def _covers(node: Definition, code: MADE) -> bool:
-    """Whether all that the code computes stands inside of the definition, and its body is among it."""
+    """Whether an instruction of the code spans the body of this definition."""
     body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
     ends = body.lineno, body.col_offset, body.end_lineno, body.end_col_offset
     return any((p[0], p[2], p[1], p[3]) == ends for p in code.co_positions())

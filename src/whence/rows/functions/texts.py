@@ -1,4 +1,4 @@
-"""Python's text in expressions that mean the same to Spark."""
+"""Python's string operations as expressions with the same results in Spark."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from whence.rows.functions.values import (
     text,
 )
 
-# All that str.strip removes: what str.isspace is true of.
+# The characters that str.strip removes: str.isspace is true for them.
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-MOST = (1 << 31) - 1  # characters of a text
+MOST = (1 << 31) - 1  # characters of a string
 REPEATED = 64
-WIDEST = 1_000  # that a text is padded to
+WIDEST = 1_000  # the greatest width of padding
 
 Method: TypeAlias = Callable[[Expr, "list[Item]", Context], Item]
 
@@ -41,7 +41,7 @@ def length(expr: Expr) -> Int:
 
 
 def ascii_only(expr: Expr, context: Context) -> None:
-    """Other letters are left to Python: which ones are upper case depends on the version of Unicode."""
+    """Require ASCII strings, because upper and lower case of other letters depend on the version of Unicode."""
     bytes_ = Call("OctetLength", (expr,), "integer")
     context.requires(either(IsNull(expr), Compare("=", Call("Length", (expr,), "integer"), bytes_)))
 
@@ -65,7 +65,7 @@ def contains(whole: Expr, part: Expr) -> Expr:
 
 
 def written(item: Item) -> Expr:
-    """`str(x)`, where Spark writes the same."""
+    """`str(x)`, for types that Spark formats in the same way."""
     item = lifted(item)
     if isinstance(item, Str):
         return item.expr
@@ -88,7 +88,7 @@ def zero_padded(item: Item, width: int) -> Expr:
     return _zfill(written(item), width)
 
 
-# --- places
+# --- positions
 
 
 def at(expr: Expr, index: int, context: Context) -> Expr:
@@ -112,7 +112,7 @@ def sliced(expr: Expr, start: int | None, stop: int | None) -> Expr:
     if start is not None and start < 0:
         if stop is None:
             return Call("Right", (expr, integer(-start)), "string")
-        if stop < 0 and stop > start:  # the last few, without the last of these
+        if stop < 0 and stop > start:  # the last characters, without the very last ones
             return _without_last(Call("Right", (expr, integer(-start)), "string"), -stop)
         raise Refusal("a slice from the end to an index from the start")
     first = start or 0
@@ -126,7 +126,7 @@ def sliced(expr: Expr, start: int | None, stop: int | None) -> Expr:
 
 
 def _without_last(expr: Expr, count: int) -> Expr:
-    """Spark's left() gives an empty text for a length below one."""
+    """Drop the last characters. Spark's left() returns an empty string for a length below one."""
     rest = Call("Subtract", (Call("Length", (expr,), "integer"), integer(count)), "integer", NEVER)
     return Call("Left", (expr, rest), "string")
 
@@ -280,7 +280,7 @@ def _find(expr: Expr, args: list[Item], context: Context) -> Item:
 
 
 def _every(characters: str) -> Method:
-    """Whether there are characters, and all of them are of a kind."""
+    """Whether the string is not empty and all its characters are among the given ones."""
 
     def make(expr: Expr, args: list[Item], context: Context) -> Item:
         _none(args)

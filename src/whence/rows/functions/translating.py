@@ -1,4 +1,4 @@
-"""From a Python function to an expression over its arguments."""
+"""Translate a Python function into an expression over its arguments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PLAIN = frozenset({*INTEGERS, "float", "double", "string", "boolean", "date"})
 
 @dataclass(frozen=True, slots=True)
 class Untranslated:
-    """Why a function stays opaque, and the line of its file that is the reason, if there is one."""
+    """Why a function stays opaque, and the line in its file that is the reason, if there is one."""
 
     why: str
     line: int | None = None
@@ -61,12 +61,12 @@ class Untranslated:
 def translate(
     function: object, arguments: Sequence[str], returns: str, *, travels: str = "arrow", utc: bool = False
 ) -> Inside | Untranslated:
-    """What a Python function computes, as an expression; or why it stays opaque.
+    """Translate a Python function into an expression; or say why it stays opaque.
 
-    `arguments` and `returns` are Spark's types. `travels` says how values go from Spark to Python and back: by "arrow",
-    the default of Spark 4.2 and later; by "pickle"; or in columns of "pandas", to which NULL is NaN. `utc`: workers
-    show timestamps by the clock of UTC; where that is not known, only those without a zone are followed. Nothing of the
-    function is run before all that it does is known; then it is compared with its translation on values that its own
+    `arguments` and `returns` are Spark types. `travels` says how values go from Spark to Python and back: by "arrow",
+    the default of Spark 4.2 and later; by "pickle"; or in "pandas" columns, where NULL is NaN. `utc`: workers show
+    timestamps in UTC; if that is not known, only timestamps without a time zone are translated. The function is called
+    only after everything that it does is known: then it is compared with its translation, on values that its own
     conditions suggest.
 
     >>> str(translate(len, ["string"], "long"))
@@ -110,14 +110,14 @@ def _translated(function: object, arguments: tuple[str, ...], returns: str, trav
 
 
 def limited(*exprs: Expr) -> None:
-    """Raise if an expression is too long to be of use."""
+    """Raise Refusal if an expression is too long to be useful."""
     for each in exprs:
         if sum(1 for _ in zip(walk(each), range(LARGEST + 1), strict=False)) > LARGEST:
             raise Refusal("its translation would be very long")
 
 
 def plain_function(function: object) -> tuple[types.FunctionType, tuple[object, ...]]:
-    """The function inside of partials, with the arguments that are given before."""
+    """Return the function inside of partials, and the arguments that these add in front."""
     before: tuple[object, ...] = ()
     while isinstance(function, functools.partial):
         if function.keywords:
@@ -149,14 +149,17 @@ def _column(attr: Attr, travels: str, utc: bool, findings: Findings) -> Value:
 
 
 def _one_kind(answers: list[tuple[Expr, Value]], returns: str) -> None:
-    """Arrow cuts fractions off where a batch has floats only; beside whole numbers it looks at all of them together."""
+    """Refuse mixed types.
+
+    Arrow truncates floats if a batch has only floats; with integers among them, it converts all of them together.
+    """
     kinds = {type(lifted(each.item)) for _, answer in answers for each in answer if not is_none(each.item)}
     if returns in INTEGERS and Float in kinds and len(kinds) > 1:
         raise Refusal(f"it returns floats and other values as {returns}")
 
 
 def _returned(value: Value, returns: str, travels: str, findings: Findings) -> Expr:
-    """What Spark makes of what the function returns."""
+    """Convert the returned value to the declared type, as Spark does."""
     result: Expr | None = None
     for alternative in reversed(value):
         if is_none(alternative.item):
@@ -170,7 +173,7 @@ def _returned(value: Value, returns: str, travels: str, findings: Findings) -> E
 
 
 def _nothing(guard: Expr, value: Value, returns: str) -> Expr:
-    """NULL; where a column that is NULL is handed on, that column: so it is known where the NULL comes from."""
+    """Return NULL, or the column that is NULL if the function passes it on, so that the NULL has lineage."""
     others = (each.item for each in value)
     handed = {attr for each in others if isinstance(each, Str | Bool | Date | Float | Int) for attr in each.expr.attrs}
     result: Expr | None = None
@@ -182,7 +185,7 @@ def _nothing(guard: Expr, value: Value, returns: str) -> Expr:
 
 
 def converted(item: Item, returns: str, travels: str, findings: Findings) -> Expr:
-    """A value as Spark has it in a column of the declared type."""
+    """Convert a value to a column of the declared type, as Spark does."""
     nothing = Literal(None, returns)
     pickled = travels == "pickle"
     if is_none(item):
@@ -210,7 +213,7 @@ def converted(item: Item, returns: str, travels: str, findings: Findings) -> Exp
     if returns == "string" and shown and travels != "pandas":
         return case(item.expr, text("true"), text("false")) if isinstance(item, Bool) else written(item)
     if pickled and returns not in ("string", "date") and isinstance(item, Int | Float | Str | Bool | Date):
-        return nothing  # Spark's own converter makes a value of another type NULL
+        return nothing  # Spark's converter turns a value of another type into NULL
     raise Refusal(f"it returns a value of another type than the declared {returns}")
 
 

@@ -1,4 +1,4 @@
-"""Symbolic values of a function's variables: their alternatives, and the condition of each."""
+"""Symbolic values of a function's variables: their alternatives, each with a condition."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DIGITS = 38  # of the widest decimal
 
 @dataclass(frozen=True, slots=True)
 class Int:
-    """A whole number between two others; its expression is a long or a decimal without a fraction."""
+    """An integer between two bounds; its expression is a long or a decimal without a fraction."""
 
     expr: Expr
     low: int
@@ -38,7 +38,7 @@ class Int:
 
 @dataclass(frozen=True, slots=True)
 class _Computed:
-    """A value that an expression computes; its class is its type in Python."""
+    """A value that an expression computes; the class says its Python type."""
 
     expr: Expr
 
@@ -60,14 +60,14 @@ class Date(_Computed):
 
 
 class Stamp(_Computed):
-    """A `datetime` without a zone; its expression is a long, the microseconds since 1970."""
+    """A `datetime` without a time zone; its expression is a long, the microseconds since 1970."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """`text.split(by)`: its parts; of `text.split()`, whose text has no space at its ends, its words."""
+    """The parts of `text.split(by)`. If `words`, those of `text.split()`; the text then has no space at its ends."""
 
     text: Expr
     by: str
@@ -83,25 +83,25 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What `re` found, if it found something."""
+    """A match object of `re`."""
 
 
 class Other(_Computed):
-    """A value of any other type. Only whether it is None is known."""
+    """A value of any other type. Only whether it is None is translated."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Const:
-    """A Python object that is the same in every call: None, text, numbers, collections, functions, modules."""
+    """A Python object that is the same in every call: None, a string, number, collection, function or module."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of a value, about to be called."""
+    """A bound method of a value."""
 
     owner: Value
     name: str
@@ -109,7 +109,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list or tuple made inside of the function."""
+    """A list or tuple that the function creates."""
 
     items: tuple[Value, ...]
 
@@ -119,13 +119,13 @@ Item: TypeAlias = Int | Float | Str | Bool | Date | Stamp | Split | Days | Match
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One thing that a value may be: when `guard` holds, which no other alternative's does."""
+    """One possible value, if `guard` is true. The guards of alternatives exclude each other."""
 
     guard: Expr
     item: Item
 
 
-Value: TypeAlias = tuple[Alternative, ...]  # where none holds, the function has raised an error
+Value: TypeAlias = tuple[Alternative, ...]  # if no guard is true, the function has raised an error
 
 
 def is_none(item: Item) -> bool:
@@ -133,7 +133,7 @@ def is_none(item: Item) -> bool:
 
 
 def only(item: Item) -> Value:
-    """A value that is one thing in every call."""
+    """Return a value with one alternative."""
     return (Alternative(TRUE, item),)
 
 
@@ -142,13 +142,13 @@ def const(value: object) -> Value:
 
 
 def constant(value: Value) -> Const | None:
-    """The constant that a value is, if it is one."""
+    """Return the constant, if the value is one."""
     if len(value) == 1 and isinstance(value[0].item, Const) and value[0].guard == TRUE:
         return value[0].item
     return None
 
 
-# --- expressions, simplified where that is easy
+# --- expressions, with simple simplifications
 
 
 def both(*args: Expr) -> Expr:
@@ -163,7 +163,7 @@ _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def negated(expr: Expr) -> Expr:
-    """NOT, with Spark's order of all values: a comparison becomes the opposite one."""
+    """NOT. A comparison becomes its opposite, which is correct with Spark's total order."""
     if expr == TRUE:
         return FALSE
     if expr == FALSE:
@@ -176,7 +176,7 @@ def negated(expr: Expr) -> Expr:
 
 
 def case(guard: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """CASE WHEN, flat: what follows in its ELSE becomes further branches."""
+    """CASE WHEN. A CASE in the ELSE becomes further branches."""
     if guard == TRUE or then == otherwise:
         return then
     if guard == FALSE:
@@ -197,7 +197,7 @@ def text(value: str) -> Literal:
 
 
 def as_type(expr: Expr, dtype: str) -> Expr:
-    """The same value in a wider type."""
+    """Convert to a wider type."""
     if expr.dtype == dtype:
         return expr
     if isinstance(expr, Literal) and dtype == "long":
@@ -211,7 +211,7 @@ def as_type(expr: Expr, dtype: str) -> Expr:
 
 
 def lifted(item: Item) -> Item:
-    """A constant of a plain type as an expression; anything else as it is."""
+    """Return a constant of a plain type as an expression; any other item unchanged."""
     if not isinstance(item, Const):
         return item
     value = item.value
@@ -233,7 +233,7 @@ def lifted(item: Item) -> Item:
 
 
 def microseconds(value: datetime) -> int:
-    """The microseconds since 1970 by the clock that a value shows."""
+    """The microseconds since 1970, in the clock time of the value."""
     return (value.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
 
 
@@ -252,7 +252,7 @@ def whole(value: int) -> Int:
 
 
 def is_plain(value: object) -> bool:
-    """Whether a constant is of a type whose values never change and compare as they look."""
+    """Whether a constant has a type whose values are immutable and compare by value."""
     return value is None or type(value) in (bool, int, float, str, date, datetime, bytes)
 
 
@@ -260,7 +260,7 @@ def is_plain(value: object) -> bool:
 
 
 def merged(guard: Expr, then: Value, otherwise: Value) -> Value:
-    """What a value is after two branches: one if `guard` holds, else the other."""
+    """Merge the values of a variable after two branches: `then` if `guard` is true, otherwise `otherwise`."""
     if guard == TRUE or then is otherwise:
         return then
     if guard == FALSE:
@@ -275,7 +275,7 @@ def merged(guard: Expr, then: Value, otherwise: Value) -> Value:
 
 
 def combined(parts: Iterable[Alternative]) -> Value:
-    """Alternatives of one kind made one."""
+    """Merge alternatives of the same type into one."""
     possible = [part for part in parts if part.guard != FALSE]
     if len(possible) == 1:
         return (Alternative(TRUE, possible[0].item),)
@@ -322,7 +322,7 @@ def _one(group: list[Alternative]) -> Alternative:
 
 
 def _cases(pairs: list[tuple[Expr, Expr]]) -> Expr:
-    """The last guard is left out: if none holds, there is no value."""
+    """Return a CASE of the pairs. The last guard is omitted: if none is true, there is no value."""
     found = pairs[-1][1]
     for guard, expr in reversed(pairs[:-1]):
         found = case(guard, expr, found)
@@ -330,7 +330,7 @@ def _cases(pairs: list[tuple[Expr, Expr]]) -> Expr:
 
 
 def widest(dtypes: list[str]) -> str:
-    """The type among long and decimals without a fraction that has room for all."""
+    """The narrowest of long and the decimals without a fraction that can represent all values."""
     sizes = [int(each[len("decimal(") :].split(",")[0]) for each in dtypes if each.startswith("decimal")]
     if not sizes:
         return "long"
@@ -338,7 +338,7 @@ def widest(dtypes: list[str]) -> str:
 
 
 def facts_of(expr: Expr) -> tuple[Expr, ...]:
-    """What holds, each by itself, where a condition holds."""
+    """The facts that follow from a condition."""
     if isinstance(expr, Not) and isinstance(expr.arg, Or):
         return tuple(fact for arg in expr.arg.args for fact in facts_of(negated(arg)))
     return (expr, *conjuncts(expr))

@@ -1,4 +1,4 @@
-"""The operators: PredTrace's Table 2, and what Spark adds."""
+"""The operators: those of PredTrace's Table 2, and more that Spark has."""
 
 from whence.rows.operators.aggregate import Aggregate
 from whence.rows.operators.arrange import Arrange

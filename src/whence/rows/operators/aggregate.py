@@ -1,4 +1,4 @@
-"""Groups of rows, each summed up in one."""
+"""GROUP BY: one output row for each group of rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from whence.rows.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Operator):
-    """GROUP BY. Without keys it is one group, even of no rows; grouping sets are an Expand below it.
+    """GROUP BY. Without keys, all rows are one group, even if there are no rows. Grouping sets are an Expand below it.
 
-    Keys are expressions over the input; outputs are expressions over the keys and over aggregate calls. `listed`, of a
-    pivot, holds for the rows whose value is one of those that became columns: the others contribute to a group only if
-    it has none of these.
+    Keys are expressions over the input; outputs are expressions over the keys and aggregate calls. A pivot sets
+    `listed`, which is true for rows whose value became a column. Other rows contribute to a group only if the group has
+    no listed row.
     """
 
     child: Operator
@@ -47,12 +47,12 @@ class Aggregate(Operator):
 
     @property
     def any_listed(self) -> AggCall | None:
-        """Whether the group of a pivot has a listed row, as an aggregate."""
+        """The aggregate that says whether a group of a pivot has a listed row."""
         return None if self.listed is None else AggCall("bool_or", (self.listed,), "boolean")
 
     @property
     def key_outputs(self) -> dict[Attr, Expr]:
-        """The output columns that are a group key, and the key over the input."""
+        """Map each output column that is a group key to the key, an expression over the input."""
         return {column.attr: column.expr for column in self.outputs if column.expr in self.keys}
 
 

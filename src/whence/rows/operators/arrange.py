@@ -1,4 +1,4 @@
-"""The same rows, placed elsewhere."""
+"""Repartition, coalesce and hints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from whence.rows.operators.base import Operator, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Arrange(Operator):
-    """Repartition, coalesce, a hint: no row is changed, but what depends on places (Sample) sees a difference."""
+    """Repartition, coalesce or a hint.
+
+    It changes no row, but operators that depend on the positions of rows (Sample) may give other results.
+    """
 
     child: Operator
     what: str

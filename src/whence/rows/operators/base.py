@@ -1,4 +1,4 @@
-"""What every operator is: tables in, one table out."""
+"""The base class of operators: tables in, one table out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whence.rows.tree import Tree
 
 
 class Operator(Tree):
-    """A node of a pipeline. `output` is its columns, in order; `children` its inputs."""
+    """A node of a plan. `output` is its columns, in order; `children` are its inputs."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class Operator(Tree):
 
     @property
     def expressions(self) -> tuple[Tree, ...]:
-        """What it computes: expressions and named columns, not its inputs."""
+        """The expressions and named columns that it computes, without its inputs."""
         return tuple(part for part in self.parts() if not isinstance(part, Operator))
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Operator(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Named(Tree):
-    """An output column and how it is computed; an attribute passed on is `Named(a, a)`."""
+    """An output column and its expression. A column that is passed on is `Named(a, a)`."""
 
     attr: Attr
     expr: Expr
@@ -46,7 +46,7 @@ class Named(Tree):
 
 
 def keep(*attrs: Attr) -> tuple[Named, ...]:
-    """Columns passed on as they are."""
+    """Return columns that pass the attributes on."""
     return tuple(Named(attr, attr) for attr in attrs)
 
 

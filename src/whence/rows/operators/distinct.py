@@ -1,4 +1,4 @@
-"""One row of each kind."""
+"""DISTINCT and dropDuplicates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whence.rows.operators.base import Operator, require, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Distinct(Operator):
-    """One row for each value of the keys: all columns (DISTINCT) or some (dropDuplicates), where Spark picks a row."""
+    """One row for each value of the keys: all columns (DISTINCT) or some (dropDuplicates: Spark picks the row)."""
 
     child: Operator
     keys: tuple[Attr, ...]

@@ -1,4 +1,4 @@
-"""One row in, several out."""
+"""Operators that make several rows of one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from whence.rows.operators.base import Operator, require, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Generate(Operator):
-    """Each row once for each element of a generator: explode, posexplode, inline, a UDTF. outer keeps empty ones."""
+    """Repeat each row for each element of a generator: explode, posexplode, inline, UDTFs. `outer` keeps empty ones."""
 
     child: Operator
     generator: Expr
     columns: tuple[Attr, ...]
-    kept: tuple[Attr, ...]  # which of the input's columns go on
+    kept: tuple[Attr, ...]  # the input columns that are passed on
     outer: bool = False
     origin: object = field(default=None, compare=False, repr=False)
 
@@ -31,7 +31,7 @@ class Generate(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Expand(Operator):
-    """Each row once for each projection: grouping sets, rollup, cube, unpivot, stack."""
+    """Repeat each row for each projection: grouping sets, rollup, cube, unpivot, stack."""
 
     child: Operator
     projections: tuple[tuple[Expr, ...], ...]

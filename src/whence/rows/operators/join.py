@@ -1,4 +1,4 @@
-"""Rows of two inputs, paired."""
+"""Joins."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from whence.errors import BadType
 from whence.rows.expressions.base import Attr, Expr
 from whence.rows.operators.base import Operator, require_operator
 
-# single: a left join whose right side has at most one match a row, the form of a scalar subquery.
-# existence: every left row, and whether it has a match, as a column; EXISTS or IN beneath an OR.
+# single: a left join whose right side has at most one match for each row; a scalar subquery becomes one. existence:
+# every left row, with a column that says whether it has a match; EXISTS or IN below an OR becomes one.
 JOINS = ("inner", "cross", "left", "right", "full", "single", "semi", "anti", "existence")
 LEFT_ONLY = frozenset({"semi", "anti", "existence"})
 

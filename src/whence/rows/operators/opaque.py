@@ -1,4 +1,4 @@
-"""Users' functions over whole tables or groups: what they do inside is unknown."""
+"""User functions over tables or groups. Their effect on rows is unknown."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ OF_BATCHES = ("MapInPandas(", "MapInArrow(", "PythonMapInArrow(")
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Operator):
-    """mapInPandas, mapInArrow, mapPartitions ...: any row may have come from any row; `why` says what it is.
+    """mapInPandas, mapInArrow, mapPartitions ...: any output row may come from any input row. `why` names the function.
 
-    `by_row`: it is known to make each row of one row, in order, as `apply(axis=1)` of pandas API on Spark does. Then
-    `annotated` may go around it: pairs of an input column, and the output column that has the same beside each row.
-    `tried`, if it is not known: beside each row are those that give it by themselves, or its batch, or its partition.
+    If `by_row`, it makes each row from one row, in order, as `apply(axis=1)` of pandas API on Spark does. `annotated`
+    then has pairs of an input column and an output column, which has the same value for each row. If `tried`,
+    annotations are found by calling the function with fewer rows: each output row gets those of the rows that produce
+    it alone, or of its batch, or of its partition.
     """
 
     inputs: tuple[Operator, ...]
     columns: tuple[Attr, ...]
     why: str
     origin: object = field(default=None, compare=False, repr=False)
-    varies: str = field(default="", compare=False)  # why it may give something else for the same rows
+    varies: str = field(default="", compare=False)  # why it may return other rows for the same input
     by_row: bool = False
     annotated: tuple[tuple[Attr, Attr], ...] = ()
     tried: bool = field(default=False, compare=False, repr=False)
     code: str = field(default="", compare=False)  # a hash of the function, the same in every session
-    holds: tuple[str, ...] = field(default=(), compare=False, repr=False)  # data that the function brings along
+    holds: tuple[str, ...] = field(default=(), compare=False, repr=False)  # data that the function contains
 
     def __post_init__(self) -> None:
         require_operator("Opaque", *self.inputs)
 
     @property
     def triable(self) -> bool:
-        """Whether it is a function of batches of rows, which can be called with fewer rows."""
+        """Whether it is a function of batches of rows, so that it can be called with fewer rows."""
         return len(self.inputs) == 1 and self.why.startswith(OF_BATCHES) and _unique_names(self.inputs[0].output)
 
     @property
@@ -49,11 +50,11 @@ def _unique_names(attrs: tuple[Attr, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GroupedMap(Operator):
-    """applyInPandas, applyInArrow: a function of a group's rows; each row it gives comes from that group.
+    """applyInPandas, applyInArrow: a function of the rows of a group. Each row that it returns comes from that group.
 
-    `annotated` goes around the function: pairs of an input column of lists, and the output column that holds, beside
-    each row the function gives, the elements of all lists of its group. With `tried` it is those of the rows that give
-    the row again when the function is called with them alone, where there are such.
+    `annotated` has pairs of an input column of lists and an output column. The output column has, for each row that the
+    function returns, the elements of all lists of its group. If `tried`, it has only those of the rows that produce the
+    row again when the function is called with them alone, if there are such rows.
     """
 
     child: Operator
@@ -75,7 +76,7 @@ class GroupedMap(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Cogroup(Operator):
-    """cogroup().applyInPandas: a function of the rows of one group on both sides."""
+    """cogroup().applyInPandas: a function of the rows of a group on both sides."""
 
     left: Operator
     right: Operator

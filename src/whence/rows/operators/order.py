@@ -1,4 +1,4 @@
-"""Order, and the rows that are first in it."""
+"""Sort and limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whence.rows.operators.base import Operator, require, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Sort(Operator):
-    """Rows in order; everywhere=False orders within partitions only."""
+    """Sort the rows; `everywhere=False` sorts within partitions only."""
 
     child: Operator
     keys: tuple[SortKey, ...]
@@ -28,9 +28,9 @@ class Sort(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Operator):
-    """The first rows, skipping `offset`; count=None is all of them. Top-k is a Limit over a Sort.
+    """The first `count` rows after `offset` rows; `count=None` means all of them. Top-k is a Limit over a Sort.
 
-    Which rows it takes is not decided by the rows alone when nothing below orders them, or when ties span the end.
+    Without a sort below, or with ties at the end, the rows alone do not determine which of them a limit takes.
     """
 
     child: Operator

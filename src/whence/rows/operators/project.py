@@ -1,4 +1,4 @@
-"""One row in, one row out: columns chosen, renamed, computed."""
+"""SELECT: columns chosen, renamed or computed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whence.rows.operators.base import Named, Operator, require, require_operato
 
 @dataclass(frozen=True, slots=True)
 class Project(Operator):
-    """A select list; a UDF column is a Udf in it."""
+    """A select list. A column computed by a UDF is a Udf in it."""
 
     child: Operator
     columns: tuple[Named, ...]

@@ -10,7 +10,7 @@ from whence.rows.operators.base import Operator, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Sample(Operator):
-    """A fraction of the rows by a seed: the same rows again only over the same partitions in the same order."""
+    """A random fraction of the rows. A seed draws the same rows only from the same partitions in the same order."""
 
     child: Operator
     lower: float

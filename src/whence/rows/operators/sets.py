@@ -11,7 +11,7 @@ from whence.rows.operators.base import Operator, require_operator
 
 @dataclass(frozen=True, slots=True)
 class Union(Operator):
-    """All rows of all inputs (UNION ALL); UNION is a Distinct over it. Columns are new attributes or the first's."""
+    """UNION ALL: all rows of all inputs. UNION is a Distinct over it. Columns are new attributes or the first's."""
 
     inputs: tuple[Operator, ...]
     columns: tuple[Attr, ...]
@@ -28,7 +28,7 @@ class Union(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Intersect(Operator):
-    """Rows of the left that the right has too; NULLs are equal here. all=True keeps duplicates, the lesser number."""
+    """Rows of the left that are also on the right; NULLs are equal. `all=True` keeps duplicates, the smaller count."""
 
     left: Operator
     right: Operator
@@ -46,7 +46,7 @@ class Intersect(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Except(Operator):
-    """Rows of the left that the right has not; all=True takes away one for one."""
+    """Rows of the left that are not on the right. With `all=True`, each right row removes one equal left row."""
 
     left: Operator
     right: Operator

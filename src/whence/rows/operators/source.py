@@ -1,4 +1,4 @@
-"""Where rows come from."""
+"""Sources, and rows that the query itself contains."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from whence.rows.operators.base import Operator
 class Source(Operator):
     """One use of a source: a file, table, view or in-memory frame.
 
-    `name` is the source's, shared by all its uses; `occurrence` numbers the uses over the whole pipeline. `row_id`,
-    where set, is one more column: the identity of the row, a long that is the same in every run over the same data.
-    `is_domain_copy` marks a copy of a source that Catalyst adds to say which values to compute for: it has no part in
-    lineage.
-    `cut` says what made the rows where that was more than reading them: the lineage goes on, and the plan ends here.
+    `name` is the name of the source, the same for all its uses; `occurrence` numbers the uses over the whole pipeline.
+    `row_id` is an optional additional column: a long that identifies the row, the same in every run over the same data.
+    `is_domain_copy` marks a copy of a source that Catalyst adds to list the values to compute for; it is not part of
+    the lineage. `cut` says how the rows were computed, if they were not just read: the plan ends here, although lineage
+    does not.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Source(Operator):
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether it holds rows that the program made and gave no name."""
+        """Whether its rows were made by the program and have no name."""
         return self.format == "memory" and not self.cut and re.fullmatch(r"source_[0-9]+", self.name) is not None
 
     @property
@@ -42,7 +42,7 @@ class Source(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Values(Operator):
-    """Rows that the query itself spells out (VALUES, a range, the one row of a query without FROM): no source."""
+    """Rows that the query itself contains: VALUES, a range, the one row of a query without FROM. It is no source."""
 
     columns: tuple[Attr, ...]
     origin: object = field(default=None, compare=False, repr=False)

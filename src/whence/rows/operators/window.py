@@ -1,4 +1,4 @@
-"""Columns computed from the rows around each row."""
+"""Window functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whence.rows.tree import walk
 
 @dataclass(frozen=True, slots=True)
 class Window(Operator):
-    """The input's columns, and one more for each function, all over one partitioning and order."""
+    """The input's columns, and one more for each function. All functions have the same partitioning and order."""
 
     child: Operator
     calls: tuple[Named, ...]

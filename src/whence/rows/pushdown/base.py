@@ -10,22 +10,22 @@ from whence.rows.operators import Operator
 
 
 class Aim(Enum):
-    """What a predicate on the output is pushed down for."""
+    """The purpose of pushing a predicate down."""
 
     RESTRICT = "restrict"
-    """To cut inputs down so that the selected output stays as it is: F(Op(G(T))) = F(Op(T))."""
+    """Restrict the inputs so that the selected output does not change: F(Op(G(T))) = F(Op(T))."""
     LINEAGE = "lineage"
-    """To select the input rows that contributed: Table 2 of PredTrace."""
+    """Select the input rows that contributed: Table 2 of PredTrace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """One predicate for each input. `precise`: it selects exactly the rows that contribute to the selected output.
+    """One predicate for each input. If `precise`, they select exactly the rows that contribute to the selected output.
 
-    What is not precise is a superset, and `why` says which rows may be too many. `assumes_row_exists`: it is
-    precise only because the predicate is known to select a row of the output. `optional_inputs`: the inputs of
-    which it may then select none all the same (the other branch of a union, the missing side of an outer join).
-    `large`: the predicate would be too large, here and wherever it is asked further up.
+    Otherwise they select a superset, and `why` says which rows may be too many. `assumes_row_exists`: the result is
+    precise only because the predicate is known to select a row of the output. `optional_inputs`: the inputs from which
+    it may still select no row (the other branch of a union, the missing side of an outer join). `large`: the predicate
+    would be too large, here and for every question from further up.
     """
 
     inputs: tuple[Expr, ...]
@@ -37,5 +37,5 @@ class Pushed:
 
 
 def give_up(operator: Operator, why: str) -> Pushed:
-    """Everything may have contributed."""
+    """Select all rows of all inputs, as a superset."""
     return Pushed(tuple(TRUE for _ in operator.children), False, why)

@@ -25,7 +25,7 @@ from whence.rows.expressions import (
     disjunction,
 )
 
-# Types whose Python values are equal, and ordered, just as Spark's are. Text only under the binary collation.
+# Types whose Python values compare as Spark's do. Strings only under the binary collation.
 EXACT_TYPES: dict[str, type] = {
     "byte": int,
     "short": int,
@@ -38,7 +38,7 @@ EXACT_TYPES: dict[str, type] = {
 
 
 def folded(predicate: Expr) -> Expr:
-    """The predicate without what constants decide: which rows it selects stays the same, NULL counting as FALSE.
+    """Simplify comparisons of constants. The predicate selects the same rows; NULL counts as FALSE.
 
     >>> from whence.rows import Attr, Compare, Literal
     >>> web, store = Literal("web", "string"), Literal("store", "string")

@@ -1,4 +1,4 @@
-"""The full outer join: a match, or a row of either side alone.
+"""The full outer join: an output row is a match, or a row of one side alone.
 
 before: a <=> :a and c <=> :c  on  Join(t, u, full, a = c)
 after:  (:a = :c or NULL <=> :c) and a <=> :a  on  t;  (:a = :c or NULL <=> :a) and c <=> :c  on  u
@@ -17,10 +17,11 @@ WHY = "a row of a full outer join may be a match or either side alone"
 
 
 def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
-    """What the condition reads decides which of the three it is, if all of that is pinned.
+    """Push a predicate through a full outer join. It is precise if all columns of the join condition are pinned.
 
-    A match has its `=` fulfilled, so no null in it. A row that is not a match is one side alone, the other being null:
-    the left, if the predicate on the right accepts nulls there, and likewise the right. Both, if all is null.
+    Then the values say which of three cases the row is. A match satisfies an `=`, so it has no null in it. Otherwise it
+    is a row of the left alone, if the predicate on the right accepts nulls there, or likewise of the right; both are
+    selected, if all values are null.
     """
     sides = frozenset(op.left.output), frozenset(op.right.output)
     asked = [fact for fact in conjuncts(predicate) if fact.deterministic]
@@ -30,7 +31,7 @@ def push_full(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     read = tuple(condition.attrs & side for side in sides)
     pinned = tuple(read[i] <= known[i].keys() and all(may_replace(a, condition) for a in read[i]) for i in (0, 1))
     if aim is Aim.RESTRICT:
-        # A side keeps the rows that its predicate selects, and those that match rows which the other's selects.
+        # Keep the rows of a side that its own predicate selects, and those that match selected rows of the other side.
         cut = (
             disjunction(conjunction(*own[i]), substituted(condition, known[1 - i])) if pinned[1 - i] else TRUE
             for i in (0, 1)

@@ -1,4 +1,4 @@
-"""Generators: the row that was expanded.
+"""Generators: the input row that was expanded.
 
 before: id <=> :id and item <=> :item  on  Generate(explode(items) as item)
 after:  id <=> :id and exists(items, x -> x <=> :item)
@@ -18,7 +18,7 @@ _names = count()
 
 
 def push_generate(op: Generate, predicate: Expr, aim: Aim) -> Pushed:
-    """The row, if one of its elements is asked for: `exists` says so of explode over an array."""
+    """Select the row if one of its elements is selected. For explode over an array, `exists` expresses this."""
     kept = frozenset(op.kept)
     facts = [fact for fact in conjuncts(predicate) if fact.deterministic]
     about_row = conjunction(*(fact for fact in facts if fact.attrs <= kept))
@@ -43,7 +43,7 @@ def _explodes(op: Generate) -> bool:
 
 
 def _some_element(op: Generate, fact: Expr) -> Expr:
-    """Some element satisfies the fact; of an outer explode a null does, where there is no element."""
+    """Some element satisfies the fact. With an outer explode, a null counts as the element of an empty array."""
     assert isinstance(op.generator, Call)
     array, column = op.generator.args[0], op.columns[0]
     variable = Call("variable", (), column.dtype, f"element_{next(_names)}")

@@ -1,4 +1,4 @@
-"""Aggregate, distinct, functions of groups: the rows of a group.
+"""Aggregate, distinct and functions of groups: select the rows of the group.
 
 before: city <=> :city and total <=> :total  on  Aggregate(by city: city, sum(n) as total)
 after:  city <=> :city
@@ -19,7 +19,7 @@ from whence.rows.pushdown.pins import pins, substituted
 
 
 def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "rows") -> Pushed:
-    """The group, known by its keys; of min, max, first, last and any only the rows that attain the value."""
+    """Select the group by its keys; for min, max, first, last and any, only the rows that attain the value."""
     keys = {attr: expr for attr, expr in op.key_outputs.items() if expr.deterministic}
     made = {column.attr: column.expr for column in op.outputs}
     about_keys = [fact for fact in conjuncts(predicate) if fact.attrs <= keys.keys() and fact.deterministic]
@@ -31,7 +31,7 @@ def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "row
     if not decided:
         return Pushed((group,), False, "the columns asked for do not include every group key")
     of_aggregates = len(about_keys) < len(conjuncts(predicate))
-    empty = frozenset[int]() if op.keys else frozenset({0})  # one group, even of no rows
+    empty = frozenset[int]() if op.keys else frozenset({0})  # without keys there is one group, even of no rows
     if aim is Aim.LINEAGE and op.listed is not None:
         return _pivoted(
             op, group, known, witness, Pushed((group,), assumes_row_exists=of_aggregates, optional_inputs=empty)
@@ -46,7 +46,7 @@ def push_aggregate(op: Aggregate, predicate: Expr, aim: Aim, witness: str = "row
 
 
 def _pivoted(op: Aggregate, group: Expr, known: Mapping[Attr, Expr], witness: str, whole: Pushed) -> Pushed:
-    """The listed rows of the group, or all if none is: which of the two it is, the output does not say."""
+    """Select the listed rows of the group, or all if none is listed. The output alone does not say which case it is."""
     flags = [known[column.attr] for column in op.outputs if column.expr == op.any_listed and column.attr in known]
     if not flags or (op.witnessed and witness == "rows"):
         why = "rows whose value the pivot does not list count only in groups without listed values"
@@ -56,7 +56,7 @@ def _pivoted(op: Aggregate, group: Expr, known: Mapping[Attr, Expr], witness: st
 
 
 def push_distinct(op: Distinct, predicate: Expr, aim: Aim) -> Pushed:
-    """All the duplicates: whatever their other columns hold."""
+    """Select all duplicates, whatever the values of their other columns are."""
     keys = frozenset(op.keys)
     facts = conjuncts(predicate)
     about_keys = [fact for fact in facts if fact.attrs <= keys]
@@ -67,11 +67,11 @@ def push_distinct(op: Distinct, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def push_grouped(op: GroupedMap | Cogroup, predicate: Expr, aim: Aim) -> Pushed:
-    """A function in Python of a group: its output says nothing of the group it came from."""
+    """Give up: the output of a Python function does not show which group it came from."""
     return give_up(op, "a Python function returns rows without their group keys")
 
 
 def key_attrs(op: Aggregate) -> frozenset[Attr] | None:
-    """The output columns that identify a group, if all keys are among them."""
+    """The output columns that are the group keys; None if a key is missing."""
     found = {expr: attr for attr, expr in op.key_outputs.items()}
     return frozenset(found[key] for key in op.keys) if set(op.keys) <= found.keys() else None

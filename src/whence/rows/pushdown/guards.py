@@ -15,15 +15,18 @@ from whence.rows.pushdown.base import Pushed
 from whence.rows.pushdown.pins import pins
 
 GUARDS = (Join, Limit, Sample, Generate, Intersect, Except)
-"""What leaves rows out in a way that a predicate on its input does not say. A filter's condition is part of it."""
+"""Operators that remove rows in a way that a predicate on their input does not express. (A filter's condition becomes
+part of the predicate.)
+"""
 
 UNGUARDED = "an expression above it may fail for rows that it removes"
 
 
 def guarded(op: Operator, predicate: Expr, pushed: Pushed) -> Pushed:
-    """The predicates on the inputs, without what may fail for rows that the operator leaves out.
+    """Return the predicates without the conjuncts that may fail for rows that the operator removes.
 
-    Where a rule of a join is precise, the rows that satisfy the rest of the predicate do find a partner.
+    If the rule of a join is precise, rows that satisfy the rest of the predicate do have a match, so nothing is
+    dropped.
     """
     if not isinstance(op, GUARDS) or not any(may_fail(each) for each in pushed.inputs):
         return pushed
@@ -35,5 +38,5 @@ def guarded(op: Operator, predicate: Expr, pushed: Pushed) -> Pushed:
 
 
 def without_risks(pushed: Pushed) -> Pushed:
-    """The predicates without the conjuncts that may fail: a superset of the rows."""
+    """Drop the conjuncts that may fail, which selects a superset of the rows."""
     return replace(pushed, inputs=tuple(map(sure_part, pushed.inputs)))

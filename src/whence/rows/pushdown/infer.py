@@ -1,4 +1,4 @@
-"""Algorithm 1 of PredTrace: a question about an output row, taken down to the sources."""
+"""Algorithm 1 of PredTrace: push a question about an output row down to the sources."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from whence.rows.pushdown.step import Question, Step, step
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What a question about the output says of each use of a source.
+    """The predicates on each use of a source that follow from a question about the output.
 
-    `restrict` cuts the sources down without changing the selected output: what a replay runs on. `lineage` selects
-    the rows that contributed: exactly if `precise`, otherwise a superset for the reasons given.
+    `restrict` reduces the sources without changing the selected output; a replay runs on these rows. `lineage` selects
+    the rows that contributed: exactly if `precise`, otherwise a superset for the given reasons.
     """
 
     restrict: dict[int, Expr]
@@ -26,17 +26,17 @@ class Inference:
 
     @property
     def precise(self) -> bool:
-        """Whether lineage is exact everywhere."""
+        """Whether the lineage is exact at every step."""
         return all(step.precise for step in self.steps)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is not, operator by operator from the root."""
+        """Why it is not precise, operator by operator from the root."""
         return tuple(f"{type(step.operator).__name__}: {step.why}" for step in self.steps if not step.precise)
 
 
 def row_selection(operator: Operator, columns: Iterable[Attr] | None = None) -> Expr:
-    """One output row: each column, or each of the given ones, is the value of a parameter of its own."""
+    """Return a predicate that selects one output row: each column, or each given one, equals a parameter of its own."""
     chosen = operator.output if columns is None else tuple(columns)
     missing = [attr for attr in chosen if attr not in operator.output]
     if missing:
@@ -45,14 +45,14 @@ def row_selection(operator: Operator, columns: Iterable[Attr] | None = None) -> 
 
 
 def infer(plan: Operator, question: Expr | None = None, witness: str = "rows") -> Inference:
-    """What a question about the plan's output (one whole row, unless given) says of each use of a source."""
+    """Push a question about the plan's output (one whole row, if None) down to each use of a source."""
     asked = Question(plan, row_selection(plan) if question is None else question)
     restrict, lineage = steps_down(asked, Aim.RESTRICT, witness), steps_down(asked, Aim.LINEAGE, witness)
     return Inference(_of_sources(restrict), _of_sources(lineage), tuple(lineage))
 
 
 def steps_down(question: Question, aim: Aim, witness: str = "rows") -> list[Step]:
-    """All steps from a question to the sources, an operator before its inputs."""
+    """Return all steps from a question to the sources, an operator before its inputs."""
     steps, waiting = list[Step](), [question]
     while waiting:
         taken = step(waiting.pop(), aim, witness)
@@ -63,7 +63,7 @@ def steps_down(question: Question, aim: Aim, witness: str = "rows") -> list[Step
 
 
 def _of_sources(steps: Iterable[Step]) -> dict[int, Expr]:
-    """For each use of a source, the rows that are asked for."""
+    """The predicate for each use of a source."""
     found: dict[int, list[Expr]] = {}
     for each in steps:
         if isinstance(each.operator, Source):

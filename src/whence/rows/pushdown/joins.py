@@ -22,7 +22,7 @@ MIXED = "the columns asked for do not determine the join condition"
 
 
 def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
-    """Each kind of join by its own rule."""
+    """Push a predicate through a join, by the rule for its type."""
     if op.condition is not None and not op.condition.deterministic:
         return Pushed((TRUE, TRUE), False, "the join condition is not deterministic")
     if op.how in ("inner", "cross"):
@@ -39,12 +39,12 @@ def push_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def _inner_join(op: Join, predicate: Expr) -> Pushed:
-    """A pair satisfies condition and predicate.
+    """Push the condition and the predicate to both sides.
 
-    Both sides are exact if every fact is about one side: then every row of one side that satisfies its own facts pairs
+    Both sides are exact if each fact is about one side only: then every row of one side that satisfies its facts pairs
     with every such row of the other.
 
-    What the condition says goes first: in the pipeline, too, it is asked before what lies above the join.
+    The condition comes first, because the pipeline also evaluates it before anything above the join.
     """
     facts = (*conjuncts(op.condition), *conjuncts(predicate))
     known = pins(predicate, op.condition)
@@ -55,15 +55,15 @@ def _inner_join(op: Join, predicate: Expr) -> Pushed:
 
 
 def _askable(fact: Expr, known: Mapping[Attr, Expr], columns: frozenset[Attr]) -> bool:
-    """Whether one side alone can be asked, because what the fact reads of the other is the same in all its rows."""
+    """Whether one side alone can evaluate the fact, because all columns of the other side in it have known values."""
     return fact.deterministic and all(attr in known and may_replace(attr, fact) for attr in fact.attrs - columns)
 
 
 def _outer_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
-    """Left rows stay without a match, so the condition says nothing of them; a right row is there by a match.
+    """Left rows remain without a match, so the condition selects only right rows.
 
-    Right rows are cut down by the condition alone: taking a match away because of what is asked would turn its left
-    row into one without a match, which may be just what is asked for.
+    Only the condition restricts right rows. A predicate on the output must not: without its match, a left row would
+    become one without a match, which the question may select.
     """
     lefts, rights = frozenset(op.left.output), frozenset(op.right.output)
     asked = conjuncts(predicate)
@@ -75,10 +75,10 @@ def _outer_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     if aim is Aim.LINEAGE:
         right = conjunction(right, *(fact for fact in asked if fact.attrs and fact.attrs <= rights))
         mixed = [fact for fact in asked if fact.attrs & lefts and fact.attrs & rights]
-        if op.condition is None:  # what is asked is all that is known: a value of the one row, perhaps
+        if op.condition is None:  # the question is all that is known, perhaps a value of the one row
             values = (substituted(fact, known) for fact in mixed if _askable(fact, known, rights))
             right = conjunction(right, *(fact for fact in values if is_pin(fact)))
-        # With one match at most, the same for all selected left rows, a fact about both holds for all of them or none.
+        # If the selected left rows share at most one match, a fact about both sides holds for all of them or for none.
         one = op.how == "single" or unique(op.right, frozenset(matched) & rights)
         whole = whole and all(one and _askable(fact, known, rights) for fact in mixed)
     decided = whole and _same_matches(op, known, lefts)
@@ -87,7 +87,7 @@ def _outer_join(op: Join, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def _always(op: Join) -> bool:
-    """Whether the right side has a row whatever its input holds: a subquery that sums everything up."""
+    """Whether the right side always has a row: a subquery that is a global aggregate."""
     right = op.right
     while isinstance(right, Project):
         right = right.child
@@ -95,7 +95,7 @@ def _always(op: Join) -> bool:
 
 
 def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
-    """Semi, anti and existence joins: the outer row, and the inner rows that match it."""
+    """Semi, anti and existence joins: the left row, and the right rows that match it."""
     lefts, rights = frozenset(op.left.output), frozenset(op.right.output)
     asked = tuple(fact for fact in conjuncts(predicate) if fact.attrs <= lefts)
     known = pins(*asked)
@@ -103,7 +103,7 @@ def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
     left, _ = side((*(fact for fact in implied if fact.attrs <= lefts), *asked), known, lefts)
     known_right = {**known, **{a: v for a, v in pins(*asked, op.condition).items() if a in rights}}
     right, whole = side(conjuncts(op.condition), known_right, rights, stated=False)
-    # The predicate on the flag is the same for all selected rows, or it distinguishes them.
+    # The predicate on the flag must be the same for all selected rows, or it would distinguish them.
     flagged = frozenset(attr for fact in conjuncts(predicate) if fact not in asked for attr in fact.attrs & lefts)
     decided = whole and _same_matches(op, known, lefts) and flagged <= known.keys()
     if op.how == "anti" and aim is Aim.LINEAGE:
@@ -113,6 +113,6 @@ def _matching(op: Join, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def _same_matches(op: Join, known: Mapping[Attr, Expr], lefts: frozenset[Attr]) -> bool:
-    """Whether all selected left rows have the same matches: what the condition reads of them is pinned."""
+    """Whether all selected left rows have the same matches: the condition reads only pinned columns of them."""
     read = op.condition.attrs & lefts if op.condition is not None else frozenset[Attr]()
     return all(attr in known for attr in read)

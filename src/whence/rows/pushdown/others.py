@@ -17,9 +17,9 @@ from whence.rows.pushdown.unique import unique
 
 
 def push_limit(op: Limit, predicate: Expr, aim: Aim) -> Pushed:
-    """A row, if it cannot be mistaken for one that the limit leaves out.
+    """Select the row, if no row that the limit removes can be equal to it.
 
-    An input restricted to the row gives the row only if the limit skips no rows and let the row through: the result
+    An input restricted to the row gives the row only if the limit skips no rows and did not remove the row: the result
     `assumes_row_exists`.
     """
     known = pins(predicate)
@@ -34,10 +34,10 @@ def push_limit(op: Limit, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def push_sample(op: Sample, predicate: Expr, aim: Aim) -> Pushed:
-    """A sample depends on the place of every row."""
+    """Give up: a sample depends on the position of every row."""
     return give_up(op, "a sample depends on the positions of rows")
 
 
 def push_opaque(op: Opaque, predicate: Expr, aim: Aim) -> Pushed:
-    """Anything."""
+    """Give up: any row may have contributed."""
     return give_up(op, op.why)

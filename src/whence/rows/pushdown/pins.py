@@ -15,7 +15,7 @@ EQUAL = ("=", "<=>")
 
 
 def pins(*predicates: Expr | None) -> dict[Attr, Expr]:
-    """The columns that have one value in every selected row, through chains of equalities, and that value.
+    """Map each column that has one value in every selected row to this value; follow chains of equalities.
 
     >>> from whence.rows import Attr, Compare, Param
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -49,7 +49,7 @@ def _null(attr: Attr) -> Expr:
 
 
 def substituted(expr: Expr, values: Mapping[Attr, Expr]) -> Expr:
-    """The expression with columns replaced."""
+    """Replace columns in the expression by the given values."""
 
     def change(part: Tree) -> Tree:
         return values.get(part, part) if isinstance(part, Attr) else part
@@ -60,7 +60,7 @@ def substituted(expr: Expr, values: Mapping[Attr, Expr]) -> Expr:
 
 
 def is_pin(conjunct: Expr) -> bool:
-    """Whether a conjunct says that a column has a value that no row decides."""
+    """Whether a conjunct fixes a column to a value that does not depend on the row."""
     if isinstance(conjunct, IsNull):
         return isinstance(conjunct.arg, Attr)
     if not isinstance(conjunct, Compare) or conjunct.op not in EQUAL:
@@ -72,10 +72,11 @@ def is_pin(conjunct: Expr) -> bool:
 def side(
     facts: Iterable[Expr], known: Mapping[Attr, Expr], columns: frozenset[Attr], *, stated: bool = True
 ) -> tuple[Expr, bool]:
-    """What facts about pairs of rows say of one side alone, and whether that is all they say of it.
+    """Return what facts about pairs of rows say about one side, and whether that is all that they say about it.
 
-    Columns of the other side are replaced by their values where these are known. `stated`: known values of this side
-    are said, too. That is wrong where a pair may be missing: a column known by `=` is not null, its value may be.
+    Columns of the other side are replaced by their values, if known. If `stated`, known values of this side are added
+    to the predicate. This is wrong where a pair may be missing: a column known by `=` is not null, but its value may
+    be.
     """
     out: list[Expr] = []
     whole = True
@@ -99,8 +100,8 @@ def side(
 def may_replace(attr: Attr, fact: Expr) -> bool:
     """Whether a column can be replaced by a value that is equal to it.
 
-    Equal is not the same for floating point (0.0 and -0.0) and for text under a collation: a comparison does not
-    distinguish them, a function may.
+    Equal values may differ in floating point (0.0 and -0.0) and in strings with a collation. A comparison does not
+    distinguish them, but a function may.
     """
     if attr.dtype not in ("float", "double") and "collat" not in attr.dtype.lower():
         return True
@@ -108,7 +109,7 @@ def may_replace(attr: Attr, fact: Expr) -> bool:
 
 
 def _tidy(facts: list[Expr]) -> Expr:
-    """Each fact once; `a = v` goes where `a <=> v` says it already."""
+    """Remove duplicates, and `a = v` if there is also `a <=> v`."""
     pinned = {(f.left, f.right) for f in facts if isinstance(f, Compare) and f.op == "<=>"}
     kept = [f for f in facts if not (isinstance(f, Compare) and f.op == "=" and _implied(f, pinned))]
     return conjunction(TRUE, *kept)

@@ -1,4 +1,4 @@
-"""Which inputs can have produced the row of a question.
+"""Which inputs can have produced the row of a question, by the constants in the plan.
 
 before: channel <=> 'store'  on  Union(Project('web' as channel), Project('store' as channel))
 after:  only the second input is possible
@@ -29,14 +29,14 @@ from whence.rows.pushdown.base import Aim
 from whence.rows.pushdown.fold import folded
 from whence.rows.pushdown.rules import push
 
-# No rows in, no rows out. An aggregate without keys gives one all the same.
+# Operators that return no rows for no rows. An aggregate without keys returns one.
 EMPTY_OF_EMPTY = (Arrange, Distinct, Expand, Filter, Generate, Limit, Project, Sample, Sort, Window)
 
 
 def possible(op: Operator, predicate: Expr) -> bool:
-    """False only if no output row can satisfy the predicate, whatever the sources hold.
+    """Return False only if no output row can satisfy the predicate, whatever rows the sources have.
 
-    A question about rows of `channel = 'web'` is settled for a branch that says `'store' AS channel`.
+    For example, a question about rows with `channel = 'web'` selects nothing in a branch with `'store' AS channel`.
     """
     predicate = folded(predicate)
     if predicate == FALSE:

@@ -21,20 +21,20 @@ from whence.rows.pushdown.pins import substituted
 
 
 def push_filter(op: Filter, predicate: Expr, aim: Aim) -> Pushed:
-    """The rows that satisfy both; a condition that changes from run to run says nothing of its input."""
+    """Select the rows that satisfy both. A nondeterministic condition gives up."""
     if not op.condition.deterministic:
         return give_up(op, f"the condition {op.condition} is not deterministic")
-    # The condition first: what lies above it was computed only for the rows it lets through, and may fail for others.
+    # The condition comes first: expressions above were computed only for rows that satisfy it, and may fail for others.
     return Pushed((conjunction(op.condition, predicate),))
 
 
 def push_same(op: Sort | Arrange, predicate: Expr, aim: Aim) -> Pushed:
-    """The same rows."""
+    """Select the same rows."""
     return Pushed((predicate,))
 
 
 def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
-    """The same question about the expressions behind the columns."""
+    """Replace the columns by their expressions."""
     made = {column.attr: column.expr for column in op.columns}
     if aim is Aim.RESTRICT and not all(expr.deterministic for expr in made.values()):
         return give_up(op, "a value depends on the row's position, which would change with the rows before it")
@@ -64,7 +64,7 @@ def push_project(op: Project, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def push_expand(op: Expand, predicate: Expr, aim: Aim) -> Pushed:
-    """The row, if any of its projections is asked for."""
+    """Select the row if any of its projections is selected."""
     choices = []
     for projection in op.projections:
         made = dict(zip(op.columns, projection, strict=True))
@@ -75,7 +75,7 @@ def push_expand(op: Expand, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def push_union(op: Union, predicate: Expr, aim: Aim) -> Pushed:
-    """The same question to every branch, about the columns in the same places."""
+    """Apply the predicate to every branch, with columns matched by position."""
     places = frozenset(range(len(op.inputs))) if len(op.inputs) > 1 else frozenset[int]()
     inputs = (substituted(predicate, dict(zip(op.columns, child.output, strict=True))) for child in op.inputs)
     return Pushed(tuple(inputs), optional_inputs=places)

@@ -61,10 +61,7 @@ RULES: dict[type[Operator], Callable[[Any, Expr, Aim], Pushed]] = {
 
 
 def push(operator: Operator, predicate: Expr, aim: Aim = Aim.LINEAGE, witness: str = "rows") -> Pushed:
-    """What a predicate on the output says of each input.
-
-    `predicate` is over the operator's output, parameters and literals; each result is over one child's output.
-    """
+    """Push a predicate on the output down to each input."""
     if isinstance(operator, Aggregate):
         return push_aggregate(operator, predicate, aim, witness)
     rule = RULES.get(type(operator))

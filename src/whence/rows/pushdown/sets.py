@@ -13,14 +13,14 @@ from whence.rows.pushdown.pins import pins, substituted
 
 
 def push_intersect(op: Intersect, predicate: Expr, aim: Aim) -> Pushed:
-    """Both sides' equal rows, however many of them go on."""
+    """Select the equal rows of both sides, however many of them the output has."""
     decided = all_pinned(op, predicate)
     why = "" if decided else "rows that only one side has may match too"
     return Pushed((predicate, _by_place(op, predicate)), decided, why, assumes_row_exists=True)
 
 
 def push_except(op: Except, predicate: Expr, aim: Aim) -> Pushed:
-    """The left side's equal rows, and nothing of the right."""
+    """Select the equal rows of the left, and no rows of the right."""
     decided = all_pinned(op, predicate)
     right = FALSE if aim is Aim.LINEAGE else _by_place(op, predicate)
     why = "" if decided else "rows that the right side removes may match too"
@@ -28,7 +28,7 @@ def push_except(op: Except, predicate: Expr, aim: Aim) -> Pushed:
 
 
 def all_pinned(op: Intersect | Except, predicate: Expr) -> bool:
-    """Whether every column has one value."""
+    """Whether every column has one known value."""
     known = pins(predicate)
     return all(attr in known for attr in op.output)
 

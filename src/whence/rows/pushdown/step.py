@@ -21,10 +21,10 @@ LOST = "the row may come from another branch, and rows of this one may match too
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Which rows of an operator's output are asked for.
+    """The rows of an operator's output that a question selects.
 
-    `row_exists`: the predicate is known to select a row there, because the row that the user asks about exists.
-    `place` is where the operator stands in the plan: which child of which child, from the root.
+    `row_exists`: the predicate is known to select a row there, because the row that the user asks about exists. `place`
+    is the path to the operator in the plan: the index of a child at each level, from the root.
     """
 
     operator: Operator
@@ -35,9 +35,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A question, and the questions about the inputs that it becomes; `why` says why they are not `precise`.
+    """A question, and the questions about the inputs that follow from it; `why` says why they are not `precise`.
 
-    `large`: the predicate would be too large, here and wherever it is asked further up.
+    `large`: the predicate would be too large, here and for every question from further up.
     """
 
     question: Question
@@ -58,7 +58,7 @@ class Step:
 
 
 def step(question: Question, aim: Aim, witness: str = "rows") -> Step:
-    """The questions about the inputs of an operator. A source has none.
+    """Return the questions about the inputs of an operator. A source has none.
 
     >>> from whence.rows import Attr, IsNull, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -87,11 +87,11 @@ def _asked_of(question: Question, pushed: Pushed) -> tuple[Question, ...]:
 
 
 def _pushed(question: Question, aim: Aim, witness: str) -> Pushed:
-    """What the operator's rule says, and what follows only from the rest of the plan."""
+    """Apply the operator's rule, and what follows only from the rest of the plan."""
     op, predicate = question.operator, question.predicate
     pushed = push(op, predicate, aim, witness)
     if isinstance(op, Union) and any(isinstance(part, Literal) for part in walk(predicate)):
-        # Constants may rule a branch out. Parameters alone do not, and looking takes a walk through every branch.
+        # Constants may rule a branch out. Parameters alone cannot, so the check of every branch is skipped for them.
         pairs = zip(op.inputs, pushed.inputs, strict=True)
         inputs = tuple(each if possible(child, each) else FALSE for child, each in pairs)
         only = len(inputs) - inputs.count(FALSE) == 1

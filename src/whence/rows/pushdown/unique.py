@@ -8,7 +8,7 @@ from whence.rows.pushdown.groups import key_attrs
 
 
 def unique(op: Operator, columns: frozenset[Attr]) -> bool:
-    """Whether no two rows can agree in all the given columns; False if that is not known."""
+    """Whether no two rows can be equal in all given columns; False if unknown."""
     if isinstance(op, Filter | Sort | Arrange | Limit | Window):
         return unique(op.child, columns)
     if isinstance(op, Distinct):

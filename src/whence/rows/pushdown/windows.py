@@ -1,4 +1,4 @@
-"""Windows: the partition, or the rows of the frame.
+"""Windows: select the partition, or the rows of the frame.
 
 before: city <=> :city and day <=> :day  on  Window(sum(n) over (partition by city order by day))
 after:  city <=> :city and (day is null or day < :day or day <=> :day)        (NULLs come first)
@@ -26,11 +26,11 @@ from whence.rows.pushdown.base import Aim, Pushed, give_up
 from whence.rows.pushdown.pins import may_replace, pins, substituted
 from whence.rows.pushdown.unique import unique
 
-INEXACT = ("float", "double")  # 0.0 and -0.0 are equal and yet two values: what is a tie is left to Spark
+INEXACT = ("float", "double")  # 0.0 and -0.0 are equal but different values, so only Spark decides what is a tie
 
 
 def push_window(op: Window, predicate: Expr, aim: Aim) -> Pushed:
-    """The partition, if its columns are pinned; and the rows up to the one asked for, if the order is."""
+    """Select the partition, if its columns are pinned; only the rows of the frames, if the order keys are, too."""
     known = pins(predicate)
     if not all(_pinned(expr, known) for expr in op.partition):
         return give_up(op, "the columns asked for do not determine the window's partition")
@@ -54,7 +54,7 @@ def _pinned(expr: Expr, known: Mapping[Attr, Expr]) -> bool:
 
 
 def _rows_in_frame(op: Window, frame: Frame, known: Mapping[Attr, Expr]) -> Expr | None:
-    """Which rows of the partition are in the frame of the row asked for; None if its columns do not decide that."""
+    """Return the predicate for the rows in the frame of the selected row; None if its columns do not determine them."""
     if frame.whole:
         return TRUE
     if not op.order or any(key.dtype in INEXACT or not _pinned(key.expr, known) for key in op.order):
@@ -83,8 +83,8 @@ def _up_to(order: tuple[SortKey, ...], known: Mapping[Attr, Expr], *, before: bo
 
 
 def _strictly(key: SortKey, value: Expr, before: bool) -> Expr:
-    """The key comes before (or after) a value: nulls have their place at one end."""
+    """The key comes before (or after) a value; nulls come first or last, as the sort key says."""
     smaller = Compare("<" if key.ascending == before else ">", key.expr, value)
-    if key.nulls_first == before:  # nulls lie on that side of every value
+    if key.nulls_first == before:  # nulls come on that side of every value
         return conjunction(Not(IsNull(value)), disjunction(IsNull(key.expr), smaller))
     return disjunction(smaller, conjunction(IsNull(value), Not(IsNull(key.expr))))

@@ -1,1 +1,1 @@
-"""Questions about rows, as predicates."""
+"""Questions about rows as predicates."""

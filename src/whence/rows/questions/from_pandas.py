@@ -1,4 +1,4 @@
-"""Rows of pandas as a question: frames and series into dictionaries of Python's values."""
+"""Convert rows of pandas, frames and series, to dictionaries of Python values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_VALUE = ("NaTType", "NAType")  # pandas' own missing values
 
 
 class Missing:
-    """A missing number of pandas, which does not say whether it is NULL or NaN: either is meant."""
+    """A missing number of pandas: it may be NULL or NaN, so a question selects both."""
 
     def __repr__(self) -> str:
         return "nan"
@@ -20,7 +20,7 @@ MISSING = Missing()
 
 
 def is_frame(value: object) -> bool:
-    """Whether it is a pandas DataFrame, or a frame with its methods."""
+    """Whether it is a pandas DataFrame, or has its methods."""
     return hasattr(value, "iloc") and hasattr(value, "itertuples")
 
 
@@ -30,7 +30,9 @@ def is_series(value: object) -> bool:
 
 
 def rows_of(value: Any, zone: tzinfo | None = None) -> Any:
-    """A frame as a list of rows, a series as one row; anything else as it is. `zone` is that of times without one.
+    """Convert a frame to a list of rows, and a series to one row; return anything else unchanged.
+
+    `zone` is the time zone of times without one.
 
     >>> import pandas as pd
     >>> rows_of(pd.DataFrame({"a": [1, 2], "b": ["x", None]}))
@@ -42,7 +44,7 @@ def rows_of(value: Any, zone: tzinfo | None = None) -> Any:
         return value
     names = list(value.columns)
     rows = (tuple(_read_value(each, zone) for each in row) for row in value.itertuples(index=False, name=None))
-    if len(set(names)) < len(names):  # columns with the same name are distinguished by their places
+    if len(set(names)) < len(names):  # columns with the same name are identified by position
         return list(rows)
     return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -59,7 +61,7 @@ def _read_value(value: Any, zone: tzinfo | None) -> object:
 
 
 def plain(value: Any) -> Any:
-    """A value of NumPy or pandas as Python has it; missing values of pandas are None.
+    """Convert a value of NumPy or pandas to Python; missing values of pandas become None.
 
     >>> import numpy as np
     >>> plain(np.array([np.int64(1), np.int64(2)])), plain(np.datetime64("2024-01-01T00:00", "ns"))
@@ -71,7 +73,7 @@ def plain(value: Any) -> Any:
     if kind == "Timestamp" and hasattr(value, "to_pydatetime"):
         return value.to_pydatetime(warn=False)
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        if value.dtype.kind == "M":  # nanoseconds would be a bare number
+        if value.dtype.kind == "M":  # nanoseconds would become an integer
             value = None if value.shape == () and str(value) == "NaT" else value.astype("datetime64[us]")
         if value is None:
             return None

@@ -1,4 +1,4 @@
-"""Sources restricted to the rows that a question needs, before the plan runs over them."""
+"""Restrict sources to the rows that a question needs, before the plan runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.rows.tree import Tree, transform, walk
 
 
 def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
-    """The plan with a filter over each source whose occurrence has a predicate.
+    """Return the plan with a filter over each source whose occurrence has a predicate.
 
     >>> from whence.rows import Attr, IsNull, Source
     >>> a = Attr(1, "a", "long")
@@ -33,6 +33,6 @@ def restrict(plan: Operator, predicates: Mapping[int, Expr]) -> Operator:
 
 
 def sources(plan: Operator) -> tuple[Source, ...]:
-    """Every use of a source, by occurrence; domain copies are none."""
+    """Return every use of a source, by occurrence, without domain copies."""
     found = {part.occurrence: part for part in walk(plan) if isinstance(part, Source) and not part.is_domain_copy}
     return tuple(found[number] for number in sorted(found))

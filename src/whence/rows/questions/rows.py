@@ -1,4 +1,4 @@
-"""Rows of a question, given as dictionaries, tuples or Rows, as predicates."""
+"""Convert the rows of a question (dictionaries, tuples or Rows) to predicates."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from whence.errors import BadType, UnknownName
 from whence.rows.expressions import Attr, Call, Compare, Expr, IsNull, Literal, conjunction, disjunction
 from whence.rows.questions.from_pandas import MISSING, plain
 
-Asked: TypeAlias = tuple[tuple[Attr, object], ...]  # one row: the columns that were given, and their values
+Asked: TypeAlias = tuple[tuple[Attr, object], ...]  # one row: the given columns and their values
 
 NAN = float("nan")
 INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
 def asked_rows(output: Sequence[Attr], rows: object, case_sensitive: bool = False) -> tuple[Asked, ...]:
-    """The rows that a user means by a dictionary, a Row, a tuple of all values, or a list of these.
+    """Return the rows that a user gave: a dictionary, a Row, a tuple of all values, or a list of these.
 
-    `from_pandas.rows_of` makes these of a pandas frame or series.
+    `from_pandas.rows_of` converts pandas frames and series first.
 
     >>> from whence.rows import Attr
     >>> asked_rows([Attr(1, "a", "long"), Attr(2, "b", "string")], {"B": "x"})
@@ -69,7 +69,7 @@ def _column_named(output: Sequence[Attr], name: object, case_sensitive: bool) ->
 
 
 def fitted(attr: Attr, value: object) -> object:
-    """The value in the column's type; an error where no row could have it.
+    """Convert the value to the column's type; raise if no row could have it.
 
     >>> fitted(Attr(1, "d", "date"), "2024-02-29")
     datetime.date(2024, 2, 29)
@@ -80,7 +80,7 @@ def fitted(attr: Attr, value: object) -> object:
         return None
     number = dtype in ("float", "double")
     if value is MISSING or (isinstance(value, float) and value != value and not dtype.startswith("{")):
-        return value if number else None  # no other type has NaN: pandas has it where a value is missing
+        return value if number else None  # no other type has NaN: pandas uses it for missing values
     try:
         fits = _as_type(dtype, value)
     except (ValueError, InvalidOperation):
@@ -118,7 +118,7 @@ def _as_type(dtype: str, value: object) -> object:
         return value if isinstance(value, str) else NotImplemented
     if dtype == "binary":
         return bytes(value) if isinstance(value, bytes | bytearray) else NotImplemented
-    return value  # nested types: checked where the value becomes Spark's
+    return value  # nested types are checked when the value is converted for Spark
 
 
 def _integer(bits: int, value: object) -> object:
@@ -135,7 +135,7 @@ def is_simple(asked: Iterable[Asked]) -> bool:
 
 
 def predicate(asked: Iterable[Asked]) -> Expr:
-    """The row-selection predicate: any of the rows, NULL being a value like others."""
+    """The predicate that selects any of the rows; NULL equals NULL."""
     return disjunction(*(conjunction(*(_is(attr, value) for attr, value in row)) for row in asked))
 
 
@@ -146,7 +146,7 @@ def _is(attr: Attr, value: object) -> Expr:
 
 
 def comparable(attr: Attr) -> Expr:
-    """A column as something that can be compared: a map, which Spark does not compare, as its entries in order."""
+    """An expression that can be compared: Spark cannot compare maps, so a map becomes its sorted entries."""
     if attr.dtype.startswith('{"type":"map"'):
         if attr.dtype.count('"type":"map"') == 1:
             entries = Call("map_entries", (attr,), "array")
@@ -157,5 +157,5 @@ def comparable(attr: Attr) -> Expr:
 
 
 def described(asked: Asked) -> str:
-    """A row as an error names it."""
+    """A row in an error message."""
     return "{" + ", ".join(f"{attr.name}: {value!r}" for attr, value in asked) + "}"

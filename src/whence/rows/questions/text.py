@@ -1,4 +1,4 @@
-"""Values of rows as text and as JSON: what a command line and a file can say, and what is printed."""
+"""Values of rows as strings and JSON, for the command line, files and output."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from whence.errors import BadType
 from whence.rows.expressions import Attr
 from whence.rows.questions.rows import INTEGERS
 
-NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")  # JSON has no such numbers: they go as text
+NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")  # JSON has no such numbers, so they are strings
 
 
 def read_pairs(
     output: Sequence[Attr], pairs: Iterable[tuple[str, str]], nulls: Iterable[str] = ()
 ) -> dict[str, object]:
-    """One row from the command line: `column=value` texts read by the columns' types, and columns that are NULL.
+    """Read one row of the command line: `column=value` strings, converted by column type, and NULL columns.
 
     >>> read_pairs([Attr(1, "a", "long"), Attr(2, "b", "string")], [("a", "5"), ("b", "")])
     {'a': 5, 'b': ''}
@@ -34,7 +34,7 @@ def read_pairs(
 
 
 def read_json(output: Sequence[Attr], text: str) -> list[dict[str, object]]:
-    """Rows from JSON: an object, a list of them, or one object a line; null is NULL, and decimals stay exact.
+    """Read rows from JSON: an object, a list of objects, or one object per line. null is NULL, and decimals stay exact.
 
     >>> read_json([Attr(1, "a", "decimal(4,2)"), Attr(2, "b", "string")], '[{"a": 0.10, "b": null}]')
     [{'a': Decimal('0.10'), 'b': None}]
@@ -46,7 +46,7 @@ def read_json(output: Sequence[Attr], text: str) -> list[dict[str, object]]:
 
 
 def read_text(attr: Attr, text: str) -> object:
-    """A value as it is typed, in the column's type; NULL has no spelling of its own.
+    """Convert a string to the column's type. There is no string for NULL.
 
     >>> read_text(Attr(1, "paid", "boolean"), "true"), read_text(Attr(2, "tags", '{"type":"array"}'), '["a"]')
     (True, ['a'])
@@ -68,11 +68,11 @@ def read_text(attr: Attr, text: str) -> object:
         kind = kind or ("JSON" if dtype.startswith("{") else f"of type {dtype}")
         hint = f"; for NULL, say --null {attr.name}" if text.lower() in ("", "null", "none") else ""
         raise BadType(f"column {attr.name!r} is {kind}; {text!r} is not{hint}") from error
-    return text  # strings as they are; dates, timestamps and decimals are read where the row is asked about
+    return text  # strings are complete; dates, timestamps and decimals are converted when the row is asked about
 
 
 def plain(value: object) -> Any:
-    """A value as JSON has it, such that `read_json` reads it back: decimals, dates and times as text.
+    """Convert a value to JSON that `read_json` reads: decimals, dates and times become strings.
 
     >>> plain((Decimal("1.50"), date(2024, 2, 29), float("nan"), b"\\x01"))
     ['1.50', '2024-02-29', 'NaN', '01']
@@ -85,7 +85,7 @@ def plain(value: object) -> Any:
         return str(value)
     if isinstance(value, bytes | bytearray):
         return value.hex()
-    if hasattr(value, "asDict"):  # a Row within a row
+    if hasattr(value, "asDict"):  # a Row inside of a row
         return {name: plain(each) for name, each in value.asDict().items()}
     if isinstance(value, Mapping):
         return {str(plain(key)): plain(each) for key, each in value.items()}
@@ -95,7 +95,7 @@ def plain(value: object) -> Any:
 
 
 def _attr(output: Sequence[Attr], name: str) -> Attr | None:
-    """The column that a name means; none where that is not clear, which asking with the row will say."""
+    """The column with a name; None if it is ambiguous or unknown, which a later error explains."""
     exact = [attr for attr in output if attr.name == name]
     found = exact or [attr for attr in output if attr.name.lower() == name.lower()]
     return found[0] if len(found) == 1 else None
@@ -124,7 +124,7 @@ def _typed(attr: Attr | None, value: Any) -> object:
 
 
 def _inexact(value: Any) -> Any:
-    """Nested numbers as floats, unless the type has decimals inside."""
+    """Convert nested numbers to floats."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list):

@@ -10,9 +10,10 @@ from whence.rows.operators.join import LEFT_ONLY
 
 
 def annotated(op: Operator) -> tuple[Operator, dict[int, Attr]]:
-    """The operator with more columns: for each use of a source, by occurrence, the number of its row, or NULL.
+    """Add a column for each use of a source, by occurrence: the id of its row, or NULL.
 
-    Below a group, and on the side of a join that only lets rows through, a row is made of many: there is no column.
+    Below an aggregate, and on the right of a semi, anti or existence join, many rows make one output row, so there is
+    no column.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")

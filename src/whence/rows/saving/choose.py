@@ -1,7 +1,7 @@
 """Algorithms 1 and 2 of PredTrace: push the question down; where a step is not precise, save a result.
 
 The paper saves the output of the operator that is not precise, and moves it to a later one that is smaller. Here every
-operator from there up to the last grouping is tried with the columns below added, and the cheapest is taken.
+operator from there up to the last grouping is tried, widened by columns of its inputs, and the cheapest is taken.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from whence.rows.saving.sizes import Sizes, width
 from whence.rows.saving.trace_plan import OUTPUT, Note, Saved, TracePlan, Use, selection
 from whence.rows.saving.widen import BLOCK, widened
 
-MOST_FACTS = 400_000  # facts that are pushed through operators before the plan is left to replay: about ten seconds
-TRIED, NEAR = 3, 8  # of more operators than that, those with many times the rows of the smallest are not tried
-WORTH = 0.9  # of the space that the best result takes: another one is tried if it may take less than that
+MOST_FACTS = 400_000  # conjuncts to push through operators (about ten seconds) before the plan is left to replay
+TRIED, NEAR = 3, 8  # with more operators than TRIED, those with over NEAR times the rows of the smallest are skipped
+WORTH = 0.9  # try another operator only if its result may take less than this fraction of the best one's space
 
 
 def trace_plan(
@@ -34,9 +34,9 @@ def trace_plan(
     sizes: Sizes | None = None,
     chosen: Mapping[PlanPath, Sequence[int]] | None = None,
 ) -> TracePlan:
-    """How any row of the plan's output is traced: what to save, and which rows of each source contributed.
+    """Choose what a run saves so that any row of its output can be traced, and the predicates that trace it.
 
-    `chosen` says what an earlier run saved: where, and which columns of the widened operator, by their places.
+    `chosen` says what an earlier run saved: at which paths, and the column indices of the widened operator.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -75,7 +75,7 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """What is saved higher up serves: the part that begins there."""
+    """A result is saved further up, at `place`; `part` is everything from there down."""
 
     place: PlanPath
     part: _Choice
@@ -85,31 +85,31 @@ _Path: TypeAlias = tuple[Question, ...]
 
 
 class _Stuck(Exception):
-    """No saved result makes it precise."""
+    """No result that could be saved makes the lineage precise."""
 
 
 class _Walker:
     def __init__(
         self, witness: str, sizes: Sizes, chosen: Mapping[PlanPath, Sequence[int]], limit: PlanPath | None = None
     ) -> None:
-        """Nothing is saved at `limit`, which the plan shows without it, or above."""
+        """Save nothing at `limit` or above: the plan here is without that limit."""
         self._witness, self._sizes, self._chosen, self._limit = witness, sizes, chosen, limit
-        self._pushed = 0  # facts, so far
+        self._pushed = 0  # conjuncts so far
         self._serving: dict[tuple[PlanPath, int], bool] = {}
         self._tried: dict[tuple[PlanPath, int], _Choice] = {}
-        self._widened: dict[PlanPath, tuple[Operator, Operator]] = {}  # with what it was made of
+        self._widened: dict[PlanPath, tuple[Operator, Operator]] = {}  # original and widened operator
         self._columns: dict[tuple[PlanPath, tuple[Attr, ...]], tuple[Operator, list[Attr]]] = {}
 
     def go(self, at: Question, table: PlanPath, *, closed: bool, trying: bool = False) -> _Choice:
-        """What the question at an operator comes to below.
+        """Follow a question from an operator down to the sources.
 
-        `closed`: nothing more is saved before the next grouping. `trying`: it only matters that there is a way.
+        `closed`: nothing more is saved before the next grouping. `trying`: only find out whether there is a way.
         """
         found = self._go(at, table, (), closed, trying)
         return found.part if isinstance(found, _Cut) else found
 
     def _go(self, at: Question, table: PlanPath, path: _Path, closed: bool, trying: bool) -> _Choice | _Cut:
-        """`path`: the operators above that could be saved instead."""
+        """`path` has the operators above whose results could be saved instead."""
         op, part = at.operator, _Choice(notes=(Note(at.place, at.predicate),))
         if isinstance(op, Source):
             return part if op.is_domain_copy else part + _Choice(uses=(Use(op, table, at.predicate),))
@@ -134,20 +134,20 @@ class _Walker:
         return part
 
     def _step(self, at: Question) -> Step:
-        """One step down, which is counted."""
+        """Take one step down, and count its conjuncts."""
         self._pushed += 0 if at.predicate == FALSE else len(conjuncts(at.predicate))
         if self._pushed > MOST_FACTS:
             raise _Stuck(f"{type(at.operator).__name__}: there are too many ways to choose the results to save")
         return step(at, Aim.LINEAGE, self._witness)
 
     def _cut(self, path: _Path, table: PlanPath, why: str, trying: bool) -> _Cut:
-        """Save at one of the operators of the path: where it takes the least space."""
+        """Save the result of the operator on the path that takes the least space."""
         for at in path:
             if at.place != table and at.place in self._chosen:
                 return _Cut(at.place, self._saved(at, table, why, trying))
         best: tuple[float, Question] | None = None
         for at in self._smallest(path):
-            # In a table itself all columns are known already. What is saved has no order, which a limit may ask for.
+            # All columns of a table are known already. A saved result has no order, and a limit above may need one.
             if at.place == table or _has_order(at.operator):
                 continue
             least = self._sizes.rows(at.operator) * sum(map(width, at.predicate.attrs))
@@ -161,7 +161,7 @@ class _Walker:
         at = best[1]
         if not trying:
             return _Cut(at.place, self._saved(at, table, why, trying))
-        # With all columns saved, what lies below does not depend on what is asked above.
+        # With all columns saved, the choice below does not depend on the question from above.
         key = (at.place, len(at.operator.output))
         if key not in self._tried:
             self._tried[key] = self._saved(at, table, why, trying)
@@ -175,10 +175,10 @@ class _Walker:
         return sorted(near, key=lambda at: rows[at.place])
 
     def _serves(self, at: Question) -> bool:
-        """Whether all that an operator has, and what lies below, is enough."""
+        """Whether saving all columns of the operator, and results below it, is enough."""
         key = (at.place, len(at.operator.output))
         if key not in self._serving:
-            self._serving[key] = False  # while it is being found out
+            self._serving[key] = False  # until the answer is known
             wide = self._wide(at)
             for closed in (True, False):
                 try:
@@ -190,7 +190,7 @@ class _Walker:
         return self._serving[key]
 
     def _wide(self, at: Question) -> Operator:
-        """The operator widened: the same one each time, since its new columns are others each time."""
+        """Return the widened operator. It is cached, because widening creates new attributes each time."""
         known = self._widened.get(at.place)
         if known is None or known[0] is not at.operator:
             known = self._widened[at.place] = (at.operator, widened(at.operator))
@@ -200,7 +200,7 @@ class _Walker:
         wide = self._wide(at)
         if at.place in self._chosen:
             columns = tuple(wide.output[index] for index in self._chosen[at.place])
-            # Columns that are left out are functionally dependent on the others: `compact` saw to that.
+            # `compact` left out only columns that are functionally dependent on the others.
             known = (fact for fact in conjuncts(at.predicate) if fact.attrs <= frozenset(columns))
             at = replace(at, predicate=conjunction(*known))
             return self._with(at, wide, columns, table, why, self._below(wide, at.place, columns, False, trying=trying))
@@ -233,10 +233,10 @@ class _Walker:
     def _fewest(
         self, wide: Operator, place: PlanPath, needed: tuple[Attr, ...], others: list[Attr], closed: bool, most: int
     ) -> list[Attr]:
-        """Those of the other columns that cannot be left out, the widest being tried first.
+        """Return the other columns that must be saved; try to leave out the widest first.
 
-        Columns that nothing below decides by do not matter to a try. Of a wide table that leaves few; should they
-        matter after all, the tries are made again with every column.
+        Columns that no condition or key below depends on do not matter, so the first tries ignore them: few remain of a
+        wide table. If they matter after all, try again with every column.
         """
 
         def serves(known: tuple[Attr, ...], attrs: Iterable[Attr]) -> bool:
@@ -261,13 +261,13 @@ class _Walker:
     def _below(
         self, wide: Operator, place: PlanPath, columns: Iterable[Attr], closed: bool, *, trying: bool = True
     ) -> _Choice:
-        """What a row of the saved columns says of everything below: it is known to be there."""
+        """Follow a row of the saved columns down to the sources; it is known to exist."""
         at = Question(wide, selection(place, columns), place=place)
         return self.go(at, place, closed=closed, trying=trying)
 
 
 def _smallest_serving(start: list[Attr], serves: Callable[[list[Attr]], bool]) -> list[Attr]:
-    """A smallest part of the columns that serves: many are left out at once, and half of them if that is too many."""
+    """Return a minimal list of columns that is enough: leave out many at once, and if that fails, half of them."""
     chosen, left = start, [sorted(start, key=width, reverse=True)]
     while left:
         part = left.pop()
@@ -282,7 +282,7 @@ def _smallest_serving(start: list[Attr], serves: Callable[[list[Attr]], bool]) -
 
 
 def _has_order(op: Operator) -> bool:
-    """Whether the rows come in an order."""
+    """Whether the rows are sorted."""
     while isinstance(op, Project | Filter | Arrange):
         op = op.child
     return isinstance(op, Sort)
@@ -293,5 +293,5 @@ def _cost(part: _Choice) -> float:
 
 
 def _comparable(attrs: Iterable[Attr]) -> tuple[Attr, ...]:
-    """Spark compares no maps, and what holds them."""
+    """The columns that Spark can compare: not maps, variants or types that contain them."""
     return tuple(attr for attr in attrs if '"type":"map"' not in attr.dtype and "variant" not in attr.dtype)

@@ -1,4 +1,4 @@
-"""A trace plan in words: at each operator the question, and what is saved there and why."""
+"""Print a trace plan: the predicate at each operator, and what is saved there and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 400  # characters of a predicate that are shown
 
 
 def explained(plan: Operator, found: TracePlan) -> str:
-    """The plan as a tree; below each operator, the predicate on its output that traces one row of the result.
+    """Return the plan as a tree. Below each operator is the predicate on its output that traces one row of the result.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> from whence.rows.saving import trace_plan
@@ -51,7 +51,7 @@ def explained(plan: Operator, found: TracePlan) -> str:
 
 
 def _names_of_parameters(plan: Operator, found: TracePlan) -> dict[str, str]:
-    """What parameters are called: a column of the row asked about, or of a saved result."""
+    """Map parameters to names to print: a column of the row of the question, or of a saved result."""
     tables = {OUTPUT: ("", plan.output)}
     for number, each in enumerate(found.saved, 1):
         tables[each.place] = (f"{number}.", each.columns)

@@ -7,7 +7,7 @@ from whence.rows.saving.paths import PlanPath, operator_at, replaced_at
 
 
 def last_limit(plan: Operator) -> PlanPath | None:
-    """The place of a limit over a sort, if the output shows its rows with all their columns; None otherwise.
+    """Return the path of a limit over a sort, if the output has all columns of its rows; otherwise None.
 
     >>> from whence.rows import Attr, Limit, Literal, Sort, SortKey, Source
     >>> a = Attr(1, "a", "long")
@@ -25,7 +25,7 @@ def last_limit(plan: Operator) -> PlanPath | None:
 
 
 def without_limit(plan: Operator, place: PlanPath) -> Operator:
-    """The plan as if the limit let all rows through: of a row that it does let through, the lineage is the same."""
+    """Return the plan without the limit. Rows that the limit keeps have the same lineage in it."""
     limit = operator_at(plan, place)
     assert isinstance(limit, Limit)
     return replaced_at(plan, place, Arrange(limit.child, "all rows"))

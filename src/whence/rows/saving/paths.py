@@ -1,4 +1,4 @@
-"""Paths to operators in a plan: the same operator may occur twice."""
+"""Paths to operators in a plan. An operator alone does not identify its position, because it may occur twice."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from whence.rows.operators import Aggregate, Arrange, Filter, Join, Operator, Pr
 from whence.rows.tree import Tree
 
 PlanPath: TypeAlias = tuple[int, ...]
-"""Which child of which child, from the root; the root is the empty tuple."""
+"""The index of a child at each level, from the root. The root is the empty tuple."""
 
 
 def operator_at(plan: Operator, place: PlanPath) -> Operator:
-    """The operator that stands there."""
+    """Return the operator at a path."""
     for index in place:
         plan = plan.children[index]
     return plan
 
 
 def replaced_at(plan: Operator, place: PlanPath, new: Operator) -> Operator:
-    """The plan with another operator there.
+    """Return the plan with another operator at the path.
 
     >>> from whence.rows import Arrange, Attr, Source
     >>> a, b = Source("a", 0, (Attr(1, "x", "long"),)), Source("b", 1, (Attr(1, "x", "long"),))
@@ -43,7 +43,7 @@ def replaced_at(plan: Operator, place: PlanPath, new: Operator) -> Operator:
 
 
 def read_above(plan: Operator, place: PlanPath) -> tuple[Attr, ...]:
-    """The columns of an operator that the operators above it read; all of its columns, if that is not known.
+    """Return the columns of an operator that the operators above it read; all of its columns, if unknown.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -56,6 +56,6 @@ def read_above(plan: Operator, place: PlanPath) -> tuple[Attr, ...]:
         if not isinstance(above, Project | Aggregate | Filter | Join | Sort | Arrange):
             break
         read |= attrs_of(*above.expressions)
-        if isinstance(above, Project | Aggregate):  # nothing else goes further up
+        if isinstance(above, Project | Aggregate):  # columns that it does not read go no further up
             return tuple(attr for attr in dict.fromkeys(columns) if attr in read)
     return tuple(dict.fromkeys(columns))

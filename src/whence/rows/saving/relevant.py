@@ -11,10 +11,10 @@ from whence.rows.tree import walk
 
 
 def relevant(op: o.Operator) -> frozenset[Attr]:
-    """The columns that operators below decide by, and the columns that these are computed from, or that are computed
-    from these.
+    """Return the columns that conditions and keys below read, the columns that these are computed from, and the columns
+    that are computed from these.
 
-    Of an operator that is not known here, all columns are relevant.
+    All columns of other operators are relevant.
 
     >>> from whence.rows import Attr, Filter, IsNull, Named, Project, Source, keep
     >>> a, b, c = (Attr(number, name, "long") for number, name in enumerate("abc"))
@@ -40,7 +40,7 @@ def relevant(op: o.Operator) -> frozenset[Attr]:
 
 
 def _decided_by(op: o.Operator) -> Iterator[Attr]:
-    """The columns that an operator decides by: which rows it lets through, joins or groups."""
+    """The columns that determine which rows an operator keeps, joins or groups."""
     if isinstance(op, o.Filter):
         yield from op.condition.attrs
     elif isinstance(op, o.Join):
@@ -56,7 +56,7 @@ def _decided_by(op: o.Operator) -> Iterator[Attr]:
 
 
 def _links(op: o.Operator) -> Iterator[tuple[Attr, Iterable[Attr]]]:
-    """Each column that an operator makes, and those that it is made of."""
+    """Each column that an operator computes, with the columns in its expression."""
     if isinstance(op, o.Project):
         yield from ((column.attr, column.expr.attrs) for column in op.columns if column.attr != column.expr)
     elif isinstance(op, o.Aggregate):
@@ -67,7 +67,7 @@ def _links(op: o.Operator) -> Iterator[tuple[Attr, Iterable[Attr]]]:
 
 
 def asked_below(op: o.Operator) -> frozenset[Attr]:
-    """The columns that joins, groups and windows below decide by: what precise lineage most likely needs."""
+    """The columns in conditions and keys of joins, groups and windows below, which precise lineage likely needs."""
     found: set[Attr] = set()
     for part in walk(op):
         if isinstance(part, o.Join) and part.condition is not None:
@@ -80,16 +80,16 @@ def asked_below(op: o.Operator) -> frozenset[Attr]:
 
 
 def identifying(op: o.Aggregate) -> set[Attr]:
-    """The output columns that identify a group: its keys, and the values that rows of it attain."""
+    """The output columns that identify a group: its keys, and the values that some of its rows attain."""
     return {
         column.attr for column in op.outputs if column.expr in op.keys or (op.witnessed and column.expr in op.calls)
     }
 
 
 def origins(op: o.Operator, attrs: Iterable[Attr]) -> dict[Attr, set[Attr]]:
-    """Each column with what it was called below."""
+    """Map each column to the attributes that it is a copy of, in the operators below."""
     found = {attr: {attr} for attr in attrs}
-    called = {attr: attr for attr in found}  # what each column is called at the operator
+    called = {attr: attr for attr in found}  # the attribute of each column at the current operator
     _add_origins(op, called, found)
     return found
 

@@ -1,4 +1,4 @@
-"""Estimate the size of an intermediate result, until a run has measured it."""
+"""Estimate the size of an intermediate result until a run has measured it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from whence.rows.operators import (
     Values,
 )
 
-SOURCE = 1e6  # rows of a source that says nothing of its size
-EQUAL, OTHER = 0.1, 0.4  # of the rows that a comparison lets through
-GROUPS = 0.1  # of the rows that remain when they are grouped
-MATCHED = 0.5  # of the rows that a semi-join or an anti-join lets through
+SOURCE = 1e6  # rows of a source of unknown size
+EQUAL, OTHER = 0.1, 0.4  # fraction of the rows that satisfy a comparison
+GROUPS = 0.1  # groups, as a fraction of the rows
+MATCHED = 0.5  # fraction of the rows that a semi-join or an anti-join keeps
 WIDTHS = {
     "boolean": 1, "byte": 1, "short": 2, "integer": 4, "date": 4, "float": 4, "long": 8, "double": 8, "timestamp": 8,
     "timestamp_ntz": 8,
@@ -33,17 +33,17 @@ TEXT, NESTED = 16, 64
 
 
 def width(attr: Attr) -> int:
-    """Bytes that a value of the column takes, about."""
+    """The approximate number of bytes of a value of the column."""
     if attr.dtype.startswith("decimal"):
         return 8
     return WIDTHS.get(attr.dtype, NESTED if attr.dtype.startswith("{") else TEXT)
 
 
 class Sizes:
-    """Estimates of how many rows an operator gives.
+    """Estimates of the number of rows of an operator's output.
 
-    `sources` has the rows of each source by name; `measured` the rows that an operator gave in earlier runs, by its
-    text.
+    `sources` has the row count of each source by name; `measured` has row counts of operators in earlier runs, by the
+    operator as a string.
     """
 
     def __init__(self, sources: Mapping[str, float] | None = None, measured: Mapping[str, int] | None = None) -> None:
@@ -51,14 +51,14 @@ class Sizes:
         self._known: dict[int, tuple[Operator, float]] = {}
 
     def measured(self, op: Operator) -> int | None:
-        """The rows that an operator gave in an earlier run, if that is known."""
+        """The row count of an operator in an earlier run, if known."""
         return self._measured.get(str(op))
 
     def rows(self, op: Operator) -> float:
-        """The rows of an operator's output."""
+        """The estimated row count of an operator's output."""
         known = self._known.get(id(op))
         if known is None:
-            known = self._known[id(op)] = (op, max(1.0, self._rows(op)))  # the operator too, so that its id stays its
+            known = self._known[id(op)] = (op, max(1.0, self._rows(op)))  # with op, so that its id stays in use
         return known[1]
 
     def _rows(self, op: Operator) -> float:
@@ -97,7 +97,7 @@ class Sizes:
             return left
         matched = left * right
         if any(isinstance(fact, Compare) and fact.op in ("=", "<=>") for fact in conjuncts(op.condition)):
-            matched /= min(self._base(op.left), self._base(op.right))  # the smaller table is the one with the key
+            matched /= min(self._base(op.left), self._base(op.right))  # assume that the smaller table has the key
         if op.how == "left":
             return max(left, matched)
         if op.how == "right":
@@ -105,7 +105,7 @@ class Sizes:
         return left + right if op.how == "full" else matched
 
     def _base(self, op: Operator) -> float:
-        """The rows of the largest source below: the values of a key that there can be."""
+        """The row count of the largest source below: an upper bound of the distinct values of a key."""
         if isinstance(op, Source):
             return self.rows(op)
         return max((self._base(child) for child in op.children), default=1.0)

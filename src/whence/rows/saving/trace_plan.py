@@ -1,4 +1,4 @@
-"""The trace plan: what is saved, and how the row of a question leads to source rows."""
+"""The trace plan: what is saved, and the predicates that lead from a row of a question to source rows."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from whence.rows.operators import Operator, Source
 from whence.rows.saving.paths import PlanPath
 
 OUTPUT: PlanPath = (-1,)
-"""The table of the rows of the question; other tables are identified by their place in the plan."""
+"""The table with the rows of the question. Other tables are identified by their path in the plan."""
 
 ANNOTATED: PlanPath = (-2,)
-"""The table of all output rows with the ids of source rows, where a run annotated its rows."""
+"""The table of all output rows with the ids of source rows, if the run annotated its rows."""
 
 
 def param(table: PlanPath, attr: Attr) -> Param:
-    """The value that a row of a table has in a column."""
+    """The parameter for the value of a column in a row of a table."""
     return Param(f"{'.'.join(map(str, table))}:{attr.id}", attr.dtype)
 
 
 def selection(table: PlanPath, columns: Iterable[Attr]) -> Expr:
-    """The rows that agree with a row of a table in the given columns."""
+    """The predicate for rows that are equal to a row of a table in the given columns."""
     return conjunction(*(Compare("<=>", attr, param(table, attr)) for attr in dict.fromkeys(columns)))
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An intermediate result: of the operator at `place`, widened to `operator`, the `columns`.
+    """An intermediate result: the `columns` of `operator`, which is the operator at `place`, widened.
 
-    The rows that matter are those for which `predicate` holds with some row of `table`. `sure`: there is at least one
-    such row for every row of that table. `recomputed`: nothing is written; a question computes it from the files.
+    Of its rows, those matter for which `predicate` is true with some row of `table`. `sure`: every row of that table
+    has at least one such row. `recomputed`: a run writes nothing; a question computes it from the files.
     """
 
     place: PlanPath
@@ -46,14 +46,14 @@ class Saved:
 
     @property
     def places(self) -> list[int]:
-        """Where the columns stand in the operator's output."""
+        """The indices of the columns in the operator's output."""
         output = self.operator.output
         return [output.index(attr) for attr in self.columns]
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use of a source: the rows that contributed are those for which `predicate` holds with some row of `table`."""
+    """One use of a source. The rows for which `predicate` is true with some row of `table` contributed."""
 
     source: Source
     table: PlanPath
@@ -62,7 +62,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The question at one operator: what `explain` shows."""
+    """The predicate at one operator, which `explain` shows."""
 
     place: PlanPath
     predicate: Expr
@@ -70,7 +70,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class TracePlan:
-    """How lineage is answered from saved results and sources.
+    """How questions are answered from saved results and sources.
 
     `unavailable_reason` says why this is impossible; then the pipeline is replayed. A table comes before the tables
     that are searched with its rows. `limit_to_check` is a limit that the run must check: the plan is valid only if the
@@ -85,9 +85,9 @@ class TracePlan:
 
     @property
     def written(self) -> tuple[Saved, ...]:
-        """What a run writes."""
+        """The results that a run writes."""
         return () if self.unavailable_reason else tuple(each for each in self.saved if not each.recomputed)
 
     def with_recomputed(self, recomputed: Callable[[Saved], bool]) -> TracePlan:
-        """The same plan, with the results recomputed on demand for which `recomputed` is true."""
+        """Return the plan with those results recomputed on demand for which `recomputed` returns True."""
         return replace(self, saved=tuple(replace(each, recomputed=recomputed(each)) for each in self.saved))

@@ -1,4 +1,4 @@
-"""Widen an operator by columns of its inputs that it drops, and that exact lineage may need."""
+"""Widen an operator by columns that it drops from its inputs, because exact lineage may need them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from whence.rows.operators import Aggregate, Arrange, Filter, Join, Named, Opera
 from whence.rows.operators.join import LEFT_ONLY
 
 BLOCK = (Filter, Project, Join, Sort, Arrange)
-"""What passes the columns of its input on, an output row for a row or a pair: columns can be added to it."""
+"""Operators that can be widened: they make an output row from one row or pair, and can pass on columns of the input."""
 
 
 def widened(op: Operator) -> Operator:
-    """The same rows with more columns: those that projections drop, and keys that a group does not show.
+    """Return the same rows with more columns: those that projections drop, and group keys that are not in the output.
 
     >>> from whence.rows import Attr, Project, Source, keep
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -30,7 +30,7 @@ def widened(op: Operator) -> Operator:
     if isinstance(op, Join):
         right = op.right if op.how in LEFT_ONLY else widened(op.right)
         left = widened(op.left)
-        if frozenset(left.output) & frozenset(right.output):  # a self-join, whose columns only projections distinguish
+        if frozenset(left.output) & frozenset(right.output):  # a self-join: only projections distinguish its columns
             left, right = op.left, op.right
         return replace(op, left=left, right=right)
     if isinstance(op, Aggregate):

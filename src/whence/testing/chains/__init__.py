@@ -1,6 +1,6 @@
-"""Chains of Spark pipelines and array functions, recorded in a log, and what each of their answers has to be.
+"""Chains of Spark pipelines and array functions, recorded in a log, with the expected answers.
 
-`Chain` describes one; `Recorded` runs it and knows the lineage of every step by brute force; `Jury` compares answers.
+`Chain` describes one; `Recorded` runs it and finds the lineage of every step by brute force; `Jury` compares answers.
 """
 
 from whence.testing.chains.chain import Chain, Part, Recorded

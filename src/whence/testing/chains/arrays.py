@@ -1,4 +1,4 @@
-"""Functions of arrays, each with what it does to an array of sets: the cells that went into each cell."""
+"""Functions of arrays, each with the same function on an array of sets: the source cells of each cell."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-Sets = np.ndarray[Any, Any]  # of frozensets, in the shape of the array
+Sets = np.ndarray[Any, Any]  # frozensets, in the shape of the array
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of one array with two axes, and the same of its sets, which may look at the values."""
+    """A function of a two-dimensional array, and the same function on its sets, which may also use the values."""
 
     run: Callable[[Any], Any]
     sets: Callable[[Sets, Any], Sets]
-    least: int = 1  # rows that it needs
+    least: int = 1  # the rows that it needs
 
 
 def cells_of(shape: tuple[int, ...]) -> Sets:
-    """An array of that shape in which each cell holds itself.
+    """Return an array of that shape in which each cell contains itself.
 
     >>> cells_of((1, 2)).tolist()
     [[frozenset({(0, 0)}), frozenset({(0, 1)})]]
@@ -33,7 +33,7 @@ def cells_of(shape: tuple[int, ...]) -> Sets:
 
 
 def together(sets: Sets, axis: int) -> Sets:
-    """The union along an axis, which stays with length one."""
+    """Return the union along an axis, which remains with length one."""
     lanes = np.moveaxis(sets, axis, -1)
     made = np.empty(lanes.shape[:-1], object)
     for cell in np.ndindex(*made.shape):
@@ -122,4 +122,4 @@ PLAIN = {
     "turned view": _moving(lambda x: x[::-1, ::-1], 0),
     "copy": _moving(lambda x: x.copy(), 0),
 }
-"""What a program does between tracked calls, without a word to the log."""
+"""Operations between tracked calls, which the log does not see."""

@@ -1,4 +1,4 @@
-"""Chains: Spark pipelines, arrays between them, and the lineage of each step beside what the log records of it."""
+"""Chains: Spark pipelines with arrays between them, and the expected lineage of each step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_WORLDS = 200
 Step = tuple[str, int]  # its name, and which table its second input is
 
-# A table of any numbers as one that steps take: text, two whole numbers, a fraction.
+# Converts a table of any numbers to the columns that steps expect: a string, two integers, a float.
 SHAPED = (
     "select case when {a} > 1 then 'a' when {a} < 100 then 'b' end as k, "
     "cast(case when {b} > -100 and {b} < 100 then {b} else 4 end as int) as v, "
@@ -34,75 +34,75 @@ SHAPED = (
 
 
 class Unjudged(Exception):
-    """The chain has steps that may come out differently each time, or too many equal rows: nobody can judge it."""
+    """The chain has nondeterministic steps or too many equal rows, so its expected answers are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A pipeline, which columns of its output become an array, and pairs of plain and tracked functions of that."""
+    """A pipeline, the output columns that become an array, and pairs of plain and tracked functions of the array."""
 
     steps: tuple[Step, ...]
     columns: tuple[str, ...] = ("v", "x")
     functions: tuple[tuple[str, str], ...] = ()
     materialize: bool = False
-    frame: bool = False  # handed over as a frame, and straight back
+    frame: bool = False  # handed over as a frame, and directly back
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Two tables, parts that each go on from the one before, and the steps of a last pipeline."""
+    """Two tables, parts that each continue from the one before, and the steps of a last pipeline."""
 
     left: tuple[Row, ...]
     right: tuple[Row, ...]
     parts: tuple[Part, ...]
     last: tuple[Step, ...] = ()
-    handed: bool = True  # whether the output of the last pipeline is handed over: then its equal rows have an order
-    later: bool = False  # asked by another opening of the log, which does not have the pipelines
+    handed: bool = True  # whether the output of the last pipeline is handed over; if so, its equal rows have an order
+    later: bool = False  # asked through another opening of the log, which does not have the pipelines
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayStep:
-    """An array, or a hand-over, from what it came from: `sets` holds the cells of the input for each of its cells."""
+    """An array or a hand-over and its input: `sets` has the input cells for each of its cells."""
 
     output: str
     input: str
     sets: Sets
 
     def backward(self, cells: Iterable[Cell], lineage: str, world: World) -> Cells:
-        """Where cells came from."""
+        """The input cells of some cells."""
         return frozenset().union(*(self.sets[cell] for cell in cells))
 
     def forward(self, cells: Iterable[Cell], lineage: str, world: World) -> Cells:
-        """Where cells went."""
+        """The output cells of some cells."""
         given = frozenset(cells)
         return frozenset(cell for cell in np.ndindex(*self.sets.shape) if given & self.sets[cell])
 
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """The output of a run from one of its sources."""
+    """The output of a run, and one of its sources."""
 
     output: str
     input: str
     source: str
     run: int
-    width: int  # of the source
+    width: int  # columns of the source
 
     def backward(self, cells: Iterable[Cell], lineage: str, world: World) -> Cells:
-        """Where cells came from."""
+        """The source cells of some cells."""
         return world[self.run].backward(self.source, cells, lineage)
 
     def forward(self, cells: Iterable[Cell], lineage: str, world: World) -> Cells:
-        """Where cells went."""
+        """The output cells of some cells."""
         return world[self.run].forward(self.source, self.width, cells, lineage)
 
 
-World = tuple[RunLineage, ...]  # an assignment for each run
+World = tuple[RunLineage, ...]  # one assignment for each run
 
 
 @dataclass
 class Recorded:
-    """A chain that ran: datasets in the order in which they were made, with their shapes, and the steps between."""
+    """A chain that ran: its datasets in the order of creation, with their shapes, and the steps between them."""
 
     log: Log
     spark: SparkSession
@@ -111,11 +111,11 @@ class Recorded:
     worlds: list[World] = field(default_factory=list)
     pipelines: list[Pipeline] = field(default_factory=list)
     _views: list[str] = field(default_factory=list)
-    _arrays: list[Any] = field(default_factory=list)  # a program keeps what it goes on with
+    _arrays: list[Any] = field(default_factory=list)  # keep the arrays alive, as a program would
 
     @classmethod
     def of(cls, chain: Chain, spark: SparkSession, log: Log, folder: Path) -> Recorded:
-        """Run it. `Unjudged` if it cannot be said what its answers are."""
+        """Run the chain. Raise `Unjudged` if the expected answers are unknown."""
         from whence.testing.table_cells.functions import USERS as interpreted
 
         made = cls(log, spark)
@@ -134,7 +134,7 @@ class Recorded:
         return made
 
     def expected(self, start: str, cells: Cells, direction: str, lineage: str, world: World) -> Mapping[str, Cells]:
-        """All cells that cells of a dataset came from, or went to, by dataset."""
+        """All cells, by dataset, that cells of a dataset came from or went to."""
         reached: dict[str, set[Cell]] = {start: set(cells)}
         names = list(self.shapes)
         for here in reversed(names) if direction == "backward" else names:
@@ -165,7 +165,7 @@ class Recorded:
     def _run(
         self, last: str, steps: Iterable[Step], name: str, runs: list[list[RunLineage]], *, over: bool = True
     ) -> tuple[Pipeline, str]:
-        """Run a pipeline from a view on, hand its output over, and note all that its lineage can be."""
+        """Run a pipeline over a view, hand its output over, and note all possible lineages."""
         from whence.rows.determinism.reasons import unpinned
 
         df = self.spark.table(last)
@@ -201,7 +201,7 @@ class Recorded:
         return pipeline, output
 
     def _through_arrays(self, pipeline: Pipeline, output: str, part: Part, number: int) -> str:
-        """Hand over, call functions, hand back; the view that the next pipeline starts from."""
+        """Hand over, call functions, hand back; return the view that the next pipeline starts from."""
         if part.materialize:
             pipeline.materialize()
         back = f"t{number}"
@@ -222,7 +222,7 @@ class Recorded:
         return self._shaped(back, columns[0], columns[-1])
 
     def _called(self, values: Any, name: str, plain: Function, tracked: Function, made: str) -> tuple[Any, str]:
-        """One tracked call after something plain."""
+        """Call a tracked function after a plain one."""
         if len(values) < max(plain.least, 1) or not values.shape[1]:
             plain = PLAIN["nothing"]
         given = plain.run(values)
@@ -230,7 +230,7 @@ class Recorded:
             return values, name
         sets = plain.sets(cells_of(values.shape), values)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where lineage starts anew, answers have to say so; NaN is a number
+            warnings.simplefilter("ignore")  # answers must say where lineage starts again; NaN is a number
             result = self.log.track(tracked.run, names={"return": made}, name=f"{made} call")(given)
         self._arrays += [values, given, result]
         found = tracked.sets(sets, given)
@@ -239,7 +239,7 @@ class Recorded:
         if linked or given is values or np.shares_memory(given, values):
             self._array(made, name, found)
         else:
-            self.shapes[made] = result.shape  # a copy that is not known to be one
+            self.shapes[made] = result.shape  # a copy that is not recognized as one
         return result, made
 
     def _back(self, value: Any, name: str, made: str, columns: list[str] | None) -> None:
@@ -262,14 +262,14 @@ USERS: dict[str, Callable[..., Any]] = {
     "bumped": lambda number: None if number is None else number + 1,
     "looked_up": lambda number: {None: 3, 1: 2}.get(number, 1),
 }
-"""Functions in Python that steps use."""
+"""Python functions that steps use."""
 
 USED = {
     "python": "select k, bumped(v) as v, w, x from {x}",
     "python, closed": "select k, v, looked_up(w) as w, x from {x}",
     "python, condition": "select * from {x} where bumped(v) > 2",
 }
-"""Steps with functions in Python."""
+"""Steps with Python functions."""
 
 
 def _rows(log: Log, name: str) -> list[tuple[Any, ...]]:

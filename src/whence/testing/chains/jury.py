@@ -1,4 +1,7 @@
-"""Answers about chains, judged: precise ones are the lineage, others hold it, in one world for all of them."""
+"""Check answers about chains.
+
+Precise answers must be the lineage, and others must contain it, in one world for all of them.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Jury:
-    """A recorded chain, and the worlds in which all answers so far were right."""
+    """A recorded chain, and the worlds in which all answers so far were correct."""
 
     recorded: Recorded
     log: Log
-    precise: int = 0  # answers that said so
+    precise: int = 0  # precise answers
     superset: int = 0
     refused: int = 0  # questions that the log alone cannot answer, and says so
     _worlds: list[World] = field(default_factory=list)
@@ -30,12 +33,12 @@ class Jury:
         self._worlds = list(self.recorded.worlds)
 
     def faults(self, start: str, cells: Iterable[Cell], direction: str, lineage: str) -> list[str]:
-        """What is wrong with the answer to a question; nothing, if it is right."""
+        """Describe what is wrong with the answer to a question; empty if it is correct."""
         asked = frozenset(cells)
         ask: Any = self.log.backward if direction == "backward" else self.log.forward
         try:
             answer = ask(start, sorted(asked), lineage=lineage)
-        except NotTraceable:  # says that the pipeline itself has to be asked, which is not here
+        except NotTraceable:  # only the pipeline itself, which is not available here, could answer
             if self.log is self.recorded.log or self._is_stored(start, direction):
                 raise
             self.refused += 1
@@ -54,7 +57,7 @@ class Jury:
         return [] if right else [f"{asked_for}: {each}; {why}" for each in found]
 
     def _is_stored(self, start: str, direction: str) -> bool:
-        """Whether no run has to be asked."""
+        """Whether the question can be answered without asking a run."""
         graph = self.recorded
         reached, names = {start}, list(graph.shapes)
         for here in reversed(names) if direction == "backward" else names:
@@ -75,7 +78,7 @@ class Jury:
 
 
 def asked_at_random(recorded: Recorded, random: Any) -> tuple[str, Cells, str, str] | None:
-    """A question: whole rows or cells, of the end or the start or anything between."""
+    """Draw a question about whole rows or cells, of the first, the last or any other dataset."""
     direction = random.choice(["backward", "forward"])
     known = {name for step in recorded.steps for name in (step.output, step.input)}
     names = [name for name, shape in recorded.shapes.items() if all(shape) and name in known]

@@ -1,7 +1,7 @@
-"""The lineage of one run by brute force: whole rows by ids that eager mode carries, cells by the interpreter of cells.
+"""The lineage of one run by brute force: whole rows by eager mode, cells by the interpreter of cells.
 
-Equal rows of an output cannot be known from each other by what they hold. Each way to give them their lineages is an
-*assignment*, and an answer has to be right in one of them.
+Equal rows of an output have no values that distinguish them. Each way to distribute their lineages among them is an
+*assignment*, and an answer must be correct in one of them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ BOTH = "value+selection"
 
 @dataclass(frozen=True)
 class RunLineage:
-    """For each row of the output: the rows of each source, whole, and for each column and kind of lineage the cells."""
+    """For each output row: the whole rows of each source, and the cells for each column and type of lineage."""
 
     width: int
     rows: Sequence[OfSources]
     cells: Sequence[Mapping[tuple[int, str], OfSources]]
 
     def backward(self, source: str, cells: Iterable[Cell], lineage: str) -> Cells:
-        """The cells of a source that cells of the output came from; of whole rows, whole rows."""
+        """The source cells of some output cells; for whole rows, whole rows."""
         found: set[Cell] = set()
         for row, columns in by_row(cells).items():
             if len(columns) == self.width and lineage == BOTH:
@@ -47,7 +47,7 @@ class RunLineage:
         return frozenset(found)
 
     def forward(self, source: str, width: int, cells: Iterable[Cell], lineage: str) -> Cells:
-        """The cells of the output that cells of a source, which has `width` columns, went into."""
+        """The output cells of cells of a source with `width` columns."""
         whole, part = set[Cell](), set[Cell]()
         for row, columns in by_row(cells).items():
             (whole if len(columns) == width and lineage == BOTH else part).update((row, each) for each in columns)
@@ -70,7 +70,7 @@ def by_row(cells: Iterable[Cell]) -> dict[int, set[int]]:
 
 
 def lineages(pipeline: Pipeline, held: Sequence[Sequence[Any]]) -> Iterator[RunLineage]:
-    """The lineage of a run whose output holds these rows, in their order: one for each assignment."""
+    """Yield the lineage of a run whose output has these rows, in their order: one for each assignment."""
     plan, jvm = pipeline.plan, pipeline.analysis.jvm
     rows, numbers = tables(plan, jvm)
     names = {each.occurrence: each.name for each in sources(plan)}
@@ -107,7 +107,7 @@ def lineages(pipeline: Pipeline, held: Sequence[Sequence[Any]]) -> Iterator[RunL
 
 
 def _assigned(asked: Sequence[str], known: Mapping[str, Sequence[Any]]) -> Iterator[Sequence[Any]]:
-    """Each way to give every row one of the lineages of the rows that are equal to it."""
+    """Yield each way to give every row one of the lineages of the rows that are equal to it."""
     ways = [_orders(known[key]) for key in dict.fromkeys(asked)]
     for chosen in itertools.product(*ways):
         left = {key: list(each) for key, each in zip(dict.fromkeys(asked), chosen, strict=True)}
@@ -132,7 +132,7 @@ def _united(pairs: Iterable[tuple[str, Cell]]) -> OfSources:
 
 
 def key_of(values: Iterable[Any]) -> str:
-    """What rows are compared by: NULL and NaN are values, and there is one zero."""
+    """A key to compare rows by: NULL and NaN are values, and 0.0 equals -0.0."""
     return repr([_comparable(each) for each in values])
 
 

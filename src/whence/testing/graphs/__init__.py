@@ -1,8 +1,8 @@
-"""Provenance graphs to test and measure with: generators, an exhaustive search of paths, another way to summarize.
+"""Provenance graphs for tests and benchmarks: generators, an exhaustive search of paths, another way to summarize.
 
-- `pd`, `sd`, `lifecycle`: graphs as the paper on segmentation and summarization makes them.
-- `oracle`: direct and similar paths by listing every path; the words of a summary and of its segments.
-- `psum`: the summary that the paper compares with.
+- `pd`, `sd`, `lifecycle`: the graphs of the paper on segmentation and summarization.
+- `oracle`: direct and similar paths, found by listing every path.
+- `psum`: the summary that the paper compares with; `words`: the words of a summary and of its segments.
 """
 
 from whence.testing.graphs.generators import Arrays, lifecycle, pd, sd

@@ -19,7 +19,7 @@ ENTITY, ACTIVITY, AGENT = range(3)
 
 @dataclass(frozen=True)
 class Arrays:
-    """A graph as `Graph.from_arrays` takes it; vertices are numbered in the order of their being."""
+    """A graph as `Graph.from_arrays` accepts it; vertices are numbered in the order of their creation."""
 
     kinds: NDArray[np.uint8]
     edges: dict[str, tuple[Numbers, Numbers]]
@@ -39,18 +39,19 @@ class Arrays:
 def pd(
     n: int, *, s_w: float = 1.2, lambda_i: float = 2.0, lambda_o: float = 2.0, s_e: float = 1.5, seed: int = 0
 ) -> Arrays:
-    """A project of about n vertices: a few people, who run activities that use what is there and make something new.
+    """Generate a project of about n vertices: a few people run activities that use existing entities and make new ones.
 
-    Activity after activity is done by someone (Zipf, skew `s_w`), uses 1 + m entities and makes 1 + n, with m and n of
-    Poisson distributions with means `lambda_i` and `lambda_o`. An entity is picked by its rank among all that are
-    there, the latest first (Zipf, skew `s_e`). The project begins with two entities that were there before.
+    Each activity has one agent (Zipf, skew `s_w`), uses 1 + m entities and makes 1 + n, with m and n from Poisson
+    distributions with means `lambda_i` and `lambda_o`. An entity is picked by its rank among all existing ones, the
+    latest first (Zipf, skew `s_e`). The project begins with two existing entities.
     """
     random = np.random.default_rng(seed)
     agents = max(1, int(math.log(n)))
     activities = max(1, int(n / (2 + lambda_o)))
     used, made = _usage(random, activities, lambda_i, lambda_o, s_e, first=2)
     counts = made
-    # Numbers in the order of being: agents, the first two entities, then each activity followed by what it made.
+    # Vertices are numbered in the order of creation: agents, the first two entities, then each activity followed by its
+    # outputs.
     before = np.concatenate([[0], np.cumsum(counts + 1)[:-1]])
     activity = agents + 2 + before
     entity = np.empty(2 + int(counts.sum()), np.int64)
@@ -76,10 +77,10 @@ def pd(
 def _usage(
     random: np.random.Generator, activities: int, lambda_i: float, lambda_o: float, s_e: float, first: int
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
-    """Pairs (activity, entity) of what was used, each once, and how many entities each activity made."""
+    """Pairs (activity, entity) of used entities, without duplicates, and how many entities each activity made."""
     inputs = 1 + random.poisson(lambda_i, activities)
     outputs = (1 + random.poisson(lambda_o, activities)).astype(np.int64)
-    there = first + np.cumsum(outputs) - outputs  # entities when the activity begins
+    there = first + np.cumsum(outputs) - outputs  # the number of entities when the activity begins
     weights = np.cumsum(np.arange(1, int(there[-1]) + 1) ** -s_e)
     of = np.repeat(np.arange(activities), inputs)
     rank = np.searchsorted(weights, random.random(len(of)) * weights[there[of] - 1])
@@ -91,11 +92,11 @@ def sd(
     *, alpha: float = 0.1, k: int = 5, n: int = 20, segments: int = 10,
     lambda_i: float = 2.0, lambda_o: float = 2.0, s_e: float = 1.5, seed: int = 0,
 ) -> list[Segment]:  # fmt: skip
-    """Segments of conceptually similar pipelines: walks of one Markov chain over k types of activities.
+    """Generate segments of conceptually similar pipelines: walks of one Markov chain over k types of activities.
 
-    The rows of its matrix are drawn from a Dirichlet distribution: a small `alpha` makes stable pipelines, a large
-    one has everything follow everything. Each segment has n activities; the property `command` is an activity's type,
-    and all entities are alike.
+    The rows of its matrix are drawn from a Dirichlet distribution: a small `alpha` makes stable pipelines; with a large
+    one, any type may follow any other. Each segment has n activities; the property `command` is the type of an
+    activity, and all entities are alike.
     """
     from whence.graph import Graph
 

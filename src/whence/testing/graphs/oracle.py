@@ -1,4 +1,4 @@
-"""Segments by the definitions alone: every path is listed. For graphs of a dozen vertices."""
+"""Segments by their definition: every path is listed. For graphs of a dozen vertices."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import pairwise, product
 
 Edge = tuple[str, str, str]
 Label = Callable[[str], object]
-EdgeLabels = Callable[[str, str], Iterable[object]]  # of all edges from one vertex to another
+EdgeLabels = Callable[[str, str], Iterable[object]]  # the labels of all edges from one vertex to another
 
 
 @dataclass(frozen=True)
 class Plain:
-    """A provenance graph as plain Python sees it."""
+    """A provenance graph in plain Python."""
 
     kinds: dict[str, str]
     edges: tuple[Edge, ...]
-    older: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # (relation, vertex), used or generated
+    older: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # (relation, vertex): used or generated
 
     @classmethod
     def of(cls, kinds: dict[str, str], edges: Iterable[Edge]) -> Plain:
-        """A graph out of kinds by id, and edges (source id, PROV relation, target id)."""
+        """Make a graph from kinds by id, and edges (source id, PROV relation, target id)."""
         held = tuple(edges)
         older: dict[str, list[tuple[str, str]]] = {vertex: [] for vertex in kinds}
         for source, relation, target in held:
@@ -31,12 +31,12 @@ class Plain:
 
 
 def same(_: str) -> object:
-    """No label: only the types of PROV count."""
+    """No label: only the PROV types count."""
     return None
 
 
 def ways_back(graph: Plain, start: str) -> Iterator[tuple[str, ...]]:
-    """All paths from an entity back along generated and used, that end at an entity and have a step or more."""
+    """Yield all paths from an entity back along generated and used that end at an entity and have at least one step."""
     stack: list[tuple[str, ...]] = [(start,)]
     while stack:
         path = stack.pop()
@@ -53,8 +53,11 @@ def same_edges(_: str, __: str) -> Iterable[object]:
 def similar(
     graph: Plain, sources: set[str], destinations: set[str], label: Label = same, edge_labels: EdgeLabels = same_edges
 ) -> set[str]:
-    """The vertices of all paths that SimProv accepts: for each destination, those as long as, and labelled between
-    their ends like, one to a source."""
+    """Return the vertices of all paths that SimProv accepts.
+
+    For each destination, these are the paths with the same length, and the same labels between their ends, as a path to
+    a source.
+    """
 
     def words_of(path: tuple[str, ...]) -> set[tuple[object, ...]]:
         vertices = tuple(map(label, path[1:-1]))
@@ -71,7 +74,7 @@ def similar(
 
 
 def direct(graph: Plain, sources: set[str], destinations: set[str]) -> set[str]:
-    """The vertices of all paths from a destination to a source, along used, generated and derived."""
+    """Return the vertices of all paths from a destination to a source, along used, generated and derived."""
     onward: dict[str, list[str]] = {}
     for source, relation, target in graph.edges:
         if relation in ("used", "wasGeneratedBy", "wasDerivedFrom"):
@@ -97,7 +100,7 @@ def segment(
     relations: frozenset[str] = frozenset(),
     expand: int = 0,
 ) -> tuple[set[str], set[Edge]]:
-    """The vertices and edges of a segment. What is excluded is taken out of the graph first; named vertices are not."""
+    """Return the vertices and edges of a segment. Excluded vertices are first removed, except named ones."""
     named = sources | destinations
     out = excluded - named
     graph = Plain.of(

@@ -1,8 +1,9 @@
-"""pSum, which the paper on PgSum compares with: merging answer graphs of keyword queries (Wu et al., PVLDB 2013).
+"""pSum, which the paper on PgSum compares with: merge answer graphs of keyword queries (Wu et al., PVLDB 2013).
 
-Two further vertices, start and end, are the keywords: start leads to all that nothing leads to, and what leads nowhere
-leads to end. A vertex is dominated by another if each of its neighbours, on either side, is dominated by one of the
-other's: one relation for both sides, where PgSum has two. What is dominated is left out.
+Two additional vertices, start and end, are the keywords: start has an edge to all vertices without incoming edges, and
+all vertices without outgoing edges have an edge to end. A vertex is dominated by another if each of its neighbours, on
+either side, is dominated by a neighbour of the other. This is one relation for both sides, where PgSum has two.
+Dominated vertices are removed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ Edge = tuple[int, int, int]  # source, label, target
 
 
 def dominance(labels: Sequence[object], edges: Iterable[Edge]) -> list[int]:
-    """For each vertex the set, as the bits of an integer, of those that dominate it; itself among them."""
+    """Return for each vertex the set of those that dominate it, including itself, as the bits of an integer."""
     count = len(labels)
     held = list(edges)
     heads, tails = {target for _, _, target in held}, {source for source, _, _ in held}
@@ -32,7 +33,7 @@ def dominance(labels: Sequence[object], edges: Iterable[Edge]) -> list[int]:
     while waiting:
         vertex = waiting.pop()
         for (side, label), others in around[vertex].items():
-            # What has an edge of this kind to something that dominates `vertex`.
+            # The vertices with an edge of this type to a vertex that dominates `vertex`.
             reached, rest = 0, above[vertex]
             while rest:
                 other = (rest & -rest).bit_length() - 1
@@ -47,7 +48,7 @@ def dominance(labels: Sequence[object], edges: Iterable[Edge]) -> list[int]:
 
 
 def psum(labels: Sequence[object], edges: Iterable[Edge]) -> int:
-    """How many vertices pSum's summary has: the classes of vertices that nothing but their equals dominates."""
+    """Return the number of vertices of pSum's summary: the classes of vertices that only their equals dominate."""
     above = dominance(labels, edges)
     kept = 0
     for vertex, own in enumerate(above):

@@ -1,4 +1,4 @@
-"""The words of summaries: whether a summary has the paths of its segments, and no others."""
+"""The words of summaries: check whether a summary has the paths of its segments, and no others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Word = tuple[object, ...]
 
 
 def words(labels: Sequence[object], edges: Iterable[Edge]) -> set[Word]:
-    """The labels along all paths of an acyclic graph, from any vertex to any other. For small graphs."""
+    """Return the labels along all paths of an acyclic graph, from any vertex to any other. For small graphs."""
     onward: dict[int, list[tuple[int, int]]] = {}
     for source, label, target in edges:
         onward.setdefault(source, []).append((label, target))
@@ -26,7 +26,10 @@ def words(labels: Sequence[object], edges: Iterable[Edge]) -> set[Word]:
 def new_word(
     labels: Sequence[object], edges: Iterable[Edge], known_labels: Sequence[object], known_edges: Iterable[Edge]
 ) -> Word | None:
-    """A word of the first graph that the second has not, or None: inclusion of automata, by sets of vertices."""
+    """Return a word of the first graph that the second does not have, or None.
+
+    This is inclusion of automata, by sets of vertices.
+    """
     onward: dict[int, list[tuple[int, int]]] = {}
     for source, label, target in edges:
         onward.setdefault(source, []).append((label, target))

@@ -1,7 +1,7 @@
-"""Functions that read the world, or use lengths in odd ways, called while the world changes.
+"""Functions that depend on outside state, or use lengths in odd ways, called while that state changes.
 
-Each moves cells, or adds them up. Inputs are distinct powers of two, so that the bits of a result say which cells it
-came from, with no second run and no help from the library: the oracle of reuse.
+Each moves cells or adds them. Inputs are distinct powers of two, so the bits of a result show which cells it came from,
+without a second run and without the library: this is the oracle of reuse.
 
 >>> sorted(cells_in(np.array([5.0, 8.0])))
 [(0, 0), (0, 2), (1, 3)]
@@ -32,14 +32,14 @@ AFTER = (6, 6, 8, 13, 17, 24, 33, 40, 41, 12, 6)
 
 
 class Call:
-    """One call: whether its lineage was that of an earlier one, and whether it is right."""
+    """One call: whether its lineage was reused from an earlier one, and whether it is correct."""
 
     def __init__(self, found: Captured) -> None:
         self.length = len(found.inputs[0].value)
         self.reused = found.reused
         self.expected = cells_in(found.outputs[0].value)
         self.found = {
-            (row[0] if len(row) > 1 else 0, row[-1])  # a single number has no place
+            (row[0] if len(row) > 1 else 0, row[-1])  # a single number has no index
             for edge in found.edges
             if edge.output == 0
             for row in edge.relation.to_array().tolist()
@@ -47,12 +47,12 @@ class Call:
 
     @property
     def right(self) -> bool:
-        """Whether the lineage is what the values say."""
+        """Whether the lineage agrees with the values."""
         return self.found == self.expected
 
 
 def calls_of(case: Callable[[], Case], again: int = 2) -> Iterator[Call]:
-    """The function of a case, called at many lengths, and again after every change of its world."""
+    """Call the function of a case at many lengths, and again after every change of its state."""
     function, change = case()
     memory = ReuseIndex(Shelf(), "f")
     parameters = parameters_of(function)
@@ -67,7 +67,7 @@ def calls_of(case: Callable[[], Case], again: int = 2) -> Iterator[Call]:
 
 
 def cells_in(result: Any) -> set[tuple[int, int]]:
-    """Which powers of two each number of an array is the sum of: (place, power)."""
+    """Return which powers of two each number of an array is the sum of: (index, power)."""
     flat = np.atleast_1d(np.asarray(result)).reshape(-1)
     return {
         (place, power) for place, number in enumerate(flat.tolist()) for power in range(64) if int(number) >> power & 1

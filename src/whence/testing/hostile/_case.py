@@ -1,4 +1,4 @@
-"""What a hostile case is made of."""
+"""Helpers to define hostile cases."""
 
 from __future__ import annotations
 
@@ -10,36 +10,35 @@ import numpy as np
 
 Change = Callable[[], object]
 Case = tuple[Callable[[Any], Any], Change]
-"""A function of one vector, and what changes its world."""
+"""A function of one vector, and a function that changes the state that it depends on."""
 
 
 def nothing() -> None:
-    """The world changes by itself, or not at all."""
+    """Do nothing: the state changes by itself, or not at all."""
 
 
 def names(**held: Any) -> dict[str, Any]:
-    """The globals of a module of its own."""
+    """The globals of a new module."""
     return {"np": np, "__name__": "elsewhere", **held}
 
 
 def run(source: str, held: dict[str, Any]) -> None:
-    """Run a source with these globals, as importing or reloading a module does.
+    """Run source code with these globals, as importing or reloading a module does.
 
-    A function that is written down in this package has the globals of this package. A case needs a function whose
-    globals it can change, and helpers that it can define again: only running a source text gives these. The texts are
-    constants of this package.
+    A function in this package has the globals of this package. A case needs a function whose globals it can change, and
+    helpers that it can define again; only running source code provides these. The code is constant in this package.
     """
     exec(compile(textwrap.dedent(source), "<elsewhere>", "exec"), held)  # noqa: S102  # see above
 
 
 def made(source: str, held: dict[str, Any]) -> Any:
-    """The function `f` of this source, with these globals."""
+    """Return the function `f` of this source, with these globals."""
     run(source, held)
     return held["f"]
 
 
 class Cases(dict[str, Callable[[], Case]]):
-    """Cases by name; a decorator adds one."""
+    """Cases by name; as a decorator, it adds one."""
 
     def __call__(self, case: Callable[[], Case]) -> Callable[[], Case]:
         self[case.__name__.replace("_", " ").strip()] = case
@@ -55,7 +54,7 @@ class Thing:
         self.k = k
 
     def roll(self, x: Any) -> Any:
-        """By the object's own number."""
+        """Roll by the object's own number."""
         return np.roll(x, self.k)
 
     def __call__(self, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Functions that use the length of their argument in ways that no formula follows."""
+"""Functions that use the length of their argument in ways that no formula describes."""
 
 from __future__ import annotations
 

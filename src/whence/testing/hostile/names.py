@@ -138,7 +138,7 @@ def closure_counter() -> Case:
 
 @case
 def mutable_default() -> Case:
-    def f(x: Any, steps: list[int] = [1]) -> Any:  # noqa: B006  # which is what is tried
+    def f(x: Any, steps: list[int] = [1]) -> Any:  # noqa: B006  # the case tests this
         return np.roll(x, steps[-1])
 
     return f, lambda: f.__defaults__[0].append(2)  # type: ignore[index]  # it has one

@@ -41,7 +41,7 @@ def file() -> Case:
     path = Path(directory.name, "shift")
     path.write_text("1")
 
-    def f(x: Any, _: Any = directory) -> Any:  # which lives as long as the function
+    def f(x: Any, _: Any = directory) -> Any:  # it exists as long as the function
         return np.roll(x, int(path.read_text()))
 
     return f, lambda: path.write_text(str(int(path.read_text()) + 1))
@@ -64,7 +64,7 @@ def global_random_numbers() -> Case:
 
 @case
 def global_random_numbers_of_numpy() -> Case:
-    return (lambda x: x[np.random.permutation(4)]), nothing  # noqa: NPY002  # which is what is tried
+    return (lambda x: x[np.random.permutation(4)]), nothing  # noqa: NPY002  # the case tests this
 
 
 @case

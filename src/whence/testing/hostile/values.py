@@ -1,4 +1,4 @@
-"""Functions whose numbers decide, on ways past the arrays: through Python, text, exceptions, warnings."""
+"""Functions that depend on values in ways that bypass arrays: through Python, strings, exceptions, warnings."""
 
 from __future__ import annotations
 

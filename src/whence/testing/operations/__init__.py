@@ -1,8 +1,8 @@
-"""The raw lineage tuples of NumPy operations, found by running NumPy on arrays that hold their own cells' numbers.
+"""The raw lineage tuples of NumPy operations, found by running NumPy on arrays that contain their own cell numbers.
 
 Each generator takes the shape of the input whose lineage is wanted, then the operation's own arguments, and returns
-`Raw(tuples, out_shape, in_shape)`: what `whence.compress` takes. No generator knows a formula for its answer, so none
-can share a mistake with the engine; all are vectorized, and used at 10 million cells by the benchmarks.
+`Raw(tuples, out_shape, in_shape)`, the arguments of `whence.compress`. No generator uses a formula for its answer, so
+none can have the same bug as the engine. All are vectorized; benchmarks use them with 10 million cells.
 
 >>> rot90((2, 3)).tuples.tolist()[0], rot90((2, 3)).out_shape
 ([0, 0, 0, 2], (3, 2))

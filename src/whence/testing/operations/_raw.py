@@ -1,4 +1,4 @@
-"""From numbered cells to raw tuples: what every generator of this package is written with."""
+"""From numbered cells to raw tuples: the helpers of all generators in this package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Raw(NamedTuple):
 
 
 def numbered(shape: Shape) -> Ints:
-    """An array whose every cell holds its own row-major number: feed it to NumPy to see which cell goes where.
+    """Return an array whose cells contain their row-major number, to see where NumPy moves each cell.
 
     >>> numbered((2, 3))[:, ::-1].tolist()
     [[2, 1, 0], [5, 4, 3]]
@@ -33,7 +33,7 @@ def numbered(shape: Shape) -> Ints:
 
 
 def moved(sources: Ints, in_shape: Shape) -> Raw:
-    """The lineage of an array that holds, in each output cell, the number of the one input cell behind it, or -1.
+    """Return the lineage of an array whose cells contain the number of the one input cell that they came from, or -1.
 
     >>> moved(np.array([2, -1, 0]), (3,)).tuples.tolist()
     [[0, 2], [2, 0]]
@@ -44,7 +44,7 @@ def moved(sources: Ints, in_shape: Shape) -> Raw:
 
 
 def linked(targets: ArrayLike, sources: ArrayLike, out_shape: Shape, in_shape: Shape) -> Raw:
-    """The lineage given by the numbers of output cells and, beside each, of the input cell behind it.
+    """Return the lineage given by pairs of the numbers of an output cell and of an input cell.
 
     >>> linked([0, 0, 0], [3, 1, 3], (1,), (2, 2)).tuples.tolist()
     [[0, 0, 1], [0, 1, 1]]
@@ -65,13 +65,13 @@ def linked(targets: ArrayLike, sources: ArrayLike, out_shape: Shape, in_shape: S
 
 
 def _unravel(numbers: Ints, shape: Shape, into: Ints) -> None:
-    # np.unravel_index refuses 0-d shapes, which are in scope here
+    # np.unravel_index rejects 0-d shapes
     for axis in reversed(range(len(shape))):
         numbers, into[:, axis] = np.divmod(numbers, max(shape[axis], 1))
 
 
 def along(shape: Shape, axis: int, out_side: int, targets: ArrayLike, sources: ArrayLike) -> Raw:
-    """The lineage of an operation on every lane along one axis: pairs of positions on the axis, the same in each lane.
+    """Return the lineage of an operation along one axis, from pairs of positions that are the same in each lane.
 
     >>> along((2, 3), 1, 2, [0, 0, 1, 1], [0, 1, 1, 2]).tuples[:4].tolist()
     [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 1], [0, 1, 0, 2]]

@@ -1,4 +1,4 @@
-"""Operations whose every output cell comes from one input cell at most: rearrange, repeat, cut, place."""
+"""Operations whose output cells come from at most one input cell each: rearrange, repeat, cut, place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PadMode = Literal["constant", "edge", "reflect", "symmetric", "wrap"]
 
 
 def _placed(sources_plus_one: Any, in_shape: Shape) -> Raw:
-    # Numbers from one, so that the zero that NumPy fills in means "from no cell".
+    # Numbers start at one, so that a zero that NumPy fills in means "from no cell".
     placed: Ints = np.asarray(sources_plus_one, np.int64) - 1
     return moved(placed, in_shape)
 
@@ -31,7 +31,7 @@ def negative(shape: Shape) -> Raw:
 
 
 def broadcast(shape: Shape, out_shape: Shape) -> Raw:
-    """`np.broadcast_to`; also one operand of `a + b` where the other has the shape that they broadcast to."""
+    """`np.broadcast_to`; also one operand of `a + b`, if the other has the shape that they broadcast to."""
     return moved(np.broadcast_to(numbered(shape), out_shape), shape)
 
 
@@ -45,7 +45,7 @@ def add(shape: Shape, other: Shape) -> Raw:
 
 
 def meshgrid(shape: Shape, sides: Sequence[int], position: int) -> Raw:
-    """A grid of `np.meshgrid(..., indexing="ij")`: the one at `position`, where the 1-d array of this shape is."""
+    """The grid at `position` of `np.meshgrid(..., indexing="ij")`, where the 1-d array of this shape is."""
     axes = [np.zeros(side, np.int64) for side in sides]
     axes.insert(position, numbered(shape))
     return moved(np.meshgrid(*axes, indexing="ij")[position], shape)
@@ -96,7 +96,7 @@ def reshape(shape: Shape, out_shape: Shape, order: Literal["C", "F"] = "C") -> R
 
 
 def transpose_reshape(shape: Shape, axes: Sequence[int], out_shape: Shape) -> Raw:
-    """`a.transpose(axes).reshape(out_shape)`: neither a permutation of the axes nor of the numbers alone."""
+    """`a.transpose(axes).reshape(out_shape)`, which is neither a transpose nor a reshape alone."""
     return moved(numbered(shape).transpose(axes).reshape(out_shape), shape)
 
 
@@ -145,7 +145,7 @@ def outer_right(shape: Shape, other: int) -> Raw:
 
 
 def diag_extract(shape: Shape, k: int = 0) -> Raw:
-    """`np.diagonal` of a matrix: the tie that must not become a square.
+    """`np.diagonal` of a matrix: a relation between two axes that must not become a square.
 
     >>> diag_extract((3, 3)).tuples.tolist()
     [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
@@ -154,12 +154,12 @@ def diag_extract(shape: Shape, k: int = 0) -> Raw:
 
 
 def diag_construct(shape: Shape, k: int = 0) -> Raw:
-    """`np.diag` of a vector: a matrix that holds it on its k-th diagonal."""
+    """`np.diag` of a vector: a matrix with the vector on its k-th diagonal."""
     return _placed(np.diag(numbered(shape) + 1, k), shape)
 
 
 def tril(shape: Shape, k: int = 0) -> Raw:
-    """`np.tril`: the cells that are kept come from themselves, the zeros from nothing.
+    """`np.tril`: the kept cells come from themselves, the zeros from no cell.
 
     >>> tril((2, 2)).tuples.tolist()
     [[0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1]]
@@ -173,7 +173,7 @@ def triu(shape: Shape, k: int = 0) -> Raw:
 
 
 def pad(shape: Shape, width: Any, mode: PadMode = "constant") -> Raw:
-    """`np.pad`, in every mode that copies cells; with "constant" the border comes from nothing.
+    """`np.pad`, in every mode that copies cells; with "constant", the border comes from no cell.
 
     >>> pad((3,), 1, "reflect").tuples.tolist()
     [[0, 1], [1, 0], [2, 1], [3, 2], [4, 1]]
@@ -204,7 +204,7 @@ def stack(shape: Shape, axis: int, position: int, count: int) -> Raw:
 
 
 def take(shape: Shape, indices: ArrayLike, axis: int | None = None) -> Raw:
-    """`np.take`: indices given by the caller, in any order and number."""
+    """`np.take`, with given indices in any order and number."""
     return moved(np.take(numbered(shape), np.asarray(indices, np.intp), axis), shape)
 
 
@@ -214,5 +214,5 @@ def fancy(shape: Shape, *indices: ArrayLike) -> Raw:
 
 
 def one_hot(shape: Shape, classes: int) -> Raw:
-    """`a[..., None] == np.arange(classes)`: each code decides a lane of flags."""
+    """`a[..., None] == np.arange(classes)`: each code determines a lane of flags."""
     return moved(np.broadcast_to(numbered(shape)[..., None], (*shape, classes)), shape)

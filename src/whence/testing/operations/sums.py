@@ -11,7 +11,7 @@ from ._raw import Ints, Raw, Shape, along, linked, numbered
 
 
 def sum_over(shape: Shape, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Raw:
-    """`np.sum`, and any other reduction that looks at every cell.
+    """`np.sum`, and any other reduction that reads every cell.
 
     >>> sum_over((2, 2), axis=1).tuples.tolist()
     [[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]]
@@ -23,13 +23,13 @@ def sum_over(shape: Shape, axis: int | tuple[int, ...] | None = None, keepdims: 
 
 
 def all_to_all(shape: Shape, out_shape: Shape) -> Raw:
-    """Everything from everything: an FFT, a softmax over the whole array, an artifact."""
+    """Every output cell comes from every input cell: an FFT, a softmax over the whole array, an artifact."""
     outputs, inputs = numbered(out_shape).ravel(), numbered(shape).ravel()
     return linked(np.repeat(outputs, len(inputs)), np.tile(inputs, len(outputs)), out_shape, shape)
 
 
 def nothing(shape: Shape, out_shape: Shape) -> Raw:
-    """Nothing from nothing: `np.zeros_like`."""
+    """No cell comes from any cell: `np.zeros_like`."""
     return linked([], [], out_shape, shape)
 
 
@@ -59,13 +59,13 @@ def gradient(shape: Shape, axis: int = 0) -> Raw:
 
 
 def convolve(shape: Shape, taps: int, mode: Literal["full", "same", "valid"] = "full") -> Raw:
-    """`np.convolve` of a vector with a kernel of `taps` non-zero weights: a window, cut short at the edges.
+    """`np.convolve` of a vector with a kernel of `taps` non-zero weights: a window, shortened at the edges.
 
     >>> convolve((3,), 2).tuples.tolist()
     [[0, 0], [1, 0], [1, 1], [2, 1], [2, 2], [3, 2]]
     """
     one_based = numbered(shape) + 1
-    # Convolving with the k-th unit vector alone shows the source that the k-th weight multiplies.
+    # Convolving with the k-th unit vector shows the source that the k-th weight multiplies.
     seen = [np.convolve(one_based, unit, mode) - 1 for unit in np.eye(taps, dtype=np.int64)]
     sources = np.stack(seen, axis=-1)
     targets = np.broadcast_to(np.arange(len(sources))[:, None], sources.shape)
@@ -74,7 +74,7 @@ def convolve(shape: Shape, taps: int, mode: Literal["full", "same", "valid"] = "
 
 
 def convolve_nd(shape: Shape, kernel: Sequence[int], mode: Literal["full", "same", "valid"] = "same") -> Raw:
-    """A window of the kernel's shape over every axis, zeros around: image filters, any number of axes."""
+    """A window of the kernel's shape over every axis, padded with zeros: image filters with any number of axes."""
     pads = {
         "full": [(side - 1, side - 1) for side in kernel],
         "same": [(side // 2, side - 1 - side // 2) for side in kernel],
@@ -89,7 +89,7 @@ def convolve_nd(shape: Shape, kernel: Sequence[int], mode: Literal["full", "same
 
 
 def pool(shape: Shape, block: Sequence[int]) -> Raw:
-    """Block pooling: each output cell from one block of the input; a remainder at the end is dropped.
+    """Block pooling: each output cell comes from one block of the input; a remainder at the end is dropped.
 
     >>> pool((5,), (2,)).tuples.tolist()
     [[0, 0], [0, 1], [1, 2], [1, 3]]
@@ -101,7 +101,7 @@ def pool(shape: Shape, block: Sequence[int]) -> Raw:
 
 
 def matmul_left(shape: Shape, columns: int) -> Raw:
-    """The left operand of `a @ b`, b of that many columns; leading axes are a batch.
+    """The left operand of `a @ b`, where b has that many columns; leading axes are a batch.
 
     >>> matmul_left((1, 2), 2).tuples.tolist()
     [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 1]]
@@ -111,7 +111,7 @@ def matmul_left(shape: Shape, columns: int) -> Raw:
 
 
 def matmul_right(shape: Shape, rows: int) -> Raw:
-    """The right operand of `b @ a`, b of that many rows; leading axes are a batch.
+    """The right operand of `b @ a`, where b has that many rows; leading axes are a batch.
 
     >>> matmul_right((2, 1), 2).tuples.tolist()
     [[0, 0, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [1, 0, 1, 0]]
@@ -127,7 +127,7 @@ def matvec(shape: Shape) -> Raw:
 
 
 def matvec_vector(shape: Shape, rows: int) -> Raw:
-    """The vector of `m @ v`, m of that many rows."""
+    """The vector of `m @ v`, where m has that many rows."""
     return all_to_all(shape, (rows,))
 
 
@@ -137,7 +137,7 @@ def _contracted(targets: Ints, sources: Ints, out_shape: Shape, in_shape: Shape)
 
 
 def matmul_left_chunks(shape: Shape, columns: int, rows: int) -> Iterator[Ints]:
-    """The sorted tuples of `matmul_left` of a matrix, `rows` of its rows at a time: 1000^3 never fits at once.
+    """Yield the sorted tuples of `matmul_left` of a matrix, `rows` rows at a time: 1000^3 do not fit into memory.
 
     >>> import numpy as np
     >>> bool(np.array_equal(np.concatenate(list(matmul_left_chunks((5, 2), 3, 2))), matmul_left((5, 2), 3).tuples))
@@ -151,7 +151,7 @@ def matmul_left_chunks(shape: Shape, columns: int, rows: int) -> Iterator[Ints]:
 
 
 def matmul_right_chunks(shape: Shape, height: int, rows: int) -> Iterator[Ints]:
-    """The sorted tuples of `matmul_right` of a matrix, `rows` rows of the output at a time."""
+    """Yield the sorted tuples of `matmul_right` of a matrix, `rows` rows of the output at a time."""
     for start in range(0, height, rows):
         chunk = matmul_right(shape, min(rows, height - start)).tuples
         chunk[:, 0] += start

@@ -20,26 +20,26 @@ def sort(shape: Shape, axis: int = -1, seed: int = 0) -> Raw:
 
 
 def filter_rows(shape: Shape, keep: float = 0.5, seed: int = 0) -> Raw:
-    """`a[mask]` with a mask over the first axis that keeps rows at random."""
+    """`a[mask]` with a mask over the first axis that keeps random rows."""
     mask = np.random.default_rng(seed).random(shape[0]) < keep
     return moved(numbered(shape)[mask], shape)
 
 
 def filter_correlated(shape: Shape, keep: float = 0.5, spread: float = 0.1, seed: int = 0) -> Raw:
-    """`a[mask]` where a row's value grows with its position, with noise: the mask is nearly one run (CorrFilter)."""
+    """`a[mask]` where values grow with the position, with noise, so that the mask is nearly one run (CorrFilter)."""
     rows = shape[0]
     values = np.random.default_rng(seed).normal(np.arange(rows), max(rows * spread, 1e-9))
     return moved(numbered(shape)[values < rows * keep], shape)
 
 
 def filter_cells(shape: Shape, keep: float = 0.5, seed: int = 0) -> Raw:
-    """`a[mask]` with a mask of the array's own shape: the kept cells in a row."""
+    """`a[mask]` with a mask of the array's own shape: the kept cells as a vector."""
     mask = np.random.default_rng(seed).random(shape) < keep
     return moved(numbered(shape)[mask], shape)
 
 
 def where_disc(shape: Shape, radius: float = 0.3) -> Raw:
-    """`np.where(picture > 0, picture, 0)` of a picture of a bright disc: blobs of cells come from themselves."""
+    """`np.where(picture > 0, picture, 0)` of a picture of a bright disc: the cells of the disc come from themselves."""
     grids = np.meshgrid(*(np.linspace(-0.5, 0.5, side) for side in shape), indexing="ij", sparse=True)
     distance = np.zeros(shape) + sum(grid**2 for grid in grids)
     return moved(np.where(distance <= radius**2, numbered(shape), -1), shape)
@@ -58,14 +58,14 @@ def bins(shape: Shape, count: int = 4, ordered: bool = False, seed: int = 0) -> 
 
 
 def scatter(shape: Shape, out_side: int, seed: int = 0) -> Raw:
-    """`np.add.at(out, codes, a)` with random codes: any output cell from any number of input cells."""
+    """`np.add.at(out, codes, a)` with random codes: any output cell comes from any number of input cells."""
     size = math.prod(shape)
     codes = np.random.default_rng(seed).integers(0, out_side, size)
     return linked(codes, np.arange(size), (out_side,), shape)
 
 
 def group_by(shape: Shape, groups: int, ordered: bool = False, seed: int = 0) -> Raw:
-    """Group a table (rows, columns) by a random key and aggregate each column apart: (groups, columns).
+    """Group a table (rows, columns) by a random key, and aggregate each column: (groups, columns).
 
     >>> group_by((4, 1), 2, ordered=True).out_shape
     (2, 1)
@@ -107,7 +107,7 @@ def _matches(left_rows: int, right_rows: int, keys: int, seed: int) -> tuple[Int
 
 
 def segments(shape: Shape, count: int, seed: int = 0) -> Raw:
-    """One weight for each of `count` blobs that divide a picture (rows, columns), as an explainer gives (Lime)."""
+    """One weight for each of `count` segments of a picture (rows, columns), as an explainer returns them (Lime)."""
     rows, columns = shape
     rng = np.random.default_rng(seed)
     centres = rng.random((count, 2)) * (rows, columns)

@@ -1,4 +1,4 @@
-"""Proof of pushdown by a solver: rules are tested by it, and doubtful ones decided by it."""
+"""Prove pushdown rules with a solver. Tests use it to check rules."""
 
 from whence.testing.proofs.judge import equivalent
 

@@ -16,9 +16,9 @@ from whence.testing.proofs.values import Value, null_of, same
 
 
 def window(op: Window, table: Table) -> Table:
-    """The row and its frames; a function is one of which rows are in the frame and what they hold.
+    """Add the window functions to each row. A function depends on which rows are in the frame, and on their values.
 
-    Rows that are tied fall by their place in the table, as they do in Spark by chance.
+    Ties are ordered by position in the table; in Spark their order is arbitrary.
     """
     out: Table = []
     for i, row in enumerate(table):
@@ -79,7 +79,7 @@ def _order(keys: tuple[SortKey, ...], a: SymbolicRow, b: SymbolicRow) -> tuple[A
 
 
 def generate(op: Generate, table: Table) -> Table:
-    """explode of an array of a few elements."""
+    """explode of an array with a few elements."""
     generator = op.generator
     if not (isinstance(generator, Call) and generator.name in ("Explode", "explode")):
         raise BadType(f"{generator} has no meaning over symbolic tables")

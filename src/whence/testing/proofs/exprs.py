@@ -32,7 +32,7 @@ ELEMENTS = 2  # of a symbolic array
 
 
 def evaluate(expr: Expr, row: Row) -> Value:
-    """The value of an expression in a symbolic row; functions without a theory are uninterpreted."""
+    """Return the value of an expression in a symbolic row; functions without a theory are uninterpreted."""
     if isinstance(expr, Attr):
         return row[expr]
     if isinstance(expr, Param):
@@ -65,7 +65,7 @@ def evaluate(expr: Expr, row: Row) -> Value:
 
 
 def elements(array: Value, dtype: str) -> list[tuple[Any, Value]]:
-    """The elements of an array, up to two: whether each is there, and its value."""
+    """The elements of an array, at most two: whether each exists, and its value."""
     out = []
     for index in range(ELEMENTS):
         there = applied(f"element.{index}.there", [array], "boolean").value
@@ -74,7 +74,7 @@ def elements(array: Value, dtype: str) -> list[tuple[Any, Value]]:
 
 
 def _exists_element(expr: Call, row: Row) -> Value:
-    """Whether a condition holds for some element: as in a filter, null counts as no."""
+    """Whether a condition is true for some element; null counts as false, as in a filter."""
     array, function = expr.args
     assert isinstance(function, Call)
     body, variable = function.args
@@ -85,7 +85,7 @@ def _exists_element(expr: Call, row: Row) -> Value:
 
 
 def applied(name: str, args: list[Value], dtype: str) -> Value:
-    """An uninterpreted function of nullable arguments: equal for equal arguments, and nothing else is known."""
+    """An uninterpreted function of nullable arguments: equal for equal arguments; nothing else is known about it."""
     flat = [part for arg in args for part in (arg.null, _visible(arg))]
     sorts = [part.sort() for part in flat]
     if not flat:
@@ -96,7 +96,7 @@ def applied(name: str, args: list[Value], dtype: str) -> Value:
 
 
 def _visible(arg: Value) -> Any:
-    """What a function may see of a value: nothing, if it is null."""
+    """The part of a value that a function can see: a blank, if it is null."""
     blank = z3.BoolVal(False) if z3.is_bool(arg.value) else (z3.RealVal(0) if z3.is_real(arg.value) else z3.IntVal(0))
     return z3.If(arg.null, blank, arg.value)
 
@@ -115,7 +115,7 @@ def _literal(expr: Literal) -> Value:
     if isinstance(expr.value, int):
         number = z3.RealVal(expr.value) if sort == z3.RealSort() else z3.IntVal(expr.value)
         return Value(z3.BoolVal(False), number)
-    # Other constants keep an identity: equal literals are equal, and nothing is said of unequal ones.
+    # Other constants have an identity: equal literals are equal, and nothing is assumed about different ones.
     digest = hashlib.sha256(repr(expr.value).encode()).hexdigest()[:16]
     return Value(z3.BoolVal(False), z3.Const(f"literal.{expr.dtype}.{digest}", sort))
 

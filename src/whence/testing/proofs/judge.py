@@ -1,4 +1,4 @@
-"""Is a pushed predicate right? Decided over all tables of a few rows (section 4.2 of PredTrace)."""
+"""Check whether a pushed predicate is correct, over all tables of a few rows (section 4.2 of PredTrace)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whence.testing.proofs.tables import promised, run, symbolic
 from whence.testing.proofs.values import same, true
 
 ROWS = 2
-"""Rows of each symbolic table: enough for operators that compare rows in pairs."""
+"""Rows of each symbolic table: enough for operators that compare pairs of rows."""
 
 DEADLINE_MS = 5_000
 
@@ -21,10 +21,10 @@ DEADLINE_MS = 5_000
 def equivalent(
     op: Operator, predicate: Expr, pushed: Pushed, aim: Aim, *, rows: int = ROWS, witness: str = "rows"
 ) -> bool:
-    """Whether the pushed predicates are proven right; a time-out or an unknown is no.
+    """Whether the pushed predicates are proven correct; False for a time-out or an unknown result.
 
-    RESTRICT: the selected output is the same over the inputs cut down. LINEAGE: an input row is selected exactly if it
-    contributed to a selected output row, given, where the rule relies on it, that there is one.
+    RESTRICT: the selected output is the same over the restricted inputs. LINEAGE: an input row is selected exactly if
+    it contributed to a selected output row. If the rule `assumes_row_exists`, such an output row is assumed.
     """
     inputs = [symbolic(child.output, rows, number) for number, child in enumerate(op.children)]
     whole = run(op, inputs, witness)

@@ -1,4 +1,4 @@
-"""Tables of a solver: rows that may be there, with the input rows that each is made of."""
+"""Symbolic tables for a solver: rows that may exist, with the input rows that each came from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whence.testing.proofs.values import Value, boolean
 
 @dataclass(frozen=True, slots=True)
 class SymbolicRow:
-    """A row that is there if `there`; `made_of[i]` says whether input row i contributed to it."""
+    """A row that exists if `there`; `made_of[i]` says whether input row i contributed to it."""
 
     there: Any
     values: dict[Attr, Value]
@@ -24,5 +24,5 @@ Table = list[SymbolicRow]
 
 
 def seen(values: list[Value], inside: Any) -> list[Value]:
-    """A row as an aggregate sees it: nothing at all where it is not in the group."""
+    """A row as an aggregate sees it: all null if it is not in the group."""
     return [boolean(inside), *(Value(z3.Or(z3.Not(inside), v.null), v.value) for v in values)]

@@ -1,4 +1,4 @@
-"""Operators over symbolic tables: rows that may be there, with the input rows that each is made of."""
+"""Operators over symbolic tables: rows that may exist, with the input rows that each came from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from whence.testing.proofs.values import Value, boolean, choose, null_of, same, 
 
 
 def symbolic(columns: Sequence[Attr], rows: int, number: int) -> Table:
-    """An input table of up to so many rows, of which nothing is known."""
+    """Return an input table of up to so many rows, with unknown values."""
     return [
         SymbolicRow(
             z3.Bool(f"t{number}.{i}"),
@@ -46,7 +46,7 @@ def symbolic(columns: Sequence[Attr], rows: int, number: int) -> Table:
 
 
 def run(op: Operator, inputs: Sequence[Table], witness: str = "rows") -> Table:
-    """The output of one operator over symbolic inputs; lineage as in the table of operators."""
+    """Return the output of one operator over symbolic inputs, with its lineage."""
     if isinstance(op, Sort | Arrange):
         return inputs[0]
     if isinstance(op, Filter):
@@ -89,7 +89,7 @@ def _with(row: SymbolicRow, values: dict[Attr, Value]) -> SymbolicRow:
 
 
 def promised(op: Operator, inputs: list[Table]) -> list[z3.BoolRef]:
-    """What holds of the inputs, or the pipeline would have failed: a scalar subquery has one value a row."""
+    """Conditions without which the pipeline would have failed: a scalar subquery has one value for each row."""
     if not isinstance(op, Join) or op.how != "single":
         return []
     match = _matching_pairs(op, *inputs)
@@ -137,7 +137,7 @@ def _join(op: Join, left: Table, right: Table) -> Table:
 
 
 def _groups(keys: Sequence[Expr], table: Table, values: Any, rows_of: Any = None) -> Table:
-    """One row for each value of the keys: that of the first row of the group."""
+    """One row for each value of the keys: the first row of the group."""
     held = [[evaluate(key, row.values) for key in keys] for row in table]
     out: Table = []
     for i, row in enumerate(table):
@@ -183,7 +183,7 @@ def _aggregate(op: Aggregate, table: Table, witness: str) -> Table:
 
 
 def _aggregated(call: AggCall, table: Table, together: list[Any]) -> Value:
-    """min and max as they are; any other aggregate is a function of which rows there are and what they hold."""
+    """min and max are exact; any other aggregate is an uninterpreted function of the group's rows and values."""
     held = [[evaluate(arg, row.values) for arg in call.args] for row in table]
     if call.where is not None:
         together = [z3.And(t, true(evaluate(call.where, row.values))) for t, row in zip(together, table, strict=True)]
@@ -212,7 +212,7 @@ def _output_value(expr: Expr, row: SymbolicRow, made: dict[AggCall, Value], keys
 
 
 def _set(op: Intersect | Except, left: Table, right: Table) -> Table:
-    """Equal rows share their lineage; with `all`, so many of them as the counts of both sides leave."""
+    """Equal rows share their lineage; with `all`, as many of them remain as the counts of both sides say."""
     places = list(zip(op.left.output, op.right.output, strict=True))
     out: Table = []
     for i, row in enumerate(left):

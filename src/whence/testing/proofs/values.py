@@ -1,4 +1,4 @@
-"""Symbolic values: a nullable value is a pair, whether it is null and what it is if not."""
+"""Symbolic values: a nullable value is a pair of whether it is null, and its value otherwise."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any
 
 import z3
 
-# Whole numbers, dates, timestamps and text: equality and order are all that predicates use of them, and integers
-# have both. Decimals are rationals. Anything else has an identity and nothing more.
+# Integers, dates, timestamps and strings are integers, because predicates use only equality and order of them. Decimals
+# and floats are reals. Values of other types have only an identity.
 _REAL = ("decimal", "double", "float")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """`null` is a z3 Bool; `value` means nothing where it is true."""
+    """`null` is a z3 Bool; if it is true, `value` has no meaning."""
 
     null: Any
     value: Any
 
 
 def sort_of(dtype: str) -> Any:
-    """The z3 sort that stands for a type."""
+    """The z3 sort for a type."""
     if dtype == "boolean":
         return z3.BoolSort()
     return z3.RealSort() if dtype.startswith(_REAL) else z3.IntSort()
 
 
 def symbol(name: str, dtype: str) -> Value:
-    """A value that nothing is known of."""
+    """An unknown value."""
     return Value(z3.Bool(f"{name}.null"), z3.Const(f"{name}.value", sort_of(dtype)))
 
 
@@ -38,12 +38,12 @@ def null_of(dtype: str) -> Value:
 
 
 def boolean(truth: Any, null: Any = False) -> Value:
-    """A truth value."""
+    """A boolean value."""
     return Value(z3.BoolVal(null) if isinstance(null, bool) else null, truth)
 
 
 def true(value: Value) -> Any:
-    """Whether a condition lets a row pass: neither false nor null."""
+    """Whether a row satisfies a condition: it is neither false nor null."""
     return z3.And(z3.Not(value.null), value.value)
 
 
@@ -53,5 +53,5 @@ def same(a: Value, b: Value) -> Any:
 
 
 def choose(condition: Any, a: Value, b: Value) -> Value:
-    """One or the other."""
+    """`a` if the condition is true, otherwise `b`."""
     return Value(z3.If(condition, a.null, b.null), z3.If(condition, a.value, b.value))

@@ -1,7 +1,7 @@
 """Hypothesis strategies: shapes, relations as raw tuples, questions, chains.
 
-Arrays are small (at most a few dozen cells) and everything else is varied: 0 to 4 axes a side, zero-size and 0-d
-arrays, regular operations, unions of affine patterns, regular ones with a tuple missing, pure noise.
+Arrays are small (at most a few dozen cells), and everything else varies: 0 to 4 axes per side, zero-size and 0-d
+arrays, regular operations, unions of affine patterns, regular ones with a missing tuple, and noise.
 """
 
 from ._operations import BUILDERS, operations_on

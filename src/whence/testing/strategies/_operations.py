@@ -1,4 +1,4 @@
-"""A random operation on an array of a given shape, as the raw tuples of its lineage."""
+"""Draw a random operation on an array of a given shape, as the raw tuples of its lineage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _seed(draw: Draw) -> int:
 
 
 def _factorized(draw: Draw, size: int) -> Shape:
-    """A shape with this many cells."""
+    """Draw a shape with this many cells."""
     sides: list[int] = []
     while size > 1 and len(sides) < 3:
         side = draw(st.sampled_from([d for d in range(1, size + 1) if size % d == 0]))
@@ -165,9 +165,9 @@ BUILDERS: dict[str, tuple[Callable[[Shape], bool], Builder]] = {
 
 @st.composite
 def operations_on(draw: Draw, shape: Shape, max_cells: int = 48, max_axes: int = 4) -> Raw:
-    """The lineage of a random operation on an array of this shape, with an output of few cells."""
+    """Draw the lineage of a random operation on an array of this shape, with an output of few cells."""
     names = [name for name, (applies, _) in BUILDERS.items() if applies(shape)]
     raw = BUILDERS[draw(st.sampled_from(names))][1](draw, shape)
     if math.prod(raw.out_shape) > max_cells or len(raw.out_shape) > max_axes:
-        return ops.sum_over(shape, _axes(draw, shape))  # a chain must not grow without end
+        return ops.sum_over(shape, _axes(draw, shape))  # so that a chain does not grow without limit
     return raw

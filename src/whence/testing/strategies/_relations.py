@@ -1,4 +1,4 @@
-"""Random relations as raw tuples: operations, unions of affine patterns, products, near misses, noise; and chains."""
+"""Draw relations as raw tuples (operations, unions of affine patterns, products, near misses, noise) and chains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Direction = Literal["backward", "forward"]
 
 
 def swapped(raw: Raw) -> Raw:
-    """The same pairs with the sides swapped.
+    """Return the same pairs with the sides swapped.
 
     >>> from whence.testing import operations as ops
     >>> swapped(ops.sum_over((2,))).tuples.tolist()
@@ -31,7 +31,7 @@ def swapped(raw: Raw) -> Raw:
 
 
 def product(first: Raw, second: Raw) -> Raw:
-    """The Cartesian product of two relations: the axes of both on either side.
+    """Return the Cartesian product of two relations: each side has the axes of both.
 
     >>> from whence.testing import operations as ops
     >>> product(ops.flip((2,)), ops.sum_over((3,))).out_shape
@@ -46,7 +46,7 @@ def product(first: Raw, second: Raw) -> Raw:
 
 @st.composite
 def affine_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
-    """The affine image of a small box, cut to the sides: strides, ties, windows, mixed radices."""
+    """Draw the affine image of a small box, clipped to the sides: strides, ties, windows, mixed radices."""
     extents = draw(st.lists(st.integers(1, 6), max_size=3))
     steps = st.sampled_from([0, 0, 0, 1, 1, -1, 2, 3, -2])
     points = np.indices(extents).reshape(len(extents), math.prod(extents))
@@ -59,7 +59,10 @@ def affine_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
 
 @st.composite
 def bounded_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
-    """Each axis within bounds that may move with another axis: triangles, trapezoids, bands, nested in any order."""
+    """Draw tuples with each axis within bounds that may depend on another axis.
+
+    They form triangles, trapezoids and bands, nested in any order.
+    """
     rows = np.zeros((1, len(sides)), np.int64)
     done: list[int] = []
     for axis in draw(st.permutations(range(len(sides)))):
@@ -84,7 +87,7 @@ def bounded_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
 
 @st.composite
 def box_tuples(draw: st.DrawFn, sides: Shape) -> Ints:
-    """All tuples of one box."""
+    """Draw all tuples of one box."""
     ranges = []
     for side in sides:
         first = draw(st.integers(0, max(side - 1, 0)))
@@ -98,7 +101,7 @@ def _one_row() -> Ints:
 
 @st.composite
 def loose_tuples(draw: st.DrawFn, sides: Shape, max_size: int = 12) -> Ints:
-    """Tuples without any structure."""
+    """Draw tuples without structure."""
     if 0 in sides:
         return np.empty((0, len(sides)), np.int64)
     row = st.tuples(*(st.integers(0, side - 1) for side in sides))
@@ -108,7 +111,7 @@ def loose_tuples(draw: st.DrawFn, sides: Shape, max_size: int = 12) -> Ints:
 
 @st.composite
 def unions(draw: st.DrawFn, out_shape: Shape, in_shape: Shape) -> Raw:
-    """A union of random patterns between two given shapes."""
+    """Draw a union of random patterns between two given shapes."""
     sides = out_shape + in_shape
     pieces = [box_tuples(sides), loose_tuples(sides, 6), affine_tuples(sides), bounded_tuples(sides)]
     drawn = [draw(draw(st.sampled_from(pieces))) for _ in range(draw(st.integers(0, 3)))]
@@ -118,7 +121,7 @@ def unions(draw: st.DrawFn, out_shape: Shape, in_shape: Shape) -> Raw:
 
 @st.composite
 def near_misses(draw: st.DrawFn, raw: Raw) -> Raw:
-    """A regular relation with a few tuples gone or added: what a hasty generalization would get wrong."""
+    """Remove or add a few tuples of a regular relation, which a wrong generalization would miss."""
     gone = draw(st.sets(st.integers(0, max(len(raw.tuples) - 1, 0)), max_size=2))
     kept = np.delete(raw.tuples, [number for number in gone if number < len(raw.tuples)], axis=0)
     extra = draw(loose_tuples(raw.out_shape + raw.in_shape, 2))
@@ -127,7 +130,7 @@ def near_misses(draw: st.DrawFn, raw: Raw) -> Raw:
 
 @st.composite
 def relations_from(draw: st.DrawFn, in_shape: Shape) -> Raw:
-    """A relation whose input has this shape: structured most of the time."""
+    """Draw a relation whose input has this shape; it is mostly structured."""
     kind = draw(st.sampled_from(["operation", "operation", "near miss", "union"]))
     if kind == "union":
         return draw(unions(draw(shapes(max_axes=3)), in_shape))
@@ -137,7 +140,7 @@ def relations_from(draw: st.DrawFn, in_shape: Shape) -> Raw:
 
 @st.composite
 def relations(draw: st.DrawFn) -> Raw:
-    """Any relation, 0 to 4 axes a side."""
+    """Draw any relation, with 0 to 4 axes per side."""
     kind = draw(st.sampled_from(["one", "one", "swapped", "product", "union"]))
     if kind == "union":
         return draw(unions(draw(shapes()), draw(shapes())))
@@ -151,7 +154,7 @@ def relations(draw: st.DrawFn) -> Raw:
 
 @st.composite
 def scrambled(draw: st.DrawFn, tuples: Ints) -> NDArray[np.integer]:
-    """The same tuples in another order, some of them several times, as another integer type or memory layout."""
+    """Return the same tuples in another order, some of them repeated, in another integer type or memory layout."""
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     extra = rng.integers(0, len(tuples), draw(st.integers(0, 5))) if len(tuples) else np.empty(0, np.int64)
     rows = np.concatenate([tuples, tuples[extra]])
@@ -162,7 +165,7 @@ def scrambled(draw: st.DrawFn, tuples: Ints) -> NDArray[np.integer]:
 
 @st.composite
 def chains(draw: st.DrawFn, max_steps: int = 6) -> list[Raw]:
-    """Relations B <- A, C <- B, D <- C, ...: each one's input has the shape of the one before's output."""
+    """Draw relations B <- A, C <- B, D <- C, ...: the input of each has the shape of the output before."""
     steps = [draw(relations_from(draw(shapes(max_cells=24))))]
     for _ in range(draw(st.integers(1, max_steps)) - 1):
         steps.append(draw(relations_from(steps[-1].out_shape)))
@@ -171,7 +174,7 @@ def chains(draw: st.DrawFn, max_steps: int = 6) -> list[Raw]:
 
 @st.composite
 def paths(draw: st.DrawFn, max_steps: int = 6) -> tuple[Shape, list[tuple[Raw, Direction]]]:
-    """A shape to start from and steps away from it, each one along a relation or against it."""
+    """Draw a shape to start from, and steps along relations or against them."""
     here = start = draw(shapes(max_cells=24))
     steps: list[tuple[Raw, Direction]] = []
     for _ in range(draw(st.integers(1, max_steps))):

@@ -1,4 +1,4 @@
-"""Random shapes, and questions about an array of some shape."""
+"""Draw random shapes, and questions about an array of some shape."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = os.environ.get("WHENCE_LONG", "") not in ("", "0")
 
 
 def effort(examples: int) -> settings:
-    """How hard to look: the same examples on every run, or with WHENCE_LONG=1 thirty times as many, new each time.
+    """Return settings: the same examples on every run, or with WHENCE_LONG=1, thirty times as many, new each time.
 
     >>> effort(10).max_examples in (10, 300)
     True
@@ -33,7 +33,7 @@ def effort(examples: int) -> settings:
 
 @st.composite
 def shapes(draw: st.DrawFn, max_axes: int = 4, max_side: int = 6, max_cells: int = 36) -> Shape:
-    """Shapes of few cells: 0-d, sides of one and sides of zero among them."""
+    """Draw shapes of few cells, including 0-d ones and sides of one and zero."""
     sides: list[int] = []
     room = max_cells
     for _ in range(draw(st.integers(0, max_axes))):
@@ -47,7 +47,7 @@ def shapes(draw: st.DrawFn, max_axes: int = 4, max_side: int = 6, max_cells: int
 
 @dataclass(frozen=True)
 class Asked:
-    """Cells in one of the forms that a user may give them in, and the same cells as a set."""
+    """Cells in one of the forms that a user may give, and the same cells as a set."""
 
     given: Any
     cells: Cells
@@ -55,7 +55,7 @@ class Asked:
 
 @st.composite
 def asked(draw: st.DrawFn, shape: Shape) -> Asked:
-    """What to ask: an array of cells, a list of index tuples, a mask or slices; nothing and everything among them."""
+    """Draw cells to ask about: an array of cells, a list of index tuples, a mask or slices, including none and all."""
     form = draw(st.sampled_from(["array", "list", "mask", "slices", "all", "none"]))
     everything = sorted(all_cells(shape))
     if form == "slices" and shape:

@@ -1,4 +1,4 @@
-"""Chains at random: Spark, arrays, Spark, up to eight steps with the hand-overs."""
+"""Draw chains: Spark, arrays, Spark, up to eight steps with the hand-overs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from whence.testing.chains.chain import USED, Chain, Part
 from whence.testing.strategies.pipelines import STEPS, rows
 
 NUMBERS = ("v", "w", "x")
-CHANCE = ("any", "sample")  # steps whose rows nobody can foresee
+CHANCE = ("any", "sample")  # steps whose rows cannot be predicted
 
 
 def chains(most: int = 8) -> st.SearchStrategy[Chain]:
-    """Chains of up to `most` steps, one of which is at least a pipeline's, and one a function's."""
+    """Draw chains of up to `most` steps, with at least one step of a pipeline and one function."""
     return _chain(most)
 
 

@@ -1,4 +1,4 @@
-"""Spark pipelines at random: every kind of operator, over tables with nulls, NaN, ties and duplicates."""
+"""Draw Spark pipelines: every type of operator, over tables with nulls, NaN, ties and duplicates."""
 # ruff: noqa: E501  # a step is one line: that is what makes them comparable
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Row = tuple[str | None, int | None, int | None, float | None]
 
-# A step takes tables with the columns k, v, w, x (text, two whole numbers, a fraction) and gives one of the same kind.
-# Those that come first are monotone: rows that are added below take no row away above, and change none.
+# A step takes tables with the columns k, v, w, x (a string, two integers, a float) and returns one with the same
+# columns. The first ones are monotone: additional input rows remove or change no output row.
 MONOTONE = {
     "filter": "select * from {x} where v > 1 or v is null",
     "filter by a null": "select * from {x} where not (k <=> 'a') and (w is null or w < 3)",
@@ -109,14 +109,14 @@ OTHERS = {
     "page": "select * from {x} order by k, v, w, x limit 2 offset 1",
     "any": "select * from {x} limit 2",
     "sample": "select * from {x} tablesample (60 percent) repeatable (3)",
-    "drop duplicates": "",  # the DataFrame API alone has it
+    "drop duplicates": "",  # only the DataFrame API has it
 }
 STEPS = {**MONOTONE, **OTHERS}
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A pipeline: its two tables, and its steps with the table that a second input is."""
+    """A pipeline: its two tables, and its steps with the number of the table for the second input."""
 
     left: tuple[Row, ...]
     right: tuple[Row, ...]
@@ -158,7 +158,7 @@ class Drawn:
 
 
 def rows(most: int = 6) -> st.SearchStrategy[list[Row]]:
-    """Rows with nulls, NaN, both zeros, ties and duplicates."""
+    """Draw rows with nulls, NaN, both zeros, ties and duplicates."""
     numbers = st.sampled_from([1, 2, 4, None])
     fractions: Any = st.sampled_from([0.5, 1.5, 0.0, -0.0, float("nan"), None])
     return st.lists(
@@ -167,6 +167,6 @@ def rows(most: int = 6) -> st.SearchStrategy[list[Row]]:
 
 
 def pipelines(most: int = 8) -> st.SearchStrategy[Drawn]:
-    """Pipelines of up to `most` steps."""
+    """Draw pipelines of up to `most` steps."""
     step = st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 9))
     return st.builds(Drawn, rows().map(tuple), rows().map(tuple), st.lists(step, min_size=1, max_size=most).map(tuple))

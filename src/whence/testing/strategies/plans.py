@@ -1,4 +1,4 @@
-"""Random plans of whence's own operators, and random expressions, made by Hypothesis without Spark."""
+"""Draw plans of whence's own operators, and expressions, with Hypothesis and without Spark."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ CONSTANTS = st.one_of(
 
 
 def tables_of_plans() -> st.SearchStrategy[Mapping[str, Sequence[tuple[Any, ...]]]]:
-    """The rows of the tables that `plans` read."""
+    """Draw the rows of the tables that `plans` read."""
     return st.fixed_dictionaries(dict.fromkeys(NAMES, ROWS))
 
 
 def expressions() -> st.SearchStrategy[Expr]:
-    """Expressions of every kind that has no plan inside. They need not make sense."""
+    """Draw expressions of every type that contains no plan. They need not make sense."""
     columns = st.builds(Attr, st.integers(-5, 5), st.text(max_size=5), TYPES, st.booleans())
     leaves = st.one_of(
         columns,
@@ -101,7 +101,7 @@ def _larger(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 
 @st.composite
 def plans(draw: st.DrawFn) -> Operator:
-    """Filters, projections, joins, groups, unions and windows over three tables of two columns."""
+    """Draw filters, projections, joins, groups, unions and windows over three tables of two columns."""
     numbers, uses = count(100), count()
 
     def new(name: str) -> Attr:

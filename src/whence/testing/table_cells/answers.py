@@ -1,4 +1,4 @@
-"""The answers that users get about cells against the interpreter's: for Spark pipelines over little data."""
+"""Compare users' answers about cells with the interpreter's, for Spark pipelines over little data."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Judge:
-    """All cells of a pipeline's output, and the tables it reads."""
+    """All cells of a pipeline's output, and the tables that it reads."""
 
     plan: Operator
     rows: Sequence[CellRow]
     tables: Mapping[str, list[tuple[Any, ...]]]
-    names: dict[int, str] = field(default_factory=dict)  # of sources, by use
-    places: dict[str, dict[str, int]] = field(default_factory=dict)  # of columns, by source
+    names: dict[int, str] = field(default_factory=dict)  # names of sources, by use
+    places: dict[str, dict[str, int]] = field(default_factory=dict)  # indices of columns, by source
 
     @classmethod
     def of(cls, plan: Operator, jvm: Jvm) -> Judge:
@@ -42,7 +42,7 @@ class Judge:
     def backward_faults(
         self, pipeline: Pipeline, question: Mapping[str, Any], columns: Sequence[str], lineage: str, **options: Any
     ) -> list[str]:
-        """Where the answer to a question about columns of some output rows is another."""
+        """Describe where the answer to a question about columns of some output rows is wrong."""
         wanted: dict[str, set[tuple[int, int]]] = {name: set() for name in self.places}
         for row in self.rows:
             if all(same_value(row.cells[self._attr(name)].value, value) for name, value in question.items()):
@@ -67,7 +67,7 @@ class Judge:
     def forward_faults(
         self, pipeline: Pipeline, source: str, number: int, columns: Sequence[str], lineage: str, **options: Any
     ) -> list[str]:
-        """Where the answer to a question about cells of a row of a source is another."""
+        """Describe where the answer to a question about cells of a source row is wrong."""
         row = self.tables[source][number]
         same = {at for at, each in enumerate(self.tables[source]) if all(map(same_value, each, row))}
         uses = {use for use, name in self.names.items() if name == source}

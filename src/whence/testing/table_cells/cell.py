@@ -1,4 +1,4 @@
-"""A value that knows where it comes from, and a row of such values."""
+"""A value with its source cells, and a row of such values."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 
 from whence.rows.expressions import Attr
 
-SourceCell: TypeAlias = tuple[int, int, str]  # the use of a source, the row's number, the column's name
+SourceCell: TypeAlias = tuple[int, int, str]  # the use of a source, the row number, the column name
 Cells: TypeAlias = frozenset[SourceCell]
 NONE: Cells = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, the source cells it is computed from, and those that decided about it.
+    """A value, the source cells that it is computed from, and those that selected it.
 
-    `items` has the cells of the elements of a list that a pivot makes: each column takes one of them.
+    `items` has the cells of the elements of a pivot's list; each column takes one of them.
     """
 
     value: Any
@@ -27,18 +27,18 @@ class Cell:
 
     @property
     def read(self) -> Cells:
-        """All of them: what a condition that reads this value depends on."""
+        """All source cells: what a condition that reads this value depends on."""
         return self.cells | self.selection
 
     def selected(self, by: Cells) -> Cell:
-        """The same, with more that decided about it."""
+        """Return the cell with more selection lineage."""
         items = None if self.items is None else tuple(each.selected(by) for each in self.items)
         return replace(self, selection=self.selection | by, items=items)
 
 
 @dataclass(frozen=True, slots=True)
 class CellRow:
-    """A row: its cells, what decided that it is there, and the source rows that it is made of, whole."""
+    """A row: its cells, the cells that selected it, and all cells of the source rows that it came from."""
 
     cells: Mapping[Attr, Cell]
     selection: Cells = NONE
@@ -55,5 +55,5 @@ class CellRow:
 
 
 def united(sets: Iterable[Cells]) -> Cells:
-    """All cells of all sets."""
+    """The union of all sets."""
     return NONE.union(*sets)

@@ -1,4 +1,4 @@
-"""Expressions over annotated cells: which cells a value reads, and which of them only decided about it."""
+"""Evaluate expressions over annotated cells: which cells a value is computed from, and which only selected it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from whence.rows.tree import Tree
 from whence.testing.table_cells.cell import NONE, Cell, united
 from whence.testing.table_cells.functions import USERS, applied, compared
 
-Known: TypeAlias = Mapping[Any, Cell]  # attributes; over a group also its keys and its aggregates
+Known: TypeAlias = Mapping[Any, Cell]  # attributes; over a group also its keys and aggregates
 
 
 def cell_of(expr: Tree, known: Known) -> Cell:
-    """The value of an expression for one row, with its two sets of source cells.
+    """Return the value of an expression for one row, with its two sets of source cells.
 
     >>> from whence.rows.expressions import Attr
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -38,7 +38,7 @@ def cell_of(expr: Tree, known: Known) -> Cell:
             return array.items[int(at.value)]
     if isinstance(expr, Call) and expr.name == "ArrayFilter":
         return _filtered(expr, known)
-    if isinstance(expr, Call) and expr.name == "With":  # parts that have names, for the first argument to use
+    if isinstance(expr, Call) and expr.name == "With":  # common subexpressions, which the first argument refers to
         child, *defined = expr.args
         named = {_id(each): cell_of(each, known) for each in defined}
         return cell_of(child, {**known, **named})
@@ -57,7 +57,7 @@ def _id(expr: Expr) -> str:
 
 
 def _case(expr: Call, known: Known) -> Cell:
-    """The branch that was taken; the conditions up to it decided that."""
+    """The branch that was taken, selected by the conditions up to it."""
     decided, args = NONE, list(expr.args)
     while len(args) > 1:
         condition = cell_of(args.pop(0), known)
@@ -74,7 +74,7 @@ def _if(expr: Call, known: Known) -> Cell:
 
 
 def _coalesce(expr: Call, known: Known) -> Cell:
-    """The first that is there; those before it decided that by being NULL."""
+    """The first value that is not NULL, selected by the NULLs before it."""
     decided = NONE
     for each in expr.args[:-1]:
         found = cell_of(each, known)
@@ -85,7 +85,7 @@ def _coalesce(expr: Call, known: Known) -> Cell:
 
 
 def _null_if(expr: Call, known: Known) -> Cell:
-    """`nullif` as Catalyst has it: a condition, and the value where it does not hold."""
+    """Catalyst's `nullif`: a condition, and the value if it is not true."""
     condition, value = (cell_of(each, known) for each in expr.args)
     return (Cell(None) if condition.value is True else value).selected(condition.read)
 
@@ -99,7 +99,7 @@ BRANCHES: dict[str, Callable[[Call, Known], Cell]] = {
 
 
 def _filtered(expr: Call, known: Known) -> Cell:
-    """`filter(array, x -> ...)`: reads the array, and whatever else the condition reads."""
+    """`filter(array, x -> ...)`: reads the array, and everything that the condition reads."""
     array, function = expr.args
     assert isinstance(function, Call)
     body, variable = function.args[:2]

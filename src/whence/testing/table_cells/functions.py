@@ -1,4 +1,4 @@
-"""Functions of a row's values, under Catalyst's names, as Spark computes them: what tests need of them."""
+"""Functions of a row's values, with Catalyst's names and Spark's results, as far as tests need them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTEGERS = ("byte", "short", "integer", "long")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equality that takes NULL for a value, and NaN for one, too."""
+    """Equality in which NULL equals NULL and NaN equals NaN."""
     if a is None or b is None:
         return a is b
     if isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b):
@@ -23,7 +23,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def less(a: Any, b: Any) -> bool:
-    """Order: NaN is above all numbers."""
+    """Spark's order: NaN is greater than all numbers."""
     if isinstance(a, float) and math.isnan(a):
         return False
     if isinstance(b, float) and math.isnan(b):
@@ -48,7 +48,7 @@ def compared(op: str, a: Any, b: Any) -> bool | None:
 
 
 def cast(value: Any, dtype: str) -> Any:
-    """The value in another type."""
+    """Convert a value to another type."""
     if value is None:
         return None
     if dtype in INTEGERS:
@@ -74,7 +74,7 @@ def cast(value: Any, dtype: str) -> Any:
 
 
 def divided(a: Any, b: Any) -> Any:
-    """A quotient; NULL for a division by zero, which `try_divide` gives and the rest never meets."""
+    """Return a quotient; NULL for a division by zero, which only `try_divide` allows."""
     if b == 0:
         return None
     with localcontext() as context:
@@ -89,13 +89,13 @@ def like(text: str, pattern: str) -> bool:
 
 
 def substring(text: str, start: int, length: int = 1 << 30) -> str:
-    """The part from a place that is counted from 1, or from the end if it is negative."""
+    """Return the part from a position, which counts from 1, or from the end if it is negative."""
     first = start - 1 if start > 0 else max(len(text) + start, 0) if start < 0 else 0
     return text[first : first + length]
 
 
 def _months_later(day: date, months: int) -> date:
-    """The same day of another month; its last day if it is shorter."""
+    """The same day of another month, or the last day of a shorter month."""
     years, month = divmod(day.month - 1 + months, 12)
     year = day.year + years
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
@@ -105,7 +105,7 @@ def _remainder(a: Any, b: Any) -> Any:
     return None if b == 0 else int(math.fmod(a, b)) if isinstance(a, int) else math.fmod(a, b)
 
 
-STRICT: dict[str, Callable[..., Any]] = {  # NULL for a NULL argument
+STRICT: dict[str, Callable[..., Any]] = {  # NULL if an argument is NULL
     "Abs": abs,
     "Add": lambda a, b: a + b,
     "Concat": lambda *parts: "".join(parts),
@@ -140,14 +140,14 @@ STRICT: dict[str, Callable[..., Any]] = {  # NULL for a NULL argument
 
 
 USERS: dict[str, Callable[..., Any]] = {}
-"""Functions in Python that nobody looks into, by their names: who has a plan with one puts it here."""
+"""Python functions that are not translated, by name. Tests add those that their plans call."""
 
-# What stands for another expression, which is its argument; and what takes a list apart.
+# Expressions that Spark replaces by their argument, and generators of lists.
 PASSING = frozenset({"Between", "Explode", "IfNull", "NullIf", "Nvl", "Nvl2", "PosExplode"})
 
 
 def applied(name: str, args: list[Any], dtype: str) -> Any:
-    """A function of values; NULL is None."""
+    """Apply a function to values; NULL is None."""
     if name == "Cast":
         return cast(args[0], dtype)
     if name == "CreateArray":

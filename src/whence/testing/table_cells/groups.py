@@ -20,11 +20,11 @@ from whence.testing.table_cells.functions import cast, divided, less, same
 
 RANKS = frozenset({"RowNumber", "Rank", "DenseRank", "NTile", "PercentRank", "CumeDist"})
 WITNESSED = frozenset({"Min", "Max"})
-PICKED = frozenset({"First", "Last", "AnyValue"})  # NULL is a value that they may pick
+PICKED = frozenset({"First", "Last", "AnyValue"})  # they may pick NULL as a value
 
 
 def groups(keys: Iterable[Expr], rows: Iterable[CellRow]) -> list[list[CellRow]]:
-    """The rows in groups by keys; NULLs are one key, and so are NaNs and zeros."""
+    """Group the rows by keys; NULLs are one key, and so are NaNs and zeros."""
     found: dict[Any, list[CellRow]] = {}
     keys = tuple(keys)
     for row in rows:
@@ -33,7 +33,7 @@ def groups(keys: Iterable[Expr], rows: Iterable[CellRow]) -> list[list[CellRow]]
 
 
 def hashed(value: Any) -> Any:
-    """What is the same for values that are equal."""
+    """Return a key that is the same for equal values."""
     if isinstance(value, float) and math.isnan(value):
         return "NaN", None
     return tuple(map(hashed, value)) if isinstance(value, list) else value
@@ -46,7 +46,7 @@ def aggregate(plan: o.Aggregate, rows: list[CellRow]) -> list[CellRow]:
 
 def _group(plan: o.Aggregate, group: list[CellRow]) -> CellRow:
     counted = group
-    if plan.listed is not None:  # of a pivot: rows of values that are not listed contribute nothing
+    if plan.listed is not None:  # a pivot: rows whose value is not listed contribute nothing
         listed = [row for row in group if cell_of(plan.listed, row.cells).value is True]
         counted = listed or group
     known: dict[Tree, Cell] = {}
@@ -88,7 +88,7 @@ def _called(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
 
 
 def _pivoted(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
-    """A list with a value for each of the pivot's: each from the rows that have it."""
+    """A list with a value for each value of the pivot, from the rows that have it."""
     assert plan.listed is not None
     listed = plan.listed.args if isinstance(plan.listed, Or) else (plan.listed,)
     key, value = call.args
@@ -106,7 +106,7 @@ def _pivoted(plan: o.Aggregate, call: AggCall, group: list[CellRow]) -> Cell:
 
 
 def _summed(call: AggCall | WindowCall, values: list[Any]) -> Any:
-    """The value of an aggregate function of the values that entered it."""
+    """The result of an aggregate function of the values that it counts."""
     name = call.name
     if isinstance(call, AggCall) and call.distinct:
         values = list({hashed(value): value for value in values}.values())
@@ -139,7 +139,7 @@ def _summed(call: AggCall | WindowCall, values: list[Any]) -> Any:
 
 
 def window(plan: o.Window, rows: list[CellRow]) -> Iterator[CellRow]:
-    """Every row, with one more cell for each function."""
+    """Yield every row, with one more cell for each function."""
     for group in groups(plan.partition, rows):
         ordered = sorted(group, key=cmp_to_key(partial(compare, plan.order)))
         for at, row in enumerate(ordered):
@@ -174,7 +174,7 @@ def _windowed(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) ->
 
 
 def _placed(plan: o.Window, row: CellRow) -> Cells:
-    """What decides a row's place: its partition and its order."""
+    """The cells that determine a row's position: its partition and order keys."""
     return united(cell_of(each, row.cells).read for each in (*plan.partition, *plan.order))
 
 
@@ -193,7 +193,7 @@ def _frame(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> li
 
 
 def _distance(bound: int | str) -> int:
-    """A bound as a number; Spark casts it to the type of a wider order key, and then it is a text."""
+    """A bound as an integer. Spark casts it to the type of a wider order key, which makes it a string."""
     if isinstance(bound, int):
         return bound
     cast = re.fullmatch(r"cast\((-?\d+) as \w+\)", bound)
@@ -203,7 +203,7 @@ def _distance(bound: int | str) -> int:
 
 
 def _beyond(plan: o.Window, row: CellRow, current: CellRow, by: int) -> int:
-    """Where a row lies, seen from the place at a distance from the current one; NULLs are at no distance from NULLs."""
+    """Compare a row with the position at a distance from the current row; NULLs are at distance 0 from NULLs."""
     if by == 0:
         return compare(plan.order, row, current)
     (key,) = plan.order
@@ -239,7 +239,7 @@ def _ranked(plan: o.Window, call: WindowCall, rows: list[CellRow], at: int) -> A
 
 
 def compare(keys: Sequence[SortKey], one: CellRow, other: CellRow) -> int:
-    """Which of two rows is first."""
+    """Compare two rows by sort keys."""
     for key in keys:
         a, b = cell_of(key, one.cells).value, cell_of(key, other.cells).value
         if same(a, b):
@@ -251,7 +251,7 @@ def compare(keys: Sequence[SortKey], one: CellRow, other: CellRow) -> int:
 
 
 def distinct(columns: Iterable[Attr], keys: Iterable[Attr], rows: list[CellRow]) -> list[CellRow]:
-    """One row for those that agree on the keys, with the cells of all."""
+    """Return one row for all rows with equal keys, with the cells of all."""
     keys, columns = tuple(keys), tuple(columns)
     made = []
     for group in groups(keys, rows):

@@ -1,4 +1,4 @@
-"""Operators over rows of annotated cells, one after the other as the plan has them."""
+"""Run operators over rows of annotated cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rows = list[CellRow]
 
 
 def run(plan: o.Operator, tables: Tables) -> Rows:
-    """All rows of a plan's output. The tables have the columns of the widest use of each source.
+    """Return all rows of a plan's output. The tables have the columns of the widest use of each source.
 
     >>> from whence.rows import Attr, Compare, Filter, Source
     >>> a, b = Attr(1, "a", "long"), Attr(2, "b", "long")
@@ -76,7 +76,7 @@ def _(plan: o.Sort, below: list[Rows]) -> Rows:
 
 @_run.register
 def _(plan: o.Limit, below: list[Rows]) -> Iterator[CellRow]:
-    """The first rows; what they were ordered by decided that."""
+    """The first rows; their sort keys are selection lineage."""
     skipped = _number(plan.offset) or 0
     count = _number(plan.count)
     for row in below[0][skipped : None if count is None else skipped + count]:
@@ -124,7 +124,9 @@ def _(plan: o.Expand, below: list[Rows]) -> Iterator[CellRow]:
 
 @_run.register
 def _(plan: o.Generate, below: list[Rows]) -> Iterator[CellRow]:
-    """Each element, from the cells that the list is made of; without an element there would be no row."""
+    """Each element comes from the cells of the list, which also selected the row: without an element, there is no
+    row.
+    """
     assert isinstance(plan.generator, Call)
     for row in below[0]:
         found = cell_of(plan.generator, row.cells)
@@ -144,7 +146,7 @@ def _(plan: o.Generate, below: list[Rows]) -> Iterator[CellRow]:
 
 @_run.register
 def _(plan: o.Intersect, below: list[Rows]) -> Iterator[CellRow]:
-    """The rows of both sides that are equal."""
+    """The equal rows of both sides."""
     left, right = (
         [_renamed(row, child.output, plan.output) for row in rows]
         for child, rows in zip((plan.left, plan.right), below, strict=True)
@@ -159,7 +161,7 @@ def _(plan: o.Intersect, below: list[Rows]) -> Iterator[CellRow]:
 
 @_run.register
 def _(plan: o.Except, below: list[Rows]) -> Iterator[CellRow]:
-    """The rows of the left; nothing of the right is in them."""
+    """The rows of the left. The right contributes nothing."""
     right = [_renamed(row, plan.right.output, plan.output) for row in below[1]]
     for one in g.groups(plan.output, below[0]):
         (both,) = [group for group in g.groups(plan.output, [*one, *right]) if group[0] is one[0]]
@@ -177,7 +179,7 @@ def _(plan: o.Join, below: list[Rows]) -> Iterator[CellRow]:
     left, right = below
 
     def read(row: CellRow) -> Cells:
-        """What the condition reads of one side."""
+        """The cells that the condition reads on one side."""
         attrs = () if plan.condition is None else plan.condition.attrs
         return united(row.cells[attr].read for attr in attrs if attr in row.cells)
 
@@ -204,7 +206,7 @@ def _(plan: o.Join, below: list[Rows]) -> Iterator[CellRow]:
         pairs += [(missing_left, other) for at, other in enumerate(right) if at not in met]
     for one, other in pairs:
         keys = condition(one, other).read
-        if plan.how == "single":  # a value for the row, whether or not there is one: nothing decides about the row
+        if plan.how == "single":  # it adds a value, and never selects the row
             value = {attr: cell.selected(keys | other.selection) for attr, cell in other.cells.items()}
             yield CellRow({**one.cells, **value}, one.selection, one.whole)
         else:
@@ -213,7 +215,7 @@ def _(plan: o.Join, below: list[Rows]) -> Iterator[CellRow]:
 
 
 def _candidates(plan: o.Join, right: Rows) -> Callable[[CellRow], Iterable[tuple[int, CellRow]]]:
-    """The rows that may match a row of the left: all, or those that have its keys. It only saves time."""
+    """The rows that may match a left row: all, or those with its keys. This only saves time."""
     of_left, of_right = frozenset(plan.left.output), frozenset(plan.right.output)
     keys = []
     for each in conjuncts(plan.condition):
@@ -232,7 +234,7 @@ def _candidates(plan: o.Join, right: Rows) -> Callable[[CellRow], Iterable[tuple
 
 
 def _let_through(plan: o.Join, one: CellRow, matches: Rows, read: Any) -> Iterator[CellRow]:
-    """Semi, anti and existence: what decides are the keys of the row, and of the rows it met."""
+    """Semi, anti and existence joins: the keys of the row and of its matches are selection lineage."""
     decided: Cells = read(one)
     if plan.how != "anti":
         for other in matches:

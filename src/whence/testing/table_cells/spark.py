@@ -1,4 +1,4 @@
-"""The cells of all rows of a Spark pipeline at once: as the interpreter finds them, and as the rewritten plan does."""
+"""The cells of all rows of a Spark pipeline: as the interpreter finds them, and as the rewritten plan does."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from whence.testing.table_cells.operators import run
 if TYPE_CHECKING:
     from whence.spark.catalyst.jvm import Jvm
 
-Numbers = Mapping[str, Mapping[int, int]]  # of each source: the numbers of rows, by their ids
-Lineages = tuple[frozenset[SourceCell], ...]  # of a row, one for each column
+Numbers = Mapping[str, Mapping[int, int]]  # row numbers by row id, for each source
+Lineages = tuple[frozenset[SourceCell], ...]  # the lineage of a row, one set for each column
 CellsOfRow = tuple[tuple[Any, ...], Lineages]
 
 
 def tables(plan: Operator, jvm: Jvm) -> tuple[dict[str, list[tuple[Any, ...]]], Numbers]:
-    """The rows of each source in order, and which number each id has."""
+    """Return the rows of each source in order, and the row number of each id."""
     widest: dict[str, Source] = {}
     for each in walk(plan):
         if isinstance(each, Source) and len(each.columns) > len(getattr(widest.get(each.name), "columns", ())):
@@ -40,7 +40,7 @@ def tables(plan: Operator, jvm: Jvm) -> tuple[dict[str, list[tuple[Any, ...]]], 
 
 
 def interpreted(plan: Operator, rows: Mapping[str, list[tuple[Any, ...]]], lineage: str) -> list[CellsOfRow]:
-    """All output rows with the cells of each of their cells, as the interpreter finds them."""
+    """Return all output rows with the source cells of each cell, from the interpreter."""
     found = run(plan, rows)
     return [(row.values(plan.output), tuple(row.lineage(attr, lineage) for attr in plan.output)) for row in found]
 
@@ -48,7 +48,7 @@ def interpreted(plan: Operator, rows: Mapping[str, list[tuple[Any, ...]]], linea
 def rewritten(
     plan: Operator, jvm: Jvm, numbers: Numbers, lineage: str, columns: Iterable[Attr] | None = None
 ) -> tuple[list[CellsOfRow], tuple[str, ...]]:
-    """The same by the rewritten plan, for some columns; and why it may be more."""
+    """Return the same from the rewritten plan, for some columns; and why it may be a superset."""
     wanted = plan.output if columns is None else tuple(columns)
     noted = cells_of(plan, wanted, lineage)
     ids = list(dict.fromkeys(known for attr in wanted for known in noted.of(attr)))
@@ -71,7 +71,7 @@ def _cells(terms: Any, held: Any, names: Mapping[int, Source], numbers: Numbers)
 
 
 def differences(one: Iterable[CellsOfRow], other: Iterable[CellsOfRow]) -> list[str]:
-    """Rows that are in one of two answers only, in words."""
+    """Describe the rows that are in only one of two answers."""
     first, second = (Counter(map(_text, each)) for each in (one, other))
     return [f"only in the first: {each}" for each in first - second] + [
         f"only in the second: {each}" for each in second - first
