@@ -30,6 +30,8 @@ def frame_of(call: WindowCall) -> Frame:
 def vague(call: WindowCall) -> str | None:
     """Say why the frame may have more rows than those that count; None if not."""
     if call.name in ("Lag", "Lead") and "ignoreNulls=true" in call.detail:
-        return f"{call.name.lower()} that ignores nulls: the answer has the whole partition instead of the row that"
-        " it found"
+        return (
+            f"{call.name.lower()} that ignores nulls: the answer has the whole partition instead of the row that it"
+            " found"
+        )
     return None
