@@ -1,4 +1,4 @@
-"""Selections of tables: cells by row and column, which know the names of columns and fetch what they select."""
+"""Selections of tables: cells by row and column, with the names of columns and access to the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Fetch = Callable[[NDArray[np.int64], Sequence[int] | None], Any]
-"""Rows by number, and columns by place, as an Arrow table."""
+"""Returns rows by row number, and columns by position, as an Arrow table."""
 
 
 class TableSelection(Selection):
@@ -62,7 +62,7 @@ class TableSelection(Selection):
         return self._alike(Selection.all(self.shape) - self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Selection.from_boxes, (self.boxes, self.shape)  # rows are fetched where the log is open
+        return Selection.from_boxes, (self.boxes, self.shape)  # another process cannot fetch rows
 
     @property
     def rows(self) -> NDArray[np.int64]:
