@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from whence.store._store import Tables as StoreTables
     from whence.store.recording.files import Files
 
-SHOWN_DATASETS = 20  # datasets in a notebook
-DRAWN_DATASETS = 500  # of a log that shows its picture, too
-RUN = "WHENCE_RUN_NOTES"  # in the environment of programs that `whence run` runs
+SHOWN_DATASETS = 20  # datasets listed in a notebook
+DRAWN_DATASETS = 500  # a log with more datasets is shown without its picture
+RUN = "WHENCE_RUN_NOTES"  # set in the environment of programs that `whence run` runs
 
-# What imports SQLAlchemy is imported on use: `import whence` would otherwise take twice as long.
+# Modules that import SQLAlchemy are imported on use: `import whence` would otherwise take twice as long.
 
 
 class Log(Recording, Contents, Questions, Project, Pipelines):
@@ -113,7 +113,7 @@ class Log(Recording, Contents, Questions, Project, Pipelines):
 
 
 def _tables(store: Store) -> StoreTables:
-    """The tables of the log. This needs Spark only if a question does."""
+    """Return the functions that read tables. They import Spark only if a question needs it."""
     from whence.spark.tables.stored_rows import AskedTables
 
     return AskedTables(store)
@@ -141,7 +141,7 @@ def open(
     """
     from whence.store import open_store
 
-    if "pyspark" in sys.modules:  # checkpoints that are made from now on can be followed
+    if "pyspark" in sys.modules:  # to follow checkpoints that are created from now on
         from whence.spark.sources.checkpoints import remember_checkpoints
 
         remember_checkpoints()
