@@ -76,7 +76,7 @@ class BadGraph(WhenceError, ValueError):
 
 
 class NoRule(WhenceError, NotImplementedError):
-    """The lineage of a function, or of these arguments, is not known."""
+    """There is no rule for the lineage of a function, or for these arguments."""
 
 
 class NoLineage(WhenceError, LookupError):

@@ -41,7 +41,7 @@ class Traced:
     agrees: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "log": str(self.log),
             "file": str(self.file),

@@ -71,7 +71,7 @@ class Shop:
         return all(each.agrees for each in self.answers)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "log": str(self.log),
             "script": str(self.script),

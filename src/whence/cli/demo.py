@@ -53,7 +53,7 @@ class Answer:
     agrees: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "question": self.question,
             "dataset": self.dataset,

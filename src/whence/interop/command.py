@@ -42,7 +42,7 @@ class Run:
     unseen: tuple[str, ...]  # sentences about files that could not be observed
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 

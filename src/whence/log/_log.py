@@ -131,8 +131,8 @@ def open(
 
     A path is a directory with a SQLite catalog and the blobs; a log on a read-only disk opens for
     questions. A URL such as postgresql://user@host/database is a catalog that a team shares; `blobs` then says where
-    the blobs are: a path, or a URL that fsspec knows. `create=False` refuses to make a log. `timeout`: how many seconds
-    to wait for other writers. `cache`: how many bytes of relations to keep open.
+    the blobs are: a path, or a URL that fsspec supports. `create=False` refuses to make a log. `timeout`: how many
+    seconds to wait for other writers. `cache`: how many bytes of relations to keep open.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as directory, open(os.path.join(directory, "a.whence")) as log:

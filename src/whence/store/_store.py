@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Stoppable(Protocol):
-    """A background task that runs until `stop` is called."""
+    """A watcher that is active until `stop` is called."""
 
     def stop(self) -> None: ...
 
@@ -41,11 +41,11 @@ class Tables(Protocol):
         """Return the relation between cells of two tables, from a stored relation between their rows."""
 
     def watched(self) -> Stoppable:
-        """Record frames that go from Spark to pandas and back, until the returned task is stopped."""
+        """Record frames that go from Spark to pandas and back, until the returned watcher is stopped."""
 
 
 class Store:
-    """An open log: `database` holds the catalog, `blobs` the relations and saved results, `reader` answers questions.
+    """An open log: `database` has the catalog, `blobs` the relations and saved results, `reader` answers questions.
 
     It may be used by many threads and many processes at once.
     """

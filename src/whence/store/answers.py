@@ -64,7 +64,7 @@ class ActivityInfo:
         return self.name == "git commit" and self.commit is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON, without unknown fields."""
+        """Return this as a dictionary for JSON, without unknown fields."""
         return {key: value for key, value in asdict(self).items() if value}
 
 
@@ -104,7 +104,7 @@ class Step:
     COLUMNS: ClassVar = ("from", "to", "by", "count", "how", "ms")
 
     def row(self) -> Row:
-        """Its row in a table."""
+        """Return its row in a table."""
         ms = f"{1000 * self.seconds:.2f}"
         return self.previous, self.dataset, self.activity or "", f"{self.count:,}", self.how, ms
 
@@ -113,7 +113,7 @@ class Step:
         return f"{self.previous} -> {self.dataset}{by}: {counted(self.count, 'cell')} ({self.how})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cells"}
 
 
@@ -221,7 +221,7 @@ class Answer(dict[str, Selection]):
         return {**self.__dict__, "_circumstances": self.circumstances, "_ask": None}
 
     def as_dict(self) -> dict[str, Any]:
-        """The same, ready for JSON: each box is a [first, last] pair for each axis, both ends included."""
+        """Return this as a dictionary for JSON: each box is a [first, last] pair for each axis, both ends included."""
         return {
             "precise": self.precise, "reason": self.reason, "how": self.how, "notes": list(self.notes),
             "answers": [selection_dict(name, each) for name, each in self.items()],

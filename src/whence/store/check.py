@@ -78,7 +78,7 @@ class Report:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {"ok": self.ok, **asdict(self)}
 
 

@@ -33,14 +33,14 @@ class Dataset:
         return f"{self.name}: {self.kind} of shape {self.shape}"
 
     def cells(self) -> tuple[str, ...]:
-        """Its row in a table."""
+        """Return its row in a table."""
         size = self.properties.get("size")
         sides = " x ".join(map(str, self.shape)) or ("" if self.properties.get("artifact") else "scalar")
         shown = in_units(size) if isinstance(size, int) else ""
         return self.name, self.kind, sides, shown, self.created or "unknown", self.by or ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -67,7 +67,7 @@ class Operation:
         return f"{self.name}#{self.id}"
 
     def cells(self) -> tuple[str, ...]:
-        """Its row in a table: its command, where it was called, how it ended."""
+        """Return its row in a table: its command, where it was called, how it ended."""
         command = self.properties.get("command")
         is_command = isinstance(command, str) and command != self.name
         script, line = (self.properties.get(each) for each in ("script", "line"))
@@ -88,7 +88,7 @@ class Operation:
         return f"{', '.join(self.outputs)} = {self.name}({', '.join((*self.inputs, *([args] if args else [])))})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -118,7 +118,7 @@ class Derivation:
         return f"{self.output} <- {self.input}{how}: {tuples} in {boxes}, {in_units(self.size)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -152,7 +152,7 @@ class Description:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -169,5 +169,5 @@ class Collected:
         return f"removed {blobs} and {temporary}, {in_units(self.bytes)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)

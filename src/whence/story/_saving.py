@@ -1,4 +1,4 @@
-"""Write a text in the format that the file's suffix names."""
+"""Writing a story or report in the format of the file's suffix."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Story:
     __repr__ = __str__
 
     def to_svg(self) -> str:
-        """The picture of the steps, as SVG."""
+        """Return the picture of the steps as SVG."""
         from whence.story._picture import drawn
 
         return drawn(self.dataset, self.answer.reached, self.answer.steps)
@@ -134,11 +134,11 @@ class Story:
         return f"<h3>{escape(self.title)}</h3>\n<ol>{items}</ol>\n{self.to_svg()}\n{ends}"
 
     def to_html(self) -> str:
-        """The story as an HTML document without scripts or external files."""
+        """Return the story as an HTML document without scripts or external files."""
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "question": self.title,
             "direction": self.direction,
@@ -151,7 +151,7 @@ class Story:
         }
 
     def to_csv(self) -> str:
-        """The steps as CSV: one line for each, from one dataset to the next."""
+        """Return the steps as CSV, one line for each, from one dataset to the next."""
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["step", "from", "to", "count", "cells", "activity", "exact", "reason"])

@@ -52,7 +52,7 @@ class Item:
         return cells_of(self.name, self.cells), self.kind, self.much, self.do, "yes" if self.reason is None else "no"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         about = {"kind": self.kind, "do": self.do, "exact": self.reason is None, "reason": self.reason}
         return selection_dict(self.name, self.cells) | about
 
@@ -95,11 +95,11 @@ class Erasure:
         return f"<h3>{escape(self.title)}</h3>\n{shown}\n" + "".join(f"<p>{escape(each)}</p>" for each in self._said())
 
     def to_html(self) -> str:
-        """The report as an HTML document without scripts or external files."""
+        """Return the report as an HTML document without scripts or external files."""
         return page(escape(self.title), self._repr_html_())
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return {
             "erase": selection_dict(self.dataset, self.asked),
             "precise": self.precise,

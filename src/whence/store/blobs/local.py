@@ -87,18 +87,18 @@ class Blobs(Protocol):
 
 
 def missing(name: str, where: str, title: str = "", remedy: str = RESTORE) -> Damaged:
-    """The error for a missing blob."""
+    """Return the error for a missing blob."""
     what = f"{title}: its blob" if title else "the blob"
     return Damaged(f"{what} {name[:12]}... is missing from {where}" + (f"; {remedy}" if title else ""))
 
 
 def altered(name: str, where: str) -> Damaged:
-    """The error for a blob whose hash is not its name."""
+    """Return the error for a blob whose hash is not its name."""
     return Damaged(f"the blob {name[:12]}... in {where} is truncated or altered: its checksum does not match")
 
 
 def belongs_elsewhere(where: str, owner: str) -> StoreError:
-    """The error for blobs of another log."""
+    """Return the error for blobs of another log."""
     return StoreError(f"the blobs in {where} belong to another log ({owner[:12]}...): give each log its own directory")
 
 

@@ -59,7 +59,7 @@ def pairs(connection: sa.Connection, one: sa.Column[Any], other: sa.Column[Any])
 
 
 def _gathered(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """An expression for a column as one JSON array or, if it contains JSON objects, as these separated by commas."""
+    """Return an expression for a column as one JSON array, or for JSON objects separated by commas."""
     if connection.dialect.name == "sqlite":
         if isinstance(column.type, Document):  # concatenated as text: parsing would cost time
             return sa.func.group_concat(column, sa.literal_column("','"), type_=sa.Text)

@@ -192,7 +192,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     for database in _forking.databases:
-        database.lock = threading.RLock()  # threads that do not exist in the child may hold the old one
+        database.lock = threading.RLock()  # threads that do not exist in the child may wait for the old one
     del _forking.databases
 
 

@@ -30,7 +30,7 @@ class File:
 
     @classmethod
     def of(cls, data: bytes) -> File:
-        """The file with these bytes."""
+        """Return the file with these bytes."""
         return cls(hash_of(data), len(data), data)
 
 
@@ -55,7 +55,7 @@ class Run:
         return f"{self.pipeline} over {', '.join(self.sources) or 'nothing'}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON, without the saved results."""
+        """Return this as a dictionary for JSON, without the saved results."""
         return {"id": self.id, "pipeline": self.pipeline, "sources": list(self.sources), "created": self.created}
 
 

@@ -32,7 +32,7 @@ class TableSelection(Selection):
 
     @classmethod
     def of_table(cls, cells: Selection, names: Sequence[str], fetch: Fetch) -> TableSelection:
-        """A selection of a table with these columns; `fetch` reads rows of it."""
+        """Return a selection of a table with these columns; `fetch` reads its rows."""
         made = cls._trusted(cells.boxes, cells.shape)
         made.notes = cells.notes
         made._names, made._fetch = tuple(names), fetch
@@ -66,21 +66,21 @@ class TableSelection(Selection):
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The numbers of the rows that it has cells in."""
+        """The row numbers of its cells."""
         return self.along(0)
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns that it has cells in."""
+        """The column names of its cells."""
         places = {place for first, last in self.boxes[:, 1].tolist() for place in range(first, last + 1)}
         return [name for place, name in enumerate(self._names) if place in places]
 
     def arrow(self) -> pa.Table:
-        """Its rows, with all columns of the table."""
+        """Return its rows, with all columns of the table."""
         return self._fetch(self.rows, None)
 
     def pandas(self) -> pd.DataFrame:
-        """The same as a pandas frame; the index is the rows' numbers."""
+        """Return its rows as a pandas frame; the index is the row numbers."""
         frame = self.arrow().to_pandas()
         frame.index = self.rows
         return frame

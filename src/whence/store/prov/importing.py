@@ -46,7 +46,7 @@ class Imported:
         return "imported " + ", ".join(counted(*part) for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as a dictionary for JSON."""
+        """Return this as a dictionary for JSON."""
         return asdict(self)
 
 

@@ -86,7 +86,7 @@ def joined(connection: sa.Connection, edges: Relations, numbering: Numbering) ->
 
 
 def _vertex_numbers(read: Sequence[Batch], place: int, numbering: Numbering) -> Ints:
-    """The vertices at one end of the statements: a column with their kinds, and the next with their ids."""
+    """Return the vertices at one end of the statements: column `place` has their kinds, the next their ids."""
     kinds = np.array([value for batch in read for value in batch.values(place)])
     ids = np.array([value for batch in read for value in batch.values(place + 1)], np.int64)
     found = np.zeros(len(ids), np.int64)

@@ -60,7 +60,7 @@ class Arrived:
     """An array as it was passed to a call, before the function ran."""
 
     value: Any
-    array: Any  # its values as an array; None if it has no such array
+    array: Any  # the array with its values; None if it is not an array
     found: Arrival | None
     object: tuple[bytes, str | None] | None = None  # for a table: its digest, and its dataset if known
     variable: str | None = None

@@ -198,7 +198,7 @@ def _latest(connection: sa.Connection, artifact: str) -> sa.Row[*tuple[Any, ...]
 
 
 def _last(table: sa.Table) -> sa.ScalarSelect[Any]:
-    """A subquery for when the last activity that made, or used, a version ended."""
+    """Return a subquery for the time when the last activity that made, or used, a version ended."""
     joined = table.join(t.activities, t.activities.c.id == table.c.activity)
     ended = sa.select(sa.func.max(t.activities.c.ended)).select_from(joined)
     return ended.where(table.c.entity == t.snapshots.c.entity).scalar_subquery()

@@ -23,7 +23,7 @@ def stamp(connection: sa.Connection) -> Stamp:
 
 
 def names(connection: sa.Connection) -> list[str]:
-    """The names of all datasets."""
+    """Return the names of all datasets."""
     return list(connection.execute(sa.select(t.entities.c.name)).scalars())
 
 

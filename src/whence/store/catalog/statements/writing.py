@@ -28,7 +28,7 @@ class Stored:
     parts: tuple[tuple[str, int], ...] = ()  # hash and size of each part of a large relation
 
     def row(self, created: str) -> dict[str, Any]:
-        """Its row in the catalog."""
+        """Return its row in the catalog."""
         return {
             "hash": self.hash, "size": self.size, "boxes": self.boxes, "tuples": str(self.tuples), "created": created,
             "data": self.data,
