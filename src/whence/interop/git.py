@@ -143,7 +143,7 @@ class _Versions:
     def _match(self, commits: Sequence[_Commit]) -> None:
         """Find the commit of each version in the log: the last that wrote its content before it was seen.
 
-        If a version was seen before any such commit, it is the first commit that wrote its content.
+        For a version that was seen before all these commits, it is the first that wrote its content.
         """
         writers: dict[tuple[str, str], list[_Commit]] = {}
         for commit in commits:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from prov.model import ProvBundle, ProvDocument
 
 PLAIN = "whence:plain"
-# In RDF, the library merges a relation without attributes with another of the same source that has some. So such a
-# relation gets this attribute.
+# In RDF, the library merges such a relation without attributes with another of the same source that has some. So it
+# gets the attribute PLAIN.
 _MIXED = {"wasInfluencedBy", "wasAssociatedWith", "wasAttributedTo", "wasInformedBy", "actedOnBehalfOf"}
 Attributes = dict[str, Any]
 

@@ -145,7 +145,7 @@ def table(explorer: Explorer, params: Params) -> dict[str, Any]:
 
 
 class Held:
-    """The rows of a table's files, read by DuckDB in blocks, so that later pages are already read."""
+    """The rows of a table's files; DuckDB reads them in blocks, which are cached for the next pages."""
 
     def __init__(self, explorer: Explorer, place: TableFiles) -> None:
         self._explorer, self._place = explorer, place
